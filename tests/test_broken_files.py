@@ -105,7 +105,7 @@ def test_broken_file(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_good_files_are_good(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the table would prove nothing."""
+    """The cases are meaningful only if the undamaged files are valid."""
     lay_out(tmp_path, {})
     monkeypatch.chdir(tmp_path)
     with suppress(SystemExit):

@@ -242,10 +242,10 @@ def test_a_model_backend(checkout: Checkout) -> None:
     )
     sql = "SELECT DISTINCT model, rating, count(*) FROM ratings GROUP BY ALL"
     assert checkout.exam_pp(f"query own.jsonl '{sql}' --format csv").splitlines()[1:] == ["mine,0,12"]
-    told = checkout.python(
+    printed = checkout.python(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", "tests/llm/test_contract.py", "-k", "lowest"
     )
-    assert told.count("PASSED") == 5
+    assert printed.count("PASSED") == 5
 
 
 @pytest.mark.integration
@@ -315,7 +315,7 @@ def test_a_file_format(checkout: Checkout) -> None:
     checkout.perform("a file format")
     checkout.add("exam_pp/formats/asks.py", FORMAT)
     (checkout.folder / "asks.jsonl").write_text('{"ask_id": "q1", "ask": "one two"}\n')
-    told = checkout.exam_pp(
+    printed = checkout.exam_pp(
         "convert --list",
         "convert asks.jsonl --to queries-tsv -o queries.tsv",
         "convert queries.tsv --to asks -o back.jsonl",
@@ -326,10 +326,10 @@ def test_a_file_format(checkout: Checkout) -> None:
     )
     assert (checkout.folder / "queries.tsv").read_text() == "q1\tone two\n"
     assert json.loads((checkout.folder / "back.jsonl").read_text()) == {"ask_id": "q1", "ask": "one two"}
-    assert "questions of Asker" in told
-    assert told.count("1 ask") == 2
-    assert "a line of Asker" in told
-    assert '"ask_id"' in told
+    assert "questions of Asker" in printed
+    assert printed.count("1 ask") == 2
+    assert "a line of Asker" in printed
+    assert '"ask_id"' in printed
     assert "| queries | `asks` | yes | yes | questions of Asker |" in checkout.page("converting.md")
     assert "| `asks` | a line of Asker |" in checkout.page("validation.md")
 
@@ -352,13 +352,13 @@ def test_an_output_format(checkout: Checkout) -> None:
     last = '    "latex": ("latex", "latex"),\n'
     new = f'{last}    "blocks": ("counted_blocks", "counted_blocks"),\n'
     checkout.edit("exam_pp/rendering/render.py", last, new)
-    told = checkout.exam_pp(
+    printed = checkout.exam_pp(
         "list prompts --format blocks",
         "evaluate cover graded.jsonl --bank bank.jsonl --format blocks",
         "bank stats bank.jsonl --format blocks",
         "verify grading graded.jsonl --bank bank.jsonl --format blocks",
     )
-    assert re.fullmatch(r"(\d+ blocks\n){4}", told)
+    assert re.fullmatch(r"(\d+ blocks\n){4}", printed)
     assert checkout.page("cli.md").count("|latex|blocks") > 20
 
 

@@ -199,7 +199,7 @@ def test_python_names_build_the_file() -> None:
 
 
 def test_key_order_is_the_published_one() -> None:
-    """The published writer's order (formats.md, section 1)."""
+    """Keys are written in the order of the published writer (formats.md, section 1)."""
     record = passage(paragraph={}, exam_grades=[], grades=[])
     names = list(written(["q", [dict(reversed(record.items()))]])[1][0])
     assert names == ["paragraph_id", "text", "paragraph", "paragraph_data", "exam_grades", "grades"]

@@ -20,13 +20,13 @@ def check(notebook: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
-def test_notebook_prints_what_it_shows(notebook: Path) -> None:
+def test_stored_outputs_of_notebooks_are_up_to_date(notebook: Path) -> None:
     done = check(notebook)
     assert done.returncode == 0, f"{done.stderr}\nrun python scripts/run_notebook.py {notebook}"
 
 
 @pytest.mark.integration
-def test_another_output_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_output_is_detected(tmp_path: Path) -> None:
     text = NOTEBOOKS[0].read_text(encoding="utf-8")
     folder = tmp_path / "docs"
     folder.mkdir()

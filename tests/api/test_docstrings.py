@@ -56,7 +56,7 @@ def _result_section(function: Function) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "function"), [*_functions()], ids=[name for name, _ in _functions()])
-def test_a_public_function_documents_arguments_result_and_errors(name: str, function: Function) -> None:
+def test_public_functions_document_arguments_result_and_errors(name: str, function: Function) -> None:
     sections = _sections(function)
     assert list(sections) == ["Args", *_result_section(function), "Raises"], name
     assert _items(sections["Args"]) == _parameters(function)
@@ -67,7 +67,7 @@ METHODS = dict(_methods())
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_public_method_documents_arguments_result_and_errors(name: str) -> None:
+def test_public_methods_document_arguments_result_and_errors(name: str) -> None:
     method = METHODS[name]
     sections = _sections(method)
     # A method without errors of its own may lack "Raises".

@@ -33,16 +33,16 @@ def bank(demo_data: Path) -> Path:
     return demo_data / "questions.jsonl"
 
 
-def test_cover_is_the_same_of_files_and_objects(demo: Path, bank: Path) -> None:
+def test_cover_of_files_equals_cover_of_objects(demo: Path, bank: Path) -> None:
     of_files = exam_pp.cover(demo, bank, cutoff=5)
     of_objects = exam_pp.cover(exam_pp.read_passages(demo), exam_pp.read_bank(bank), cutoff=5)
     assert of_files.scores == of_objects.scores
     assert of_files.notes == of_objects.notes
-    some = exam_pp.cover(demo, bank, cutoff=5, queries=["d01", "d02"])
-    assert {score.query_id for score in some.scores} == {"d01", "d02"}
+    selected = exam_pp.cover(demo, bank, cutoff=5, queries=["d01", "d02"])
+    assert {score.query_id for score in selected.scores} == {"d01", "d02"}
 
 
-def test_the_leaderboard_equals_that_of_the_command(
+def test_the_leaderboard_equals_the_output_of_the_command(
     demo: Path, bank: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     main(f"-q evaluate cover {demo} --bank {bank} --intervals nested --significance --format json".split())
@@ -67,7 +67,7 @@ def test_a_leaderboard_of_plain_rows_is_sorted() -> None:
     assert leaderboard.notes == ["Intervals and significance tests need at least two queries."]
 
 
-def test_labels_score_runs_with_bounds(demo: Path, bank: Path, demo_data: Path, tmp_path: Path) -> None:
+def test_scores_against_labels_have_bounds(demo: Path, bank: Path, demo_data: Path, tmp_path: Path) -> None:
     labels = exam_pp.rubric_qrels(demo, bank)
     scored = exam_pp.score_runs(labels, demo_data / "runs", ["nDCG@10"])
     assert scored.best_case
@@ -78,7 +78,7 @@ def test_labels_score_runs_with_bounds(demo: Path, bank: Path, demo_data: Path, 
     assert exam_pp.score_runs(str(tmp_path / "rubric.qrels"), demo_data / "runs").scores == scored.scores
 
 
-def test_lines_of_runs_are_scored_as_their_files(demo_data: Path) -> None:
+def test_scores_of_run_lines_equal_scores_of_run_files(demo_data: Path) -> None:
     files = [demo_data / "runs" / f"{name}.run" for name in ("bm25", "tf")]
     lines = [line for file in files for line in exam_pp.read_run(file)]
     qrels = demo_data / "qrels.txt"
@@ -90,11 +90,11 @@ def test_lines_of_runs_are_scored_as_their_files(demo_data: Path) -> None:
         exam_pp.score_runs(qrels, [lines[0]._replace(query_id="none")])
 
 
-def test_rankings_of_objects_are_scored_as_those_of_the_file(demo: Path, demo_data: Path) -> None:
+def test_scores_of_rankings_in_objects_and_files_are_equal(demo: Path, demo_data: Path) -> None:
     qrels = demo_data / "qrels.txt"
     of_objects = exam_pp.score_rankings(qrels, list(exam_pp.read_passages(demo)), ["P@5"])
     assert of_objects.scores == exam_pp.score_rankings(qrels, demo, ["P@5"]).scores
-    with pytest.raises(exam_pp.ExamError, match="The list of passages holds no rankings"):
+    with pytest.raises(exam_pp.ExamError, match="The list of passages has no rankings"):
         exam_pp.score_rankings(qrels, [])
 
 
@@ -115,11 +115,11 @@ def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
         exam_pp.cover(ungraded)
     with pytest.raises(exam_pp.ExamError, match=r"in the list of queries has a graded passage in"):
         exam_pp.cover(demo, bank, queries=["none"])
-    with pytest.raises(exam_pp.ExamError, match="The list of passages holds no judgments"):
+    with pytest.raises(exam_pp.ExamError, match="The list of passages has no judgments"):
         exam_pp.judgments(ungraded)
 
 
-def test_correlation_is_of_the_common_systems(tmp_path: Path) -> None:
+def test_correlation_is_over_the_common_systems(tmp_path: Path) -> None:
     result = exam_pp.correlate({"a": 0.9, "b": 0.5, "c": 0.1, "d": 0.0}, {"a": 1, "c": 2, "b": 3}, top=1)
     assert result == pytest.approx((3, 0.5, 1 / 3, 0.5, 1.0))
     ranks = tmp_path / "official.json"
@@ -133,7 +133,7 @@ def test_correlation_is_of_the_common_systems(tmp_path: Path) -> None:
         exam_pp.correlate(leaderboard, {"a": 1, "b": 2}, metric="AP")
 
 
-def test_agreement_is_of_the_common_passages() -> None:
+def test_agreement_is_over_the_common_passages() -> None:
     """Labels (0, 0), (0, 1), (1, 1): agreement 2/3, by chance 4/9."""
     first = [exam_pp.Qrel("q", name, label) for name, label in zip("abcd", (0, 0, 1, 1), strict=True)]
     second = [exam_pp.Qrel("q", name, label) for name, label in zip("abce", (0, 1, 1, 1), strict=True)]

@@ -32,7 +32,7 @@ def ratings(queries: list[exam_pp.QueryPassages]) -> list[dict[str, int]]:
     return [grades.entry_ratings() for q in queries for p in q.passages for grades in p.grade_sets()]
 
 
-def test_objects_are_graded_and_stay_as_they_are() -> None:
+def test_grading_does_not_change_the_input_objects() -> None:
     ungraded = passages()
     graded = list(exam_pp.grade(ungraded, BANK, prompts=RATED, model="lexical"))
     assert [set(by_entry) for by_entry in ratings(graded)] == [{"q/1"}, {"q/1"}]
@@ -47,7 +47,7 @@ def test_pairs_with_a_grade_are_graded_again_only_with_regrade() -> None:
     assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant", regrade=True)))) == 4
 
 
-def test_an_iterator_is_enough_and_a_file_gives_the_same(tmp_path: Path) -> None:
+def test_grades_of_iterators_and_files_are_equal(tmp_path: Path) -> None:
     path, bank = tmp_path / "p.jsonl", tmp_path / "bank.jsonl"
     assert exam_pp.write_passages(passages(), path) == 1
     exam_pp.write_bank(BANK, bank)
@@ -56,7 +56,7 @@ def test_an_iterator_is_enough_and_a_file_gives_the_same(tmp_path: Path) -> None
     assert ratings(from_memory) == ratings(from_file)
 
 
-def test_files_are_graded_as_the_command_does(tmp_path: Path) -> None:
+def test_graded_files_equal_those_of_the_command(tmp_path: Path) -> None:
     path, bank = tmp_path / "p.jsonl", tmp_path / "bank.jsonl"
     exam_pp.write_passages(passages(), path)
     exam_pp.write_bank(BANK.lines, bank)
@@ -69,7 +69,7 @@ def test_files_are_graded_as_the_command_does(tmp_path: Path) -> None:
     assert list(exam_pp.read_passages(tmp_path / "a.jsonl")) == in_memory
 
 
-def test_direct_prompts_take_texts_of_queries() -> None:
+def test_direct_prompts_need_query_texts() -> None:
     graded = list(exam_pp.grade(passages(), prompts="Umbrela", model="lexical", queries={"q": "ocean tides"}))
     assert all(set(by_entry) == {"direct"} for by_entry in ratings(graded))
 
@@ -85,7 +85,7 @@ def test_queries_that_are_not_graded_are_logged(caplog: pytest.LogCaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"prompts": "NuggetSelfRatedPrompt"}, "grades nuggets, but the bank holds questions"),
+        ({"prompts": "NuggetSelfRatedPrompt"}, "grades nuggets, but the bank has questions"),
         ({"prompts": "NoSuchPrompt"}, "No prompt named 'NoSuchPrompt'"),
         ({"model": "lexicla"}, "Did you mean 'lexical'?"),
         ({"bank": None}, "needs a test bank"),

@@ -30,7 +30,7 @@ def test_rows_are_a_sequence() -> None:
     assert repr(Grades()) == "Grades([])"
 
 
-def test_means_are_of_one_metric_without_the_upper_bound() -> None:
+def test_means_of_a_metric_lack_the_upper_bound() -> None:
     assert LEADERBOARD.metrics == ["Cover", "RR"]
     assert LEADERBOARD.means() == {"a": 0.75}
     assert LEADERBOARD.means("RR") == {"a": 0.5}

@@ -1,4 +1,4 @@
-"""The benchmark of evaluation runs on small data, and its ways agree."""
+"""The benchmark of evaluation runs on small data, and its implementations agree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.slow
-def test_all_ways_agree(repository: Path, tmp_path: Path) -> None:
+def test_all_implementations_agree(repository: Path, tmp_path: Path) -> None:
     pytest.importorskip("pydantic.v1")
     report = tmp_path / "report.json"
     done = subprocess.run(

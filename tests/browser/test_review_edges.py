@@ -125,7 +125,7 @@ def test_a_comment_comes_back_with_a_new_rating(page: Tab, tmp_path: Path) -> No
     page.press("5", "c")
     page.page.keyboard.type("long words")
     page.press("Escape", "x")
-    assert page.text("#status") == "no work yet"
+    assert page.text("#status") == "no edits yet"
     assert page.page.input_value("[data-comment]") == ""
     page.press("3")
     assert page.page.input_value("[data-comment]") == "long words"

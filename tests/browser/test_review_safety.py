@@ -319,4 +319,4 @@ def test_everything_by_keyboard(demo: Path, tab: OpenTab) -> None:
     page.press("?")
     page.page.uncheck("text=Enable keys without Ctrl")
     page.press("Escape", "j", "4")
-    assert page.text("#status") == "no work yet"
+    assert page.text("#status") == "no edits yet"

@@ -204,7 +204,7 @@ def test_edits_that_do_not_fit_need_a_confirmation(
     page.page.wait_for_selector("#dialog[open]")
     assert message in page.text("#dialog")
     page.press("Escape")
-    assert page.text("#status") == "no work yet"
+    assert page.text("#status") == "no edits yet"
 
 
 def test_passage_page(demo: Path, tab: OpenTab) -> None:
@@ -246,7 +246,7 @@ def test_bank_entries_must_be_new(demo: Path, tab: OpenTab) -> None:
     assert page.page.locator("#dialog[open]").count() == 1
     assert "already" in page.page.eval_on_selector("#dialog textarea", "node => node.validationMessage")
     page.press("Escape")
-    assert page.text("#status") == "no work yet"
+    assert page.text("#status") == "no edits yet"
 
 
 def test_leaving_without_local_storage_needs_a_confirmation(demo: Path, tab: OpenTab) -> None:
@@ -336,7 +336,7 @@ def test_queries_without_entries_and_odd_addresses(
             page.page.wait_for_selector(".card.selected")
             assert page.page.get_attribute(".card.selected", "aria-label") == "Entry 1"
             page.go("#/")
-        assert page.text("#status") == "no work yet"
+        assert page.text("#status") == "no edits yet"
 
 
 def test_reviewers_who_share_a_browser_do_not_share_ratings(demo: Path, browser: Any, tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_reviewers_who_share_a_browser_do_not_share_ratings(demo: Path, browser:
     context = browser.new_context()
     ana, bo, again = (Tab(context.new_page()) for _ in range(3))
     ana.open(tmp_path / "ana.html").go("#/q/0/p/0/e/0").press("2")
-    assert bo.open(tmp_path / "bo.html").text("#status") == "no work yet"
+    assert bo.open(tmp_path / "bo.html").text("#status") == "no edits yet"
     assert again.open(tmp_path / "ana.html").text("#status") == "1 rating: not saved"
     assert ana.problems == bo.problems == again.problems == []
     context.close()

@@ -65,7 +65,7 @@ def _make_files(folder: Path, data: Path) -> None:
 
     ==========================  =====================================================================
     ``data/``                   the demo collection of the repository
-    ``runs/``                   ten run files; ``bm25.run`` beside it is one of them
+    ``runs/``                   ten run files; ``bm25.run`` outside is a copy of one of them
     ``queries.jsonl``           texts of the queries
     ``passages.tsv``            texts of the passages
     ``qrels.txt``               judgments; ``qrels-b.txt`` those of a second judge
@@ -142,7 +142,7 @@ evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -
 
 
 def _chat(body: dict[str, Any], _count: int) -> Answer:
-    """What a chat model could reply to any of our prompts."""
+    """A reply of a chat model that every prompt can read."""
     del body
     return completion('["Which fact is told here?", "Which number is named here?"]')
 

@@ -82,7 +82,7 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
         (["merge"], "exam_pp.phases.passages.merge.merge_files", "exam-pp: interrupted."),
     ],
 )  # fmt: skip
-def test_ctrl_c_says_whether_the_command_continues(
+def test_the_message_of_ctrl_c_mentions_kept_replies(
     command: list[str], where: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

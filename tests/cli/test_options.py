@@ -111,7 +111,7 @@ def test_missing_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "absent: cannot be read" in error("evaluate judgments - --runs absent", capsys)
 
 
-def test_no_command_leaves_the_check_to_click() -> None:
+def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
     """click would report a missing file as wrong usage (exit code 2)."""
     paths = [p.type for command in commands(cli) for p in command.params if isinstance(p.type, click.Path)]
     assert paths
@@ -161,7 +161,7 @@ def test_reports_have_every_registered_format() -> None:
     assert sorted(REPORT_FORMATS) == RENDERERS.names()
 
 
-def test_a_format_of_another_package(
+def test_report_formats_of_other_packages_are_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def upper(report: Report) -> str:

@@ -201,8 +201,8 @@ def test_nuggetizer_round_trip(shared_data: Path, tmp_path: Path) -> None:
     assert nugget.importance == "vital"
 
 
-def test_keys_of_nuggetizer_that_clash_with_our_fields(tmp_path: Path) -> None:
-    """They are not read as weight and ids, and are written back unchanged."""
+def test_keys_of_nuggetizer_that_clash_with_fields_of_exam_pp(tmp_path: Path) -> None:
+    """Such keys are not read as weight and ids, and are written back unchanged."""
     nugget = {
         "text": "a b",
         "weight": "heavy",
@@ -220,7 +220,7 @@ def test_keys_of_nuggetizer_that_clash_with_our_fields(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8")) == line
 
 
-def test_our_keys_that_clash_with_those_of_nuggetizer(tmp_path: Path) -> None:
+def test_keys_of_exam_pp_that_clash_with_keys_of_nuggetizer(tmp_path: Path) -> None:
     item = {"query_id": "1", "nugget_id": "1/a", "nugget_text": "a b", "text": "other"}
     write_nuggetizer([BankLine(query_id="1", items=[item])], tmp_path / "out.jsonl")
     written = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
@@ -286,7 +286,7 @@ def test_autojudge_round_trip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", [".", ")"])
-def test_numbers_of_lists_come_back_in_genq(mark: str, tmp_path: Path) -> None:
+def test_list_numbers_are_restored_in_genq(mark: str, tmp_path: Path) -> None:
     questions = [f"1{mark} Why red?", f"2{mark} Why yellow?", "Why green?"]
     content = {"leaf": {"f": {"title": "leaf colour", "facet": "colours", "questions": questions}}}
     (tmp_path / "in.json").write_text(json.dumps(content), encoding="utf-8")
@@ -315,7 +315,7 @@ def test_a_new_text_has_a_new_key_in_autojudge(tmp_path: Path) -> None:
     assert bank["What is red?"]["question_id"] != red.entry_id.rpartition("/")[2]
 
 
-def test_only_line_feeds_end_lines_of_autojudge(tmp_path: Path) -> None:
+def test_only_line_feeds_separate_lines_of_autojudge(tmp_path: Path) -> None:
     """U+2028 and U+0085 need no escape in JSON."""
     banks = [AUTOJUDGE | {"query_id": key, "full_query": "why\u2028and \u0085 how"} for key in "ab"]
     text = "".join(json.dumps(bank, ensure_ascii=False) + "\r\n" for bank in banks)
@@ -323,7 +323,7 @@ def test_only_line_feeds_end_lines_of_autojudge(tmp_path: Path) -> None:
     assert [line.query_id for line in read_autojudge(tmp_path / "banks.jsonl")] == ["a", "b"]
 
 
-def test_autojudge_export_of_a_bank_of_ours(demo_data: Path, tmp_path: Path) -> None:
+def test_autojudge_export_of_an_exam_pp_bank(demo_data: Path, tmp_path: Path) -> None:
     run("export", demo_data / "questions.jsonl", "--format", "autojudge", "-o", tmp_path / "banks.jsonl")
     banks = [json.loads(line) for line in (tmp_path / "banks.jsonl").read_text(encoding="utf-8").splitlines()]
     first = next(bank for bank in banks if bank["query_id"] == "007")

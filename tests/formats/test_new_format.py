@@ -88,7 +88,7 @@ def asks(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_is_converted_both_ways_and_detected(asks: Path, tmp_path: Path) -> None:
+def test_the_new_format_is_detected_and_converted_both_ways(asks: Path, tmp_path: Path) -> None:
     queries, back = tmp_path / "queries.tsv", tmp_path / "back.jsonl"
     assert run("convert", asks, "--to", "queries-tsv", "-o", queries).exit_code == 0
     assert queries.read_text() == "q1\tone two\nq2\tthree\n"
@@ -98,7 +98,7 @@ def test_it_is_converted_both_ways_and_detected(asks: Path, tmp_path: Path) -> N
     ]
 
 
-def test_it_is_validated_by_its_content_and_by_its_name(asks: Path) -> None:
+def test_the_new_format_is_validated_by_content_and_by_name(asks: Path) -> None:
     assert "2 asks" in run("validate", asks).stdout
     assert " asks " in run("convert", "--list").stdout
     asks.write_text(asks.read_text() + '{"ask_id": "q3"}\n')
@@ -108,12 +108,12 @@ def test_it_is_validated_by_its_content_and_by_its_name(asks: Path) -> None:
         assert done.exit_code == 1
 
 
-def test_its_schema_is_listed_and_printed() -> None:
+def test_the_schema_of_the_new_format_is_listed_and_printed() -> None:
     assert "asks            a line of Asker" in run("schema").stdout
     assert json.loads(run("schema", "asks").stdout)["required"] == ["ask_id", "ask"]
 
 
-def test_it_is_in_the_lists_and_in_the_documentation() -> None:
+def test_the_new_format_is_in_lists_and_documentation() -> None:
     assert "questions of Asker" in run("convert", "--list").stdout
     assert "| queries | `asks` | yes | yes | questions of Asker |" in converting_page()
     assert "| scores | `equations` |  |  | scores of Solver |" not in converting_page()
@@ -129,7 +129,7 @@ def test_results_of_open_rag_eval_are_read_as_scores(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_its_scores_are_read(tmp_path: Path, tiny_passages: Path) -> None:
+def test_scores_of_a_new_format_are_read(tmp_path: Path, tiny_passages: Path) -> None:
     path = tmp_path / "board.txt"
     path.write_text("a = 0.5\nb = 0.25\n")
     assert [score.value for score in read_all_scores(path)] == [0.5, 0.25]
@@ -139,7 +139,7 @@ def test_its_scores_are_read(tmp_path: Path, tiny_passages: Path) -> None:
 
 
 @pytest.mark.parametrize("official", [False, True])
-def test_its_scores_are_correlated_with_ranks(official: bool, tmp_path: Path) -> None:
+def test_scores_of_a_new_format_are_correlated_with_ranks(official: bool, tmp_path: Path) -> None:
     path, ranks = tmp_path / "board.txt", tmp_path / "ranks.tsv"
     path.write_text("a = 0.5\nb = 0.25\nc = 0.125\n")
     ranks.write_text("system\tRR\na\t0.9\nb\t0.8\nc\t0.7\n" if official else "a\t1\nb\t2\nc\t3\n")

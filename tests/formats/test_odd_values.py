@@ -104,7 +104,9 @@ def test_ids_of_runs_and_qrels_are_single_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("query_id", ["{", "<top>", "\ufeffq"])
-def test_queries_that_tsv_would_make_another_file(query_id: str, write_jsonl: Write, tmp_path: Path) -> None:
+def test_query_ids_that_would_change_the_format_of_a_tsv_file(
+    query_id: str, write_jsonl: Write, tmp_path: Path
+) -> None:
     source = write_jsonl("q.jsonl", [{"query_id": query_id, "query_text": "x"}])
     with pytest.raises(DataError, match=re.escape(repr(query_id))):
         converted(source, tmp_path / "o.tsv", "queries-tsv")
@@ -125,7 +127,7 @@ def test_large_scores_have_a_mean_and_an_error(write_jsonl: Write, tmp_path: Pat
 
 
 @pytest.mark.parametrize("form", ["scores-jsonl", "leaderboard", "autojudge-eval", "autojudge-tot"])
-def test_two_values_of_a_score_are_a_contradiction(form: str, write_jsonl: Write, tmp_path: Path) -> None:
+def test_two_values_of_the_same_score_are_an_error(form: str, write_jsonl: Write, tmp_path: Path) -> None:
     source = write_jsonl("s.jsonl", scores(0.5))
     twice = tmp_path / "twice"
     converted(source, twice, form)
@@ -178,7 +180,7 @@ def test_relevance_of_a_game(relevance: Any, dropped: int, write_jsonl: Write, t
     assert sum(counts.values()) == dropped
 
 
-def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
+def test_a_nugget_bank_with_a_lone_surrogate(tmp_path: Path) -> None:
     source = tmp_path / "n.jsonl"
     source.write_text('{"query_id":"q","format_version":"v3","nugget_bank":{"x":{"question":"\\ud800"}}}\n')
     with pytest.raises(DataError, match="not valid Unicode"):

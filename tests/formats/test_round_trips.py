@@ -393,7 +393,7 @@ def test_impossible_conversions_list_the_possible_targets(tmp_path: Path, demo_d
         convert(Conversion(demo_data / "queries.jsonl", tmp_path / "x", "topics"))
     passages = tmp_path / "p.jsonl"
     passages.write_text('["q", [{"paragraph_id": "p", "text": "t"}]]\n')
-    with pytest.raises(DataError, match="holds no rankings"):
+    with pytest.raises(DataError, match="has no rankings"):
         convert(Conversion(passages, tmp_path / "x", "run"))
     assert not (tmp_path / "x").exists()
 

@@ -99,8 +99,8 @@ def test_a_wrong_list_is_requested_again(wrong: str) -> None:
     assert grades.errors == {}
 
 
-def test_of_two_equally_bad_lists_the_later_one_counts() -> None:
-    """The second request told the model what was wrong with its first list."""
+def test_the_later_of_two_equally_bad_lists_counts() -> None:
+    """The second request contains the error in the first list."""
     replies = iter(['["support", "nearly", "support"]', '["partly", "support", "not_support"]'])
     grades, _ = assign(unit(3), lambda request: next(replies), repairs=1)
     assert labels(grades) == {"q1/1": "support", "q1/2": "not_support"}
@@ -116,7 +116,7 @@ def test_repeated_calls_do_not_count_as_progress() -> None:
     assert sum(counted) == 12
 
 
-def test_a_list_of_the_wrong_length_is_never_cut_to_fit() -> None:
+def test_lists_with_too_many_labels_are_not_truncated() -> None:
     grades, llm = assign(unit(2), lambda request: '["support", "support", "support"]')
     assert llm.calls == 3, "one call and two repeated calls"
     assert labels(grades) == {}

@@ -118,9 +118,9 @@ def test_every_request_is_answered_once_in_any_grouping(case: tuple[str, ModelOp
     assert all(isinstance(reply.text, str) and reply.error is None for reply in whole.values())
 
     plan = llm.batches(requests)
-    some = answers(llm, requests, plan[::2])
-    assert sorted(some) == sorted(index for batch in plan[::2] for index in batch)
-    assert all(same(some[index], whole[index]) for index in some)
+    partial_replies = answers(llm, requests, plan[::2])
+    assert sorted(partial_replies) == sorted(index for batch in plan[::2] for index in batch)
+    assert all(same(partial_replies[index], whole[index]) for index in partial_replies)
 
     backwards = requests[::-1]
     reversed_ = answers(llm, backwards)

@@ -91,10 +91,10 @@ def test_each_process_gets_a_gpu(gpus: Callable[..., list[int]], rank: int, devi
     gpus(4)
     group = TorchProcessGroup.__new__(TorchProcessGroup)
     group.local_rank, group.local_size = rank, 8
-    assert group.place(ModelOptions("m")).device == device
-    assert group.place(ModelOptions("m", device="cuda")).device == device
-    assert group.place(ModelOptions("m", device="cuda:3")).device == "cuda:3"
-    assert group.place(ModelOptions("m", device="cpu")).device == "cpu"
+    assert group.assign_device(ModelOptions("m")).device == device
+    assert group.assign_device(ModelOptions("m", device="cuda")).device == device
+    assert group.assign_device(ModelOptions("m", device="cuda:3")).device == "cuda:3"
+    assert group.assign_device(ModelOptions("m", device="cpu")).device == "cpu"
 
 
 @pytest.mark.parametrize(

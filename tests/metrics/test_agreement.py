@@ -143,10 +143,10 @@ def test_interval_over_queries_equals_scipy() -> None:
     def kappa_of(indices: np.ndarray) -> float:
         return cohen_kappa(tables[indices].sum(axis=0).tolist()) or 0.0
 
-    theirs = bootstrap(
+    reference = bootstrap(
         (np.arange(40),), kappa_of, n_resamples=2000, method="percentile", vectorized=False, rng=rng
     ).confidence_interval
-    assert kappa_interval(tables.tolist()) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    assert kappa_interval(tables.tolist()) == pytest.approx((reference.low, reference.high), abs=0.02)
 
 
 def test_confusion() -> None:

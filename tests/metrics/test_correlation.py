@@ -46,7 +46,7 @@ def test_a_leaderboard_disagrees_with_its_reverse(scores: dict[str, int]) -> Non
         assert result[1:4] == pytest.approx((-1.0, -1.0, -1.0))
 
 
-def test_a_side_of_ties_gives_none() -> None:
+def test_ties_of_all_systems_on_a_side_give_none() -> None:
     assert correlate({"a": 1, "b": 1}, {"a": 1, "b": 2}) == Correlation(2, None, None, None, None)
 
 
@@ -107,24 +107,24 @@ def test_samples_equal_single_leaderboards(scores: dict[str, int], random: objec
     shuffled = list(scores.values())
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     official = ranks_of(dict(zip(scores, shuffled, strict=True)))
-    ours = np.array([list(scores.values())] * 3, dtype=float)
-    found = correlation_samples(ours, -np.array([official[s] for s in scores]), top=3)
+    computed = np.array([list(scores.values())] * 3, dtype=float)
+    actual = correlation_samples(computed, -np.array([official[s] for s in scores]), top=3)
     expected = [np.nan if v is None else v for v in correlate(scores, official, top=3)[1:]]
 
-    assert found == pytest.approx(np.array([expected] * 3), nan_ok=True)
+    assert actual == pytest.approx(np.array([expected] * 3), nan_ok=True)
 
 
 def test_samples_with_ties() -> None:
     """As for single leaderboards: NaN if all official ranks are tied; overlap over the larger set."""
-    ours = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    computed = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
     for ranks in ([1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 2.0, 4.0], [1.0, 4.0, 4.0, 4.0]):
-        found = correlation_samples(ours, [-rank for rank in ranks], top=2)
+        actual = correlation_samples(computed, [-rank for rank in ranks], top=2)
         official = dict(zip("abcd", ranks, strict=True))
         single = [
-            correlate(dict(zip("abcd", row, strict=True)), official, top=2)[1:] for row in ours.tolist()
+            correlate(dict(zip("abcd", row, strict=True)), official, top=2)[1:] for row in computed.tolist()
         ]
         expected = [[np.nan if value is None else value for value in row] for row in single]
-        assert found == pytest.approx(np.array(expected), nan_ok=True)
+        assert actual == pytest.approx(np.array(expected), nan_ok=True)
 
 
 def test_intervals_over_systems_contain_the_value() -> None:
@@ -139,7 +139,7 @@ def test_intervals_over_systems_contain_the_value() -> None:
         assert interval.low <= value <= interval.high
 
 
-def test_approximate_ranks_are_those_of_the_system_above() -> None:
+def test_approximate_ranks_equal_the_rank_of_the_next_better_system() -> None:
     """Table 4 of the workbench paper, sorted by question-4: ≈1, ≈27, ≈44 and ≈44 are printed there."""
     scores = {
         "GPT4-question": 0.747, "pash_f3": 0.738, "bigIR-T5xp-T5-F": 0.630, "GPT3.5-wiki": 0.627,
@@ -150,7 +150,7 @@ def test_approximate_ranks_are_those_of_the_system_above() -> None:
     assert approximate_ranks(scores, ranks) == {"GPT4-question": 1, "GPT3.5-wiki": 27, "GPT4-wiki": 44}
 
 
-def test_an_approximate_rank_among_ties_is_the_worst_of_theirs() -> None:
+def test_an_approximate_rank_among_ties_is_the_worst_tied_rank() -> None:
     scores = {"a new one": 0.5, "first": 0.5, "second": 0.5, "last": 0.1}
 
     assert approximate_ranks(scores, {"second": 2, "first": 1, "last": 3}) == {"a new one": 2}

@@ -104,18 +104,18 @@ def test_a_duplicate_passage_counts_once() -> None:
 
 
 def test_tied_ranks_give_at_most_cutoff_passages() -> None:
-    """The first by score, then by place in the file."""
+    """The passage with the highest score counts; of equal scores, the first in the file."""
     passages = [graded_passage(f"p{n}", {"a": 0, "b": 0} | {"ab"[n]: 5}, {"s": [1]}) for n in (0, 1)]
 
     assert cover(collect(query("q", *passages)), Cover(4, cutoff=1))["s"] == 0.5
 
 
 def test_tied_ranks_are_ordered_by_score() -> None:
-    """Whatever their order in the file; equal scores in file order."""
+    """The order in the file does not matter, except for equal scores."""
 
     def at_rank_1(passage_id: str, score: float, grade: int) -> dict[str, Any]:
-        place = {"method": "s", "paragraphId": passage_id, "queryId": "q", "rank": 1, "score": score}
-        data = {"judgments": [], "rankings": [place]}
+        ranking = {"method": "s", "paragraphId": passage_id, "queryId": "q", "rank": 1, "score": score}
+        data = {"judgments": [], "rankings": [ranking]}
         return passage(passage_id, paragraph_data=data, exam_grades=[rubric({"a": grade})])
 
     lower_first = collect(query("q", at_rank_1("p1", 0.5, 0), at_rank_1("p2", 0.75, 5)))
@@ -233,10 +233,10 @@ def test_scores_are_the_means_of_the_values_of_entries(metric: Cover | SoftCover
         bank=bank("q", "a", "b", "c", weights=weights),
         soft=True,
     )
-    found = file.queries["q"]
-    scores = [score.value for score in metric(found, file.first_ranks)]
+    result = file.queries["q"]
+    scores = [score.value for score in metric(result, file.first_ranks)]
 
-    assert metric.entry_values(found, file.first_ranks).scores() == pytest.approx(np.array(scores))
+    assert metric.entry_values(result, file.first_ranks).scores() == pytest.approx(np.array(scores))
 
 
 @pytest.mark.parametrize("min_grade", [1, -3])

@@ -37,5 +37,5 @@ def test_texts_at_the_similarity_limit_are_near_duplicates() -> None:
     ],
 )
 def test_pairs(first: str, second: str, similarity: float | None) -> None:
-    found = near_duplicates({"a": first, "b": second})
-    assert [pair.similarity for pair in found] == pytest.approx([] if similarity is None else [similarity])
+    result = near_duplicates({"a": first, "b": second})
+    assert [pair.similarity for pair in result] == pytest.approx([] if similarity is None else [similarity])

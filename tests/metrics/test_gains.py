@@ -34,17 +34,17 @@ qrels = st.dictionaries(
 
 
 def matrix(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> RunMatrix:
-    found = RunMatrix([(label.query_id, label.passage_id) for label in labels])
+    result = RunMatrix([(label.query_id, label.passage_id) for label in labels])
     for system, run in systems.items():
-        found.add(system, run)
-    return found
+        result.add(system, run)
+    return result
 
 
 def by_library(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> list[Score]:
     return [score for system, run in systems.items() for score in TrecEval(MEASURES, labels)(system, run)]
 
 
-def test_all_of_these_measures_are_computed_here() -> None:
+def test_listed_measures_use_the_gain_matrix() -> None:
     assert [str(measure) for measure in MEASURES if not supports(measure)] == []
 
 
@@ -52,7 +52,7 @@ def test_all_of_these_measures_are_computed_here() -> None:
     "name",
     ["nDCG(judged_only=True)@10", "nDCG(gains={1:2})", "Bpref", "ERR@10", "NumRet", "nDCG(dcg='exp-log2')@5"],
 )
-def test_other_measures_are_computed_by_the_library(name: str) -> None:
+def test_other_measures_use_ir_measures(name: str) -> None:
     (measure,) = parse_measures([name])
     assert not supports(measure)
 
@@ -60,11 +60,11 @@ def test_other_measures_are_computed_by_the_library(name: str) -> None:
 @given(runs, qrels)
 def test_equals_ir_measures(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> None:
     """With ties (in single precision), missing queries, queries without relevant passages, labels below 0."""
-    ours = {score[:3]: score.value for score in run_scores(matrix(systems, labels), labels, MEASURES)}
-    theirs = {score[:3]: score.value for score in by_library(systems, labels)}
+    computed = {score[:3]: score.value for score in run_scores(matrix(systems, labels), labels, MEASURES)}
+    reference = {score[:3]: score.value for score in by_library(systems, labels)}
 
-    assert ours.keys() == theirs.keys()
-    assert ours == pytest.approx(theirs, abs=1e-12, rel=0)
+    assert computed.keys() == reference.keys()
+    assert computed == pytest.approx(reference, abs=1e-12, rel=0)
 
 
 def test_a_changed_label_is_counted_once() -> None:
@@ -90,11 +90,11 @@ def test_a_relevance_level_of_0_is_not_supported() -> None:
 @pytest.mark.parametrize("label", [-1, -2])
 def test_a_query_whose_labels_are_all_negative_scores_0(label: int) -> None:
     """trec_eval reads beyond its table of labels there, and may loop forever."""
-    found = TrecEval(parse_measures(["nDCG@10", "RR", "Bpref"]), [Qrel("1", "a", label)])(
+    result = TrecEval(parse_measures(["nDCG@10", "RR", "Bpref"]), [Qrel("1", "a", label)])(
         "s", {"1": {"a": 1.0}}
     )
 
-    assert [score.value for score in found] == [0.0, 0.0, 0.0]
+    assert [score.value for score in result] == [0.0, 0.0, 0.0]
 
 
 @given(runs, qrels, qrels)
@@ -111,9 +111,9 @@ def test_one_matrix_serves_any_labels(
 def test_scores_are_in_the_order_of_the_measures() -> None:
     measures = parse_measures(["ERR@5", "RR", "NumRet"])
     labels = [Qrel("1", "b", 1)]
-    found = list(run_scores(matrix({"s": {"1": {"a": 2.0, "b": 1.0}}}, labels), labels, measures))
+    result = list(run_scores(matrix({"s": {"1": {"a": 2.0, "b": 1.0}}}, labels), labels, measures))
 
-    assert [(score.query_id, score.metric) for score in found] == [
+    assert [(score.query_id, score.metric) for score in result] == [
         ("1", "ERR@5"), ("1", "RR"), ("1", "NumRet"), ("all", "NumRet"),
     ]  # fmt: skip
 
@@ -138,9 +138,11 @@ def test_the_best_case_equals_the_scores_of_the_best_labels(
                     full[query_id, passage_id] = possible.get((query_id, passage_id), best)
         optimistic = TrecEval(MEASURES, [Qrel(*key, label) for key, label in full.items()])
         expected = optimistic(system, joined.run(system))
-        ours = {
+        computed = {
             (query_id, str(measure)): value
             for measure in MEASURES
             for query_id, value in zip(gains.query_ids, gains.values(measure)[row].tolist(), strict=True)
         }
-        assert ours == pytest.approx({(s.query_id, s.metric): s.value for s in expected}, abs=1e-12, rel=0)
+        assert computed == pytest.approx(
+            {(s.query_id, s.metric): s.value for s in expected}, abs=1e-12, rel=0
+        )

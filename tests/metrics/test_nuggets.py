@@ -91,10 +91,10 @@ def test_edge_cases(short: str, scores: dict[str, float]) -> None:
 
 
 def test_labels_outside_the_vocabulary_are_ungraded() -> None:
-    found = nugget_scores(
+    result = nugget_scores(
         [LabelledNugget("vital", "ming_dynasty_support"), LabelledNugget("vital", "support")]
     )
-    assert found["V_strict"] == found["V"] == 0.5
+    assert result["V_strict"] == result["V"] == 0.5
 
 
 def test_ungraded_nuggets_count_as_supported_in_the_bound() -> None:
@@ -112,30 +112,30 @@ ANY_NUGGETS = st.lists(
 
 
 @given(ANY_NUGGETS)
-def test_scores_are_the_exact_ratios_of_the_definitions(found: list[LabelledNugget]) -> None:
+def test_scores_are_the_exact_ratios_of_the_definitions(result: list[LabelledNugget]) -> None:
     """Section 3.5, in fractions."""
     value = {"support": Fraction(1), "partial_support": Fraction(1, 2)}
     weight = {"vital": Fraction(1), "okay": Fraction(1, 2)}
 
     def mean(weights: list[Fraction], *, strict: bool) -> float | None:
-        gains = [value.get(str(n.assignment), Fraction(0)) for n in found]
+        gains = [value.get(str(n.assignment), Fraction(0)) for n in result]
         gains = [Fraction(int(gain)) if strict else gain for gain in gains]
         whole = sum(weights)
         return float(sum(w * c for w, c in zip(weights, gains, strict=True)) / whole) if whole else None
 
     expected: dict[str, float | None] = {}
     for name, weights in {
-        "V": [Fraction(n.importance == "vital") for n in found],
-        "W": [weight.get(str(n.importance), Fraction(0)) for n in found],
-        "A": [Fraction(1) for _ in found],
+        "V": [Fraction(n.importance == "vital") for n in result],
+        "W": [weight.get(str(n.importance), Fraction(0)) for n in result],
+        "A": [Fraction(1) for _ in result],
     }.items():
         expected |= {f"{name}_strict": mean(weights, strict=True), name: mean(weights, strict=False)}
-    assert nugget_scores(found) == {metric: v for metric, v in expected.items() if v is not None}
+    assert nugget_scores(result) == {metric: v for metric, v in expected.items() if v is not None}
 
 
 @given(ANY_NUGGETS)
-def test_strict_is_below_lenient_is_below_the_bound(found: list[LabelledNugget]) -> None:
-    scores, best = nugget_scores(found), nugget_scores(found, ungraded="support")
+def test_strict_is_below_lenient_is_below_the_bound(result: list[LabelledNugget]) -> None:
+    scores, best = nugget_scores(result), nugget_scores(result, ungraded="support")
     assert scores.keys() == best.keys()
     for metric in ("V", "W", "A"):
         if metric in scores:

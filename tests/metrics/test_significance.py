@@ -27,33 +27,33 @@ def mean_difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
 
 def scipy_p_values(first: np.ndarray, second: np.ndarray) -> float:
     """p of scipy, from all assignments."""
-    found = permutation_test(
+    result = permutation_test(
         (first, second), mean_difference, permutation_type="samples", vectorized=True,
         n_resamples=np.inf,  # type: ignore[call-overload]  # all of them, says its documentation
     )  # fmt: skip
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
 def test_exact_tests_equal_scipy() -> None:
     """scipy.stats.permutation_test with all 2^8 assignments."""
     values = np.random.default_rng(3).random((3, 8)).round(1)
-    ours = randomisation_tests(values)
+    computed = randomisation_tests(values)
 
     for i, j in [(0, 1), (0, 2), (1, 2)]:
-        assert ours[i, j] == pytest.approx(scipy_p_values(values[i], values[j]))
-        assert ours[j, i] == ours[i, j]
+        assert computed[i, j] == pytest.approx(scipy_p_values(values[i], values[j]))
+        assert computed[j, i] == computed[i, j]
 
 
 def test_random_tests_are_near_scipy_s() -> None:
     rng = np.random.default_rng(4)
     base = rng.random(40)
     values = np.vstack([base, base + rng.normal(0.02, 0.06, 40)])
-    theirs = permutation_test(
+    expected = permutation_test(
         (values[0], values[1]), mean_difference, permutation_type="samples", vectorized=True,
         n_resamples=20_000, rng=np.random.default_rng(1),
     )  # fmt: skip
 
-    assert randomisation_tests(values, samples=20_000)[0, 1] == pytest.approx(theirs.pvalue, abs=0.01)
+    assert randomisation_tests(values, samples=20_000)[0, 1] == pytest.approx(expected.pvalue, abs=0.01)
 
 
 def test_equal_systems_are_never_different() -> None:
@@ -96,8 +96,8 @@ def test_more_samples_change_only_small_p_values() -> None:
 def test_all_assignments_of_more_queries_where_many_pairs_need_them() -> None:
     """2^14 assignments are fewer than 2 × 435 pairs / .05: p is exact, and scipy's of all assignments."""
     values = np.random.default_rng(3).random((30, 14)).round(1)
-    theirs = scipy_p_values(values[3], values[20])
-    assert randomisation_tests(values, alpha=0.05)[3, 20] == pytest.approx(theirs)
+    expected = scipy_p_values(values[3], values[20])
+    assert randomisation_tests(values, alpha=0.05)[3, 20] == pytest.approx(expected)
 
 
 def test_the_smallest_p_value_is_reached() -> None:
@@ -142,9 +142,9 @@ def test_letters_in_the_usual_layout() -> None:
 
 
 def test_a_chain_of_neighbours_needs_a_letter_for_each_window() -> None:
-    """Systems differ from five places on: windows of five, each one letter."""
-    places = np.arange(30)
-    shown = letters(np.abs(places[:, None] - places) >= 5)
+    """Systems that are five or more positions apart differ: every window of five shares a letter."""
+    positions = np.arange(30)
+    shown = letters(np.abs(positions[:, None] - positions) >= 5)
 
     assert shown[:3] == ["a", "ab", "abc"]
     assert shown[29] == "z"
@@ -161,7 +161,7 @@ def test_systems_between_a_pair_join_its_group_first() -> None:
 
 
 def test_letters_after_z() -> None:
-    """All differ: each has its own, and the 703rd has three."""
+    """All systems differ: each has another letter, and the 703rd "letter" has three characters."""
     shown = letters(~np.eye(704, dtype=bool))
 
     assert [shown[i] for i in (25, 26, 27, 701, 702, 703)] == ["z", "(aa)", "(ab)", "(zz)", "(aaa)", "(aab)"]
@@ -189,10 +189,10 @@ def test_minimum_detectable_difference_has_the_requested_power() -> None:
     """Simulated: with that true difference, scipy's paired t-test finds four in five."""
     rng = np.random.default_rng(8)
     noise = rng.normal(size=(2, 25))
-    found = minimum_detectable_difference(noise)
-    assert found is not None
+    result = minimum_detectable_difference(noise)
+    assert result is not None
     spread = (noise[0] - noise[1]).std(ddof=1)
-    differences = rng.normal(found, spread, size=(25, 4000))
+    differences = rng.normal(result, spread, size=(25, 4000))
 
     assert (ttest_rel(differences, np.zeros_like(differences)).pvalue < 0.05).mean() == pytest.approx(
         0.8, abs=0.025
@@ -203,11 +203,11 @@ def test_the_spread_of_many_systems_is_the_median_of_their_pairs() -> None:
     """Differences of standard deviation (ddof 1) √2, 3√2 and 4√2: that of a pair with the middle one."""
     values = np.array([[1.0, -1.0], [0.0, 0.0], [-3.0, 3.0]])
 
-    found = minimum_detectable_difference(values)
-    assert found is not None
-    assert found == minimum_detectable_difference(values[1:])
+    result = minimum_detectable_difference(values)
+    assert result is not None
+    assert result == minimum_detectable_difference(values[1:])
     # The power of the t-test: the noncentral t distribution beyond the critical value.
-    noncentrality = found / (3 * 2**0.5) * 2**0.5
+    noncentrality = result / (3 * 2**0.5) * 2**0.5
     assert nct.sf(t.ppf(0.975, 1), 1, noncentrality) == pytest.approx(0.8)
 
 

@@ -45,7 +45,7 @@ def runs(ranks: dict[str, int]) -> RunMatrix:
 
 
 def test_a_bank_with_a_single_entry_gives_no_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    """The library writes that the results are probably not valid."""
+    """The warning of the library, that results are probably invalid, is suppressed."""
     (score,) = subtopic_scores(
         runs({"p": 1}), [SubtopicQrel("q", "1", "p", 5)], parse_measures(["alpha_nDCG@20"], subtopics=True)
     )

@@ -83,12 +83,12 @@ def test_equals_trec_eval(output: str, qrels: str, run: str, level: int | None) 
     if level is not None:
         # ir-measures fixes the level of these two counts at 1.
         names = [name for name in names if name not in {"num_rel", "num_rel_ret"}]
-    ours = computed(names, read_qrels(qrels), read_run(run), level)
+    actual = computed(names, read_qrels(qrels), read_run(run), level)
 
     assert len(names) >= 24
     for (name, query_id), value in golden.items():
         if name in names and (query_id == ALL_QUERIES or "aq" in output):
-            assert ours[name, query_id] == pytest.approx(value, abs=5.1e-5), (name, query_id)
+            assert actual[name, query_id] == pytest.approx(value, abs=5.1e-5), (name, query_id)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_the_layout_is_that_of_trec_eval(output: str, qrels: str, run: str, leve
     text = trec_eval_text(Evaluation(scores), per_query=True)
 
     assert sum("\t301\t" in line for line in golden) > 50
-    ours, theirs = set(text.splitlines()), set(golden)
-    assert theirs <= ours
-    assert [line for line in text.splitlines() if line in theirs] == golden
+    actual, reference = set(text.splitlines()), set(golden)
+    assert reference <= actual
+    assert [line for line in text.splitlines() if line in reference] == golden
 
 
 def test_names_of_trec_eval() -> None:

@@ -33,14 +33,14 @@ def test_rows_become_a_matrix_without_totals() -> None:
 def test_intervals_over_queries_equal_scipy() -> None:
     """scipy.stats.bootstrap, percentile method, same seed."""
     values = random_scores(4, 30)
-    ours = intervals(bootstrap_means(values, samples=500, seed=7))
+    computed = intervals(bootstrap_means(values, samples=500, seed=7))
 
-    for row, interval in zip(values, ours, strict=True):
-        theirs = bootstrap(
+    for row, interval in zip(values, computed, strict=True):
+        reference = bootstrap(
             (row[None],), np.mean, axis=-1, n_resamples=500, method="percentile", batch=250,
             rng=np.random.default_rng(7),
         ).confidence_interval  # fmt: skip
-        assert interval == pytest.approx((*np.ravel(theirs.low), *np.ravel(theirs.high)))
+        assert interval == pytest.approx((*np.ravel(reference.low), *np.ravel(reference.high)))
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:
@@ -91,16 +91,16 @@ def test_nested_bootstrap_of_equal_entries_is_the_plain_bootstrap() -> None:
     assert nested.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.05)
 
 
-def test_weights_and_entries_that_do_not_count() -> None:
+def test_weights_of_entries_and_queries_without_weight() -> None:
     query = EntryValues(np.array([[1.0, 0.0, 1.0]]), np.array([1.0, 2.0, 0.0]))
-    nothing = EntryValues(np.array([[1.0]]), np.array([0.0]))
+    zero_weight = EntryValues(np.array([[1.0]]), np.array([0.0]))
 
     assert query.scores() == pytest.approx([1 / 3])
-    assert nested_bootstrap_means([nothing, nothing], samples=10) == pytest.approx(np.zeros((10, 1)))
+    assert nested_bootstrap_means([zero_weight, zero_weight], samples=10) == pytest.approx(np.zeros((10, 1)))
 
 
 def test_rank_intervals() -> None:
-    """The first is best in every sample; the other two change places."""
+    """The first is best in every sample; the order of the other two varies."""
     means = np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]] * 50)
 
     assert rank_intervals(means) == [(1, 1), (2, 3), (2, 3)]

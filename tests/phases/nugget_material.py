@@ -31,15 +31,15 @@ def bank_line(query_id: str, importance: str) -> dict[str, Any]:
 
 def assigned(query_id: str, labels: str, model: str = "judge", **keys: Any) -> dict[str, Any]:
     """Assignments of n1, n2 ...; one letter each: S(upport), P(artial), N(ot), - (ungraded)."""
-    found = {f"{query_id}/n{n}": LABELS.get(letter) for n, letter in enumerate(labels, 1)}
-    given = {key: label for key, label in found.items() if label}
+    result = {f"{query_id}/n{n}": LABELS.get(letter) for n, letter in enumerate(labels, 1)}
+    given = {key: label for key, label in result.items() if label}
     return {
         "correctAnswered": [key for key, label in given.items() if RATINGS[label]],
         "wrongAnswered": [key for key, label in given.items() if not RATINGS[label]],
         "answers": [list(pair) for pair in given.items()],
         "llm_response_errors": {
             key: {"response": "historical", "prompt": "", "failure_reason": "the reply is no known label"}
-            for key, label in found.items()
+            for key, label in result.items()
             if not label
         },
         "llm": model,

@@ -94,7 +94,7 @@ def test_banks(
     assert all(9 <= entries <= 13 for entries in per_query.values())
 
 
-def test_runs_and_leaderboard_are_those_of_the_script(
+def test_the_script_writes_the_same_runs_and_leaderboard(
     demo_data: Path, queries: dict[str, Any], passages: dict[str, str]
 ) -> None:
     files, _ = make_demo_runs.make(demo_data)

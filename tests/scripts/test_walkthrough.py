@@ -49,8 +49,8 @@ def test_walkthrough(repository: Path, tiny_passages: Path, tiny_bank: Path, tmp
     assert titles == {
         "dl20-verify-grading.txt": "Verify grading",
         "dl20-bad-question.txt": "Spurious bank entries",
-        "dl20-uncovered-passages.txt": "Missing in the test bank",
-        "dl20-grid-display.txt": "Grid",
+        "dl20-uncovered-passages.txt": "Relevant passages that cover no entry",
+        "dl20-grid-display.txt": "Grid of passages and bank entries",
     }
     leaderboard = (out / f"dl20-rubric-qrels-leaderboard-{PROMPT}-minlevel-4.correlation.tsv").read_text()
     assert {line.split("\t")[0]: line.split("\t")[4] for line in leaderboard.splitlines()[1:-2]} == {

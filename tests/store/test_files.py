@@ -475,8 +475,8 @@ def test_errors_in_a_folder_output_name_the_final_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "out"
-    said = re.escape(f"{target}/a cannot be written: File name too long")
-    with pytest.raises(OutputError, match=said), folder_output(target) as work:
+    expected = re.escape(f"{target}/a cannot be written: File name too long")
+    with pytest.raises(OutputError, match=expected), folder_output(target) as work:
         raise OutputError(f"{work}/a cannot be written: File name too long.")
 
     def full(_self: Path, _place: Path) -> None:

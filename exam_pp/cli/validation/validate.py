@@ -25,9 +25,9 @@ class _Kind(click.ParamType[str]):
         return self._choice().convert(value, param, ctx)
 
     def _choice(self) -> click.Choice[str]:
-        from exam_pp.phases.validation.validate import kinds
+        from exam_pp.phases.validation.validate import checkable_formats
 
-        return click.Choice(kinds())
+        return click.Choice(checkable_formats())
 
 
 @click.command("validate")

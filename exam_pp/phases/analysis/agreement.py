@@ -36,7 +36,7 @@ _SAMPLES = 2000
 
 
 class RatedPassage(NamedTuple):
-    """A judged passage; ``ratings`` are the ratings of its entries, best first, empty if it is ungraded."""
+    """A judged passage; ``ratings`` are the ratings of its entries, best first; empty if it is ungraded."""
 
     query_id: str
     ratings: Sequence[int]
@@ -62,7 +62,10 @@ class AgreementRow:
 
 @dataclass(frozen=True)
 class AgreementTable:
-    """A table of labels (rows) × judgments (columns); ``name`` is the name of the layout."""
+    """A table of labels (rows) × judgments (columns).
+
+    ``name`` is the name of the layout, such as GRADED; ``labelling`` is the rule that made the labels.
+    """
 
     name: str
     labelling: str
@@ -76,7 +79,7 @@ class Agreement:
 
     ``coefficients`` compare the whole scales, for each labelling; of several judgments of a passage the
     highest counts. ``passages`` is the number of passages with a judgment and a grade, ``queries`` the number
-    of their queries. ``ungraded`` is the number of judged passages without a grade, which are left out. A
+    of their queries. ``ungraded`` is the number of judged passages without a grade, which are skipped. A
     judgment of at least ``min_relevant`` is relevant. Intervals use ``samples`` bootstrap samples of queries.
     """
 
@@ -166,11 +169,11 @@ def agreement(
 ) -> Agreement:
     """Compute tables of labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
 
-    κ compares "label in the row" with "judgment in the boxed column". Passages without ratings are left out
+    κ compares "label in the row" with "judgment in the boxed column". Passages without ratings are skipped
     and counted.
 
     Args:
-        passages: Judged passages with their ratings.
+        passages: Judged passages; at least one must have ratings.
         min_relevant: Judgments of at least this value are relevant.
         min_answers: Make the published tables with the k-th best rating as label, for each k.
         min_grades: Also make a table of labels of at least this grade against the rest, for each grade.
@@ -219,7 +222,7 @@ def agreement(
 def _same_scale_layouts(
     passages: Sequence[RatedPassage], labelling: Labelling, min_relevant: int
 ) -> list[Layout]:
-    """Confusion matrices of labels and judgments, graded and binarised."""
+    """Confusion matrices of labels and judgments: on the whole scale, and binarised at ``min_relevant``."""
     labels = {labelling(passage.ratings) for passage in passages}
     scale = sorted(labels.union(*(passage.judgments for passage in passages)), reverse=True)
     singles = tuple(label_set(str(grade), [grade]) for grade in scale)
@@ -308,7 +311,7 @@ def graders(
         grade_filter: Criteria for the grades.
         labelling: How ratings become the label of a passage; by default the best rating.
         per_entry: Compare ratings of pairs of passage and entry instead of labels of passages, for example
-            those of a reviewer with those of a model. Judgments have no entries and are left out.
+            those of a reviewer with those of a model. Judgments have no entries and are skipped.
 
     Raises:
         SelectionError: The file has fewer than two graders.

@@ -61,9 +61,9 @@ class MeasureCorrelation:
 class Correlations:
     """The correlation of every measure of a leaderboard with official ranks.
 
-    ``scores`` is measure to system to score. ``matched`` is official name to leaderboard name, where either
-    was truncated. ``top`` is k of the top-k overlap. ``resampled``, ``samples`` and ``seed`` describe the
-    intervals.
+    ``scores`` is measure to system to score. ``matched`` is official name to leaderboard name, for systems
+    whose name is truncated in one of the files. ``top`` is k of the top-k overlap. ``resampled``, ``samples``
+    and ``seed`` describe the intervals.
     """
 
     leaderboard: PathLike
@@ -79,10 +79,10 @@ class Correlations:
 
 @dataclass(frozen=True)
 class QueryCorrelations:
-    """Correlation of the scores of a leaderboard with official scores, by measure and query.
+    """Correlation of the scores of a leaderboard with official scores.
 
-    ``means`` is measure to the mean of each coefficient over the queries where it is defined, or None.
-    ``reference`` is the official measure.
+    ``queries`` is measure to query to correlation. ``means`` is measure to the mean of each coefficient over
+    the queries where it is defined, or None. ``reference`` is the official measure.
     """
 
     leaderboard: PathLike
@@ -118,7 +118,8 @@ def correlation(
         seed: Seed of the bootstrap samples.
 
     Raises:
-        SelectionError: Fewer than two systems are on both sides, or scores of each query are missing.
+        SelectionError: Fewer than two systems are in both files, or ``intervals`` is ``queries`` and the
+            leaderboard has only means.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
     scores = scores_by_measure(leaderboard) if scores is None else scores
@@ -227,7 +228,7 @@ def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def read_official(path: PathLike) -> OfficialRanks:
-    """Read official ranks, or scores, whose first measure then ranks the systems.
+    """Read official ranks; in a file of scores, the first measure ranks the systems.
 
     Raises :class:`~exam_pp.errors.DataError` for a file that has neither.
     """

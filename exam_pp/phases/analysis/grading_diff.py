@@ -46,6 +46,7 @@ class GradingDifference:
     ``transitions`` counts pairs of passage and entry by rating before and after; None is ungraded.
     ``entries`` is (query id, entry id) to the numbers of ratings that went up and down. ``passages`` is the
     number of passages that are graded on both sides, ``unmatched`` of those graded on one side only.
+    ``labels`` has only the labels that change.
     """
 
     transitions: Counter[tuple[int | None, int | None]]
@@ -75,8 +76,8 @@ class SystemChanges:
     """Changes of the systems that are ranked in both files, sorted by rank after the change.
 
     ``metrics`` are the names of the metric before and after, ``queries`` is the number of common queries.
-    ``swapped`` are the pairs of systems whose order changes; ``significant`` are those of them that differ
-    significantly on either side.
+    ``swapped`` are the pairs of systems whose order changes; ``significant`` are the pairs among them that
+    differ significantly on either side.
     """
 
     metrics: tuple[str, str]
@@ -92,7 +93,7 @@ def diff(
     """Compare the ratings of two gradings pair by pair, and the labels of passages made from them.
 
     A label is the best rating of a passage, or follows ``labelling``. If a side has a bank, only the entries
-    of the bank count there, which shows the labels that an edit of a bank changes. Raises
+    of the bank count there. With two banks this shows how an edit of the bank changes labels. Raises
     :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common, and for streams,
     because the files are read several times.
     """
@@ -194,7 +195,7 @@ def compare_systems(
 def _swaps(
     systems: Sequence[str], values: Sequence[Sequence[Sequence[float]]], means: Sequence[Mapping[str, float]]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Pairs of systems whose order changes, and those of them that differ significantly on either side."""
+    """Pairs of systems whose order changes, and the pairs among them that differ significantly on a side."""
     from exam_pp.metrics.significance import significant_pairs  # noqa: PLC0415 - scipy is slow to import
 
     pairs = [pair for side in values for pair in significant_pairs(side)]

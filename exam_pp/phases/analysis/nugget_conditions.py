@@ -19,7 +19,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class ConditionAgreement:
-    """The agreement of two conditions by metric."""
+    """The agreement of two conditions; ``metrics`` is metric to agreement."""
 
     first: Condition
     second: Condition
@@ -28,7 +28,7 @@ class ConditionAgreement:
 
 @dataclass(frozen=True)
 class Points:
-    """Points of a scatter plot: of runs, and of pairs (run, topic). ``front`` is the Pareto front of runs."""
+    """Points (x, y) of runs and of pairs (run, topic); ``front`` is the Pareto front of the runs."""
 
     runs: Mapping[str, Point]
     topics: Mapping[tuple[str, str], Point]

@@ -18,8 +18,8 @@ class RankedEvaluation:
     """An evaluation with the official ranks of its systems.
 
     ``correlations`` is metric to the correlation with the official ranks. ``own_ranks`` are the ranks of the
-    systems by the first metric. ``approximate_ranks`` are ranks of systems without an official rank: the
-    official rank of the next better system by the first metric.
+    systems by the first metric. ``approximate_ranks`` are for systems without an official rank: each
+    gets the official rank of the next better system by the first metric.
     """
 
     evaluation: Evaluation
@@ -49,7 +49,7 @@ def ranked(evaluation: Evaluation, official: PathLike) -> RankedEvaluation:
 
 
 def with_ranks(evaluation: Evaluation, official: OfficialRanks) -> RankedEvaluation:
-    """Correlate an evaluation with official ranks."""
+    """Correlate every metric of an evaluation with official ranks."""
     means: dict[str, dict[str, float]] = {}
     for row in standings(evaluation.scores):
         by_system = means.setdefault(row.metric, {})

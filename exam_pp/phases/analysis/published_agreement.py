@@ -1,4 +1,4 @@
-"""Layouts of the published agreement tables: grades of every row, judgments of every column."""
+"""Layouts of the published agreement tables: labels of each row, judgments of each column."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def layouts(
     Args:
         min_relevant: Judgments of at least this value are relevant.
         judgments: Judgments that occur, in addition to the published −2 to 3.
-        grades: Grades that occur; together with the judgments they give every passage a row and a column.
+        grades: Grades that occur; every passage then has a row and a column.
         min_grades: For each grade, add a table of labels of at least this grade against the rest.
     """
     judged = sorted({*JUDGMENTS, *judgments}, reverse=True)

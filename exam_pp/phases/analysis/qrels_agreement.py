@@ -13,7 +13,9 @@ from exam_pp.store.trec.runs import read_qrels
 
 
 def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
-    """Return the judged passages of the queries that both qrels files have, with the labels of the model.
+    """Return the judged passages of the queries in both qrels files, with the labels of the model.
+
+    A judged passage without a label has no ratings.
 
     Raises :class:`~exam_pp.errors.SelectionError` if the files have no passage in common.
     """
@@ -35,8 +37,11 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
 
 
 def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
-    """Whether the first grades that match the filter are direct grades from 0 to 3, as judgments are."""
-    if is_stream(graded):  # a stream can be read only once, so the prompt class of the filter decides
+    """Whether the first grades that match the filter are direct grades from 0 to 3, as TREC judgments are.
+
+    For a stream, which can be read only once, the prompt class of the filter decides.
+    """
+    if is_stream(graded):
         names = iter([grade_filter.prompt_class])
     else:
         names = (

@@ -26,9 +26,9 @@ class LengthComparison:
 
 
 def response_lengths(passages: PathLike, *, cutoff: int = 20) -> dict[str, float]:
-    """Compute the mean response length of every system: the words of its passages within the cutoff.
+    """Return system to mean response length: the words of its passages within the cutoff.
 
-    Returns system to the mean over all queries of the file.
+    Means are over all queries of the file; a query without results of a system counts as 0.
     """
     ranked: dict[str, GradedQuery] = {}
     lengths: dict[tuple[str, int], int] = {}

@@ -18,9 +18,10 @@ from exam_pp.store.trec.ranks import read_ranks
 
 @dataclass(frozen=True)
 class ComparedLeaderboards:
-    """Several leaderboards over the same systems.
+    """Leaderboards to compare.
 
-    ``leaderboards`` is name to system to score, ``standard_errors`` the same for known standard errors.
+    ``leaderboards`` is name to system to score; ``standard_errors`` is name to system to standard error, if
+    it is known.
     ``ranks`` is system to official rank; empty without official ranks.
     """
 
@@ -45,12 +46,12 @@ def compare_leaderboards(
     Args:
         leaderboards: Files that ``exam-pp evaluate`` wrote, or tables with a header. Files written with
             ``--per-query`` have standard errors.
-        official: A file of ranks; or a leaderboard, which is then compared too and ranks the systems by its
-            first measure.
+        official: A file of ranks, or a leaderboard, whose first measure ranks the systems; it is then one
+            of the compared leaderboards.
 
     Raises:
         DataError: A file is not a leaderboard.
-        SelectionError: No two leaderboards have a system in common.
+        SelectionError: No two of the files have a system in common.
     """
     named: dict[str, dict[str, float]] = {}
     standard_errors: dict[str, dict[str, float]] = {}

@@ -147,7 +147,7 @@ def sweep(
 def _graded_files(
     graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
 ) -> Iterator[tuple[GradeKey, GradedFile]]:
-    """Yield the grades of every model and prompt class, with the queries that have grades."""
+    """Yield the grades of every model and prompt class, without queries that have no grades."""
     bank = read_bank(bank_path) if bank_path is not None else None
     selected = set(read_queries(queries)) if queries is not None else None
     lines = [

@@ -1,4 +1,4 @@
-"""The clinic of test banks: statistics of entries from grades, bad entries, and proposed removals."""
+"""The clinic of test banks: entry statistics from grades, signs of bad entries, and proposed removals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """The result of :func:`examine`."""
+    """The result of :func:`examine`.
+
+    ``curve`` has the points of the curve of bank sizes. ``with_judgments``, ``with_systems`` and
+    ``with_closed_book`` are False if the data for the corresponding statistics are missing.
+    """
 
     model: str
     prompt_class: str
@@ -62,7 +66,7 @@ class Examination:
     notes: list[str] = field(default_factory=list)
 
     def text(self, query_id: str, entry_id: str) -> str:
-        """The text of an entry."""
+        """The text of an entry in the bank."""
         return self.bank.entries(query_id)[entry_id].text
 
 
@@ -76,7 +80,7 @@ def examine(
 ) -> Examination:
     """Examine a bank with the grades of a file; ``closed_book`` is a file of grades without a passage.
 
-    If the bank holds entries of a single kind, only grades of this kind are selected. Raises
+    If the bank has only questions or only nuggets, only grades of this kind are selected. Raises
     :class:`ExamError` if a file cannot be read, or has no grades for the entries of the bank.
     """
     options = options or ClinicOptions()
@@ -209,8 +213,8 @@ def _signs(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> Iterat
 def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = SIGN_NAMES) -> Edits:
     """Removals of the entries that have one of the signs, with reasons, for a reviewer to check.
 
-    A query never loses all of its entries. If all of them have a sign, the entries whose only sign is
-    ``too-hard`` stay; without such entries, all stay.
+    A query never loses all of its entries. If all of them have a sign, those whose only sign is ``too-hard``
+    are kept; if no entry is of this kind, all are kept.
     """
     reasons: dict[tuple[str, str], list[str]] = {}
     weak: set[tuple[str, str]] = set()

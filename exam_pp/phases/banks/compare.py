@@ -1,4 +1,4 @@
-"""Differences between two test banks, and the merge of several."""
+"""Differences between two test banks, and merging of several banks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EntryDifference:
 
 
 def compare_banks(old: Path, new: Path) -> list[EntryDifference]:
-    """The differences between the entries of two bank files."""
+    """Read two banks and return the :func:`differences` of their entries."""
     return differences(read_bank(old), read_bank(new))
 
 
@@ -86,7 +86,10 @@ def _shown(entry: Entry, name: str) -> str | None:
 
 @dataclass
 class MergedBank:
-    """Counts for the summary; ``unlike`` counts the fields that differ between duplicates of an entry."""
+    """Counts for the summary.
+
+    ``repeated`` counts entries that are in an earlier bank, ``unlike`` the fields in which they differ.
+    """
 
     queries: int = 0
     entries: int = 0
@@ -103,7 +106,7 @@ class MergedBank:
 
 
 def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
-    """Write the entries of all banks, each entry once.
+    """Write a bank with the entries of all banks; of duplicates, the entry of the first bank is kept.
 
     Raises :class:`DataError` if two banks have different texts for the same entry id or query.
     """

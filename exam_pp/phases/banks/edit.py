@@ -34,7 +34,7 @@ class AppliedEdits:
         yield f"{edits} applied{f': {operations}' if operations else ''}."
         if self.ratings:
             ratings = counted(self.ratings, "rating")
-            yield f"The edits file also holds {ratings} of passages; `exam-pp apply-edits` applies them."
+            yield f"The edits file also has {ratings} of passages; `exam-pp apply-edits` applies them."
 
 
 def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
@@ -46,7 +46,7 @@ def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
 
 
 def records_of(line: BankLine, key: str) -> list[Any]:
-    """The list under ``key`` of the line's ``info``; a value that is not a list becomes its only item."""
+    """The list under ``key`` of the line's ``info``; another value becomes a list, a missing one is empty."""
     records = line.info.get(key) if isinstance(line.info, dict) else None
     return records if isinstance(records, list) else [] if records is None else [records]
 
@@ -124,7 +124,7 @@ class _Working:
                     for position, item in enumerate(line.items):
                         if item.entry_id == key:
                             return at, position
-            followed.add(key)  # An entry may have got its first text back, so the names may form a cycle.
+            followed.add(key)  # An entry may be reworded to its first text, so the ids may form a cycle.
             key = self._renamed.get((edit.query_id, key))
         if all(line.query_id != edit.query_id for line in self.lines):
             raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}")
@@ -167,7 +167,7 @@ class _Working:
             kinds = {item.kind for item in items}
             if edit.kind is not None or len(kinds) == 1:
                 return edit.kind or kinds.pop()
-        raise _DoesNotFitError("needs the field kind, because the bank holds questions and nuggets")
+        raise _DoesNotFitError("needs the field kind, because the bank has questions and nuggets")
 
     def _refuse_duplicate(self, query_id: str, text: str, except_item: Entry | None = None) -> None:
         for line in self.lines:
@@ -188,7 +188,7 @@ def _changed(item: Entry, edit: BankEdit) -> Entry:
 
 @dataclass
 class BankSplit:
-    """Counts of a split."""
+    """The numbers of entries in the public and the secret part."""
 
     public: int = 0
     secret: int = 0
@@ -201,8 +201,8 @@ class BankSplit:
 def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[list[BankLine], list[BankLine]]:
     """Split bank lines into the public and the secret part.
 
-    The secret part holds the share ``secret`` of the entries of every query, rounded. The choice depends only
-    on the seed and the entries of the query, not on other queries. Source: Dietz, SIGIR 2024, section 4.1,
+    The secret part has the share ``secret`` (0 to 1) of the entries of every query, rounded. The choice
+    depends only on the seed and the entries of the query. Source: Dietz, SIGIR 2024, section 4.1,
     "keeping parts of the test bank secret".
     """
     ids: dict[str, list[str]] = {}

@@ -30,9 +30,10 @@ Advance = Callable[[int, int | None], None]
 class GenerateOptions:
     """Options of the generation.
 
-    ``count`` is the number of entries that the TREC DL style prompt asks for, and the largest number kept of
-    any reply. None means 10 for a query, as in the workbench paper, and no limit for a facet. ``repairs`` is
-    the number of further attempts after a reply without a list. With ``facets`` False, facets are ignored.
+    ``count`` is the number of entries that the TREC DL style prompt requests, and the largest number that is
+    kept of any reply. None means 10 for a query, as in the workbench paper, and no limit for a facet.
+    ``repairs`` is the number of further attempts after a reply without a list. With ``facets`` False, facets
+    are ignored.
     """
 
     kind: EntryKind
@@ -48,8 +49,8 @@ class GenerateOptions:
 class GenerateSummary:
     """Counts for the summary.
 
-    ``served`` is the number of ``queries`` with entries; ``failed`` maps a query (or ``query/facet``) without
-    entries to the reason.
+    ``served`` is the number of ``queries`` with entries, ``asked`` that of model calls; ``failed`` maps a
+    query (or ``query/facet``) without entries to the reason.
     """
 
     queries: int = 0
@@ -86,7 +87,7 @@ class GenerateSummary:
 
 
 def units_of(query: Query, *, facets: bool = True) -> list[GenerationUnit]:
-    """The units to generate for: each facet of a query, or the query itself."""
+    """The parts of a query that get a prompt each: its facets, or the query itself."""
     if facets and query.facets:
         return [
             GenerationUnit(query.query_id, query.query_text, facet.facet_id, facet.facet_text)
@@ -104,9 +105,10 @@ def generate(
     options: GenerateOptions,
     summary: GenerateSummary | None = None,
 ) -> list[BankLine]:
-    """Bank lines for the queries with entries, in input order; ``summary`` lists the queries without.
+    """Bank lines for the queries with entries, in input order; ``summary`` lists the queries without entries.
 
-    Duplicates within a query are dropped. Case, spaces and final punctuation do not matter.
+    Duplicates within a query are dropped; texts that differ only in case, spaces or final punctuation are
+    duplicates.
     """
     counts = summary if summary is not None else GenerateSummary()
     counts.kind = options.kind
@@ -124,7 +126,7 @@ def generate(
         texts = _kept(unit, result, options, seen.setdefault(unit.query_id, set()), counts)
         if not texts:
             name = unit.query_id if unit.facet_id is None else f"{unit.query_id}/{unit.facet_id}"
-            counts.failed[name] = result.reason or "the reply holds only duplicates"
+            counts.failed[name] = result.reason or "the reply has only duplicates"
             continue
         info = _info(generator.prompt(unit), result, model, provenance, options)
         lines.append(_line(unit, texts, info, options, counts))
@@ -167,9 +169,9 @@ def bank_info(
     test_collection: str,
     description: str,
 ) -> dict[str, Any]:
-    """The keys of published question banks, and our own.
+    """The ``info`` of a bank line: the keys of published question banks, and further keys of exam_pp.
 
-    The time stamp of the published keys is missing, so that equal runs write equal files.
+    The published time stamp is omitted, so that equal runs write equal files.
     """
     return {
         "gpt_model": model,

@@ -42,7 +42,11 @@ class NuggetizeOptions:
 
 @dataclass
 class NuggetizeSummary:
-    """Counts for the summary; ``failed`` maps a query without nuggets to the reason."""
+    """Counts for the summary.
+
+    ``windows`` counts windows by outcome, ``left_out`` listed nuggets that are dropped, by reason, and
+    ``cut`` the nuggets beyond ``keep``. ``failed`` maps a query without nuggets to the reason.
+    """
 
     queries: int = 0
     nuggets: int = 0
@@ -116,10 +120,10 @@ def nuggetize(
     summary: NuggetizeSummary | None = None,
     trace: list[dict[str, Any]] | None = None,
 ) -> list[BankLine]:
-    """Bank lines for the queries with nuggets, in input order; ``summary`` lists the queries without.
+    """Bank lines for the queries with nuggets, in input order; ``summary`` lists the queries without nuggets.
 
-    The first windows of all queries are requested together, then the second windows, and so on. The log of
-    every window goes to ``trace``, or to the ``info`` of the lines if ``trace`` is None.
+    The first windows of all queries are requested together, then the second windows, and so on. A record of
+    every window is appended to ``trace``, or is in the ``info`` of the lines if ``trace`` is None.
     """
     counts = summary if summary is not None else NuggetizeSummary()
     counts.for_editing = options.nuggetizer.for_editing
@@ -249,7 +253,7 @@ def nuggetize_file(
 def _read(
     files: GradeFiles, options: NuggetizeOptions, summary: NuggetizeSummary
 ) -> tuple[NuggetizeOptions, list[Segments]]:
-    """The options with the judge of the file, and the queries with their relevant passages.
+    """The options with the model of the UMBRELA labels, and the queries with their relevant passages.
 
     Raises :class:`SelectionError` if no query has a text or a relevant passage.
     """

@@ -22,10 +22,10 @@ JudgmentSource = Literal["human", "umbrela"]
 class Relevance:
     """Criteria for relevant passages, and their order.
 
-    Relevance comes from judgments (``source`` "human") or from UMBRELA labels in the file ("umbrela"), by the
-    model ``judge`` if the file holds labels of several models. Passages are in the order of the system
-    ``ranking``; if it is None, in the order of reciprocal rank fusion over all systems. Passages without a
-    rank follow in file order.
+    Relevance comes from judgments (``source`` "human") or from UMBRELA labels in the file ("umbrela"). The
+    labels are those of the model ``judge``; None if the file has labels of one model only. Passages are in
+    the order of the system ``ranking``; if it is None, in the order of reciprocal rank fusion over all
+    systems. Passages without a rank follow in file order.
     """
 
     source: JudgmentSource = "human"
@@ -63,7 +63,7 @@ class _Query:
 
 
 def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, file: str) -> RelevantPassages:
-    """Collect the relevant passages of all queries in one pass; a query without any gets an empty list.
+    """Collect the relevant passages of all queries; a query without relevant passages has an empty list.
 
     The highest judgment of a passage counts. Raises :class:`SelectionError` if no passage has a judgment from
     the source, if UMBRELA labels are by several models, and for an unknown ranking.

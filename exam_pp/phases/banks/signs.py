@@ -25,6 +25,8 @@ class ClinicOptions:
       is at most ``discrimination``;
     - duplicate, if it is a near-duplicate of another entry, and the Jaccard index of the passages that cover
       the two entries is at least ``behaviour``.
+
+    The curve of bank sizes draws ``samples`` random banks of each size with ``seed``.
     """
 
     min_grade: int | None = None
@@ -40,7 +42,7 @@ class ClinicOptions:
 
 
 Reason = Callable[["EntryHealth", int, ClinicOptions], str | None]
-"""A function of a graded entry and ``min_grade`` that returns why the entry has a sign, or None."""
+"""Returns the reason why a graded entry has a sign, or None; the number is the threshold ``min_grade``."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _MD5 = re.compile(r"[0-9a-f]{32}")
 class BankStatistics:
     """Counts over a whole bank.
 
-    ``sizes`` holds the number of entries of each query, ``words`` the number of words of each entry.
+    ``sizes`` has the number of entries of each query, ``words`` the number of words of each entry.
     ``importance`` counts the entries that have an importance by its label (``vital``, ``okay``, or another).
     """
 
@@ -42,7 +42,7 @@ class BankStatistics:
 
 
 def bank_statistics(bank: Path) -> BankStatistics:
-    """Counts over the whole bank."""
+    """Read a bank and count its queries, facets and entries."""
     test_bank = read_bank(bank)
     entries = [entry for query in test_bank for entry in query.entries.values()]
     golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
@@ -83,7 +83,7 @@ class Problem(NamedTuple):
 def lint(bank: TestBank) -> Iterator[Problem]:
     """Problems in the texts and ids of a bank, query by query."""
     if len(bank.kinds) > 1:
-        yield Problem("warning", "all", None, "the bank holds both questions and nuggets")
+        yield Problem("warning", "all", None, "the bank has both questions and nuggets")
     for query in bank:
         if not query.query_text.strip():
             yield Problem("warning", query.query_id, None, "the query has no text")
@@ -146,7 +146,7 @@ class Lint:
 
 
 def lint_file(bank: Path) -> Lint:
-    """The problems of a bank file."""
+    """Read a bank and return its problems, as :func:`lint` finds them."""
     test_bank = read_bank(bank)
     entries = sum(len(query.entries) for query in test_bank)
     return Lint(list(lint(test_bank)), len(test_bank.queries), entries)

@@ -9,9 +9,9 @@ from exam_pp.test_bank import TestBank
 
 
 def entries_of_facets(queries: Iterable[GradedQuery], bank: TestBank | None) -> dict[str, dict[str, int]]:
-    """Query id to facet (``query/facet``) to the bit mask of the facet's entries.
+    """Query id to facet (``query/facet``) to the bit mask of the positions of the facet's entries.
 
-    The facet of an entry is that of the bank, or else the middle part of its id, ``query/facet/md5``.
+    The facet of an entry is that in the bank, else the middle part of its id, ``query/facet/md5``.
     Entries without a facet are skipped.
     """
     facet_of_entry = {

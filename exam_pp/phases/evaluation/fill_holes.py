@@ -1,4 +1,4 @@
-"""Hole filling: manual qrels completed with labels from grades."""
+"""Hole filling: relevance labels for unjudged passages, added to manual qrels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from exam_pp.store.trec.runs import read_qrels
 from exam_pp.wording import counted
 
 FILLED = "1"
-"""Second column of added lines; judgments keep theirs, which is usually 0."""
+"""Second column of added lines; in lines of judgments it is unchanged, and usually 0."""
 
 
 @dataclass(frozen=True)
 class FilledQrels:
-    """Judgments, and labels for unjudged passages of the same queries."""
+    """The ``judged`` lines of the qrels file ``source``, and ``filled`` lines with labels for its holes."""
 
     source: PathLike
     judged: Sequence[Qrel]
@@ -36,8 +36,8 @@ def fill_holes(existing: PathLike, labels: Iterable[Qrel]) -> FilledQrels:
     """Add labels for unjudged passages to the qrels; judgments are never changed.
 
     Labels of queries without judgments are skipped, because means are over the queries of the qrels.
-    Raises :class:`~exam_pp.errors.ExamError` for unusable qrels, or if no query has both judgments and
-    labels.
+    Raises :class:`~exam_pp.errors.DataError` for invalid qrels, and
+    :class:`~exam_pp.errors.SelectionError` if no query has both judgments and labels.
     """
     judged = read_qrels(existing)
     known = {(qrel.query_id, qrel.passage_id) for qrel in judged}

@@ -18,7 +18,7 @@ Queries = PathLike | Collection[str]
 
 
 def views(passages: Passages) -> Iterable[QueryView]:
-    """The queries of a file (read with the fast reader) or of objects."""
+    """The queries as they are, or read from a file with the fast reader for metrics."""
     if not isinstance(passages, PathLike):
         return passages
     from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
@@ -27,7 +27,10 @@ def views(passages: Passages) -> Iterable[QueryView]:
 
 
 def bank_of(bank: Bank, *, packed: bool = False) -> TestBank:
-    """The bank; ``packed`` as in :func:`~exam_pp.store.banks.bank_json.read_bank`."""
+    """The bank, read from a file if ``bank`` is a path.
+
+    ``packed`` as in :func:`~exam_pp.store.banks.bank_json.read_bank`.
+    """
     if not isinstance(bank, PathLike):
         return bank
     from exam_pp.store.banks.bank_json import read_bank  # noqa: PLC0415 - slow to import
@@ -36,7 +39,7 @@ def bank_of(bank: Bank, *, packed: bool = False) -> TestBank:
 
 
 def query_ids(queries: Queries) -> set[str]:
-    """The ids of the queries."""
+    """The query ids, read from a query file if ``queries`` is a path."""
     if not isinstance(queries, PathLike):
         return set(queries)
     from exam_pp.store.trec.queries import read_queries  # noqa: PLC0415 - slow to import
@@ -45,5 +48,5 @@ def query_ids(queries: Queries) -> set[str]:
 
 
 def name_of(source: object, description: str) -> PathLike:
-    """How messages name an input: its path, or ``description`` for an object."""
+    """The name of an input in messages: its path, or ``description`` for an object."""
     return source if isinstance(source, PathLike) else description

@@ -34,7 +34,7 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
     if not qrels:
         name = name_of(source, "The list of passages")
         raise SelectionError(
-            f"{name} holds no judgments; use a qrels file, or add judgments with `exam-pp import --qrels`."
+            f"{name} has no judgments; use a qrels file, or add judgments with `exam-pp import --qrels`."
         )
     if queries is not None:
         selected = query_ids(queries)
@@ -48,7 +48,10 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
 
 
 def is_passages(path: PathLike) -> bool:
-    """Whether a file is a passages file (lines of JSON lists); standard input and pipes always are."""
+    """Whether a file is a passages file (lines of JSON lists); True for standard input and pipes.
+
+    Raises :class:`DataError` for an empty file.
+    """
     if is_stream(path):
         return True
     first = next(read_lines(path), None)

@@ -15,7 +15,7 @@ from exam_pp.results import OVERALL_SYSTEM
 class Standings:
     """Systems with their means, best first by the first metric; the overall system comes last.
 
-    ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` holds the
+    ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` are those of
     the evaluation.
     """
@@ -29,7 +29,7 @@ class Standings:
 
     @property
     def queries(self) -> dict[str, int]:
-        """System to the number of its queries."""
+        """System to the number of queries of its mean."""
         return {row.system: row.queries for row in self.rows.values()}
 
 

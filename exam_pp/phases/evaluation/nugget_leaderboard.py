@@ -25,7 +25,7 @@ from exam_pp.wording import counted
 
 @dataclass(frozen=True)
 class Condition:
-    """A way to make and assign nuggets, such as AutoNuggets / AutoAssign, with its scores."""
+    """A condition, such as AutoNuggets / AutoAssign, with its scores."""
 
     name: str
     evaluation: Evaluation
@@ -71,12 +71,12 @@ def read_conditions(
     queries: PathLike | None = None,
     runs: Sequence[str] = (),
 ) -> list[Condition]:
-    """The conditions of the files, in their order.
+    """The conditions of the files, in the order of the files.
 
-    A graded file yields a condition for each of its graders. It needs a bank: a single bank for all files,
-    or a bank for each file. A score file (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a
-    header) is a condition, and so is a folder of score files, such as nuggetizer's metrics of many runs.
-    ``names`` replaces the names of graders and files. ``runs`` selects systems. Raises
+    A graded file has a condition for each of its graders. It needs a bank: either one bank for all files,
+    or one bank for each file. A score file (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a
+    header) is one condition, and so is a folder of score files, such as nuggetizer's metrics of many runs.
+    ``names`` replaces the names of graders and files. ``runs`` selects systems (empty: all). Raises
     :class:`~exam_pp.errors.ExamError`.
     """
     if len(banks) > 1 and len(banks) != len(files):
@@ -116,7 +116,7 @@ def _conditions(
         yield Condition(stem, Evaluation(read_any_scores(file)))
         return
     if bank is None:
-        raise SelectionError(f"{file} holds graded answers; name the bank of their nuggets with --bank.")
+        raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
     evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
@@ -124,7 +124,7 @@ def _conditions(
 
 
 def score_files(source: PathLike) -> list[Path]:
-    """The files of a folder, sorted by name, without hidden files; a file gives itself."""
+    """The files of a folder, sorted by name, without hidden files; for a file, only this file."""
     path = Path(source)
     if not path.is_dir():
         return [path]
@@ -134,7 +134,8 @@ def score_files(source: PathLike) -> list[Path]:
 def read_any_scores(source: PathLike) -> list[Score]:
     """The scores of a file, or of all files of a folder: per query if available, else means.
 
-    Raises :class:`~exam_pp.errors.DataError`, also if two files of a folder have scores of the same run.
+    Raises :class:`~exam_pp.errors.DataError` for an invalid file, for no scores, and if two files of a folder
+    have scores of the same run.
     """
     scores: list[Score] = []
     origin: dict[str, Path] = {}
@@ -233,7 +234,7 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
 
 
 def _sort_key(leaderboard: Standings, system: str) -> float:
-    """Sort key of a run, best first; a run without a score comes last."""
+    """Sort key of a run, best first; runs without a score are last."""
     row = leaderboard.rows.get((system, leaderboard.metrics[0]))
     return 1.0 if row is None else -row.mean
 

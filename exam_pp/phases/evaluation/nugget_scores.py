@@ -19,7 +19,7 @@ from exam_pp.metrics.nuggets import (
 )
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, some
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.results import Score, Scores
@@ -46,8 +46,8 @@ class _Answer:
 class _Answers:
     """The answers of a file.
 
-    ``graders`` maps each grader to the systems that it graded, ``hashes`` maps it to the versions of its
-    prompt. ``available`` are the models and prompt classes of all grades in the file.
+    ``graders`` maps each grader to the systems that it graded, ``hashes`` to the versions of its prompt.
+    ``available`` are the models and prompt classes of all grades in the file.
     """
 
     by_query: dict[str, dict[str, _Answer]] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def nugget_scores(
 
 
 def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
-    """The nuggets of every query, with duplicates, which published scores count."""
+    """Query id to nuggets, with duplicates, because published scores count every duplicate."""
     items: dict[str, list[Entry]] = {}
     for line in bank.lines:
         items.setdefault(line.query_id, []).extend(line.items)
@@ -133,7 +133,10 @@ def _gather(graded: Passages, criteria: GradeFilter) -> _Answers:
 
 
 def _labels(passage: PassageView, criteria: GradeFilter, answers: _Answers) -> dict[GradeKey, Labels]:
-    """The labels of a passage by grader; the last label of a nugget wins."""
+    """The labels of a passage by grader.
+
+    If a grader has several sets, the last label of a nugget wins; with the choice ``first``, the first set.
+    """
     labels_by_grader: dict[GradeKey, Labels] = {}
     for grades in passage.grade_sets():
         key = GradeKey.of(grades, criteria)
@@ -174,7 +177,7 @@ def assigned_labels(grades: GradesView) -> list[tuple[str, str | None]] | None:
 
 
 def better_labels(left: Labels, right: Labels) -> Labels:
-    """The better label of each nugget, for an answer in several passages."""
+    """The better label of each nugget, copy by copy, for an answer in several passages."""
     merged = dict(left)
     for nugget_id, labels in right.items():
         merged[nugget_id] = [
@@ -191,7 +194,7 @@ def _check_selection(answers: _Answers, graded: PathLike, criteria: GradeFilter)
     if not any(answers.graders.values()):
         if answers.graders:
             raise SelectionError(f"No system in {graded} has a passage with nugget assignments.")
-        listed = f" (it holds: {'; '.join(map(str, sorted(answers.available)))})" if answers.available else ""
+        listed = f" (it has: {'; '.join(map(str, sorted(answers.available)))})" if answers.available else ""
         raise SelectionError(
             f"No nugget assignments in {graded} match the selection{listed}. Make them with `exam-pp grade "
             "--prompt-class NuggetAssignment`, or import them with `exam-pp import --assignments`."
@@ -272,7 +275,7 @@ def _add_rows(
 
 @dataclass
 class _Counts:
-    """Counts of ungraded pairs, missing answers and the like, for the notes."""
+    """Counts of ungraded pairs, split answers and missing answers, for the notes."""
 
     key: GradeKey
     systems: Sequence[str]
@@ -290,20 +293,20 @@ class _Counts:
             self.split_answers[system] = None
 
     def notes(self, answers: _Answers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
-        """Notes on anything that affects the scores."""
+        """Notes on skipped, missing and ungraded data that affect the scores."""
         yield from _bank_notes(items)
         yield from self._label_notes(answers, items)
         yield from self._missing_notes()
         if self.split_answers:
-            systems = some(list(self.split_answers), "system", "systems")
+            systems = counted_names(list(self.split_answers), "system", "systems")
             yield f"Answers of {systems} have several passages: the best label of each nugget counts."
         if outside := [query_id for query_id in answers.by_query if query_id not in items]:
-            yield f"Skipped {some(outside, 'query', 'queries')} without nuggets in the bank."
+            yield f"Skipped {counted_names(outside, 'query', 'queries')} without nuggets in the bank."
         ungraded_systems = {system for systems in answers.by_query.values() for system in systems} - set(
             self.systems
         )
         if ungraded_systems:
-            skipped = some(sorted(ungraded_systems), "system", "systems")
+            skipped = counted_names(sorted(ungraded_systems), "system", "systems")
             yield f"Skipped {skipped} without assignments by this grader."
 
     def _label_notes(self, answers: _Answers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
@@ -325,7 +328,7 @@ class _Counts:
                 (query_id, nugget) for of_answer in labels for nugget in of_answer if nugget not in ids
             )
         if untouched:
-            of = some(untouched, "query", "queries")
+            of = counted_names(untouched, "query", "queries")
             yield f"This grader labelled no answer to {of}: all systems score 0 there. {_HINT}"
         if foreign:
             are = _count_of(len(foreign), "assigned nugget that is", "assigned nuggets that are")
@@ -334,14 +337,15 @@ class _Counts:
     def _missing_notes(self) -> Iterator[str]:
         unanswered = [q for q, systems in self.missing.items() if len(systems) == len(self.systems)]
         if unanswered:
-            of = some(unanswered, "query", "queries")
+            of = counted_names(unanswered, "query", "queries")
             yield f"No system answers {of} of the bank: all systems score 0 there. {_HINT}"
         by_system: dict[str, list[str]] = {}
         for query_id, systems in self.missing.items():
             for system in systems if query_id not in unanswered else ():
                 by_system.setdefault(system, []).append(query_id)
         for system, queries in by_system.items():
-            yield f"{system} has no answer to {some(queries, 'query', 'queries')} and scores 0 there."
+            of = counted_names(queries, "query", "queries")
+            yield f"{system} has no answer to {of} and scores 0 there."
 
 
 def _bank_notes(items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
@@ -351,12 +355,12 @@ def _bank_notes(items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
     if without_vital := [
         query_id for query_id, importances in importances_of.items() if "vital" not in importances
     ]:
-        of = some(without_vital, "query", "queries")
+        of = counted_names(without_vital, "query", "queries")
         yield f"No vital nugget for {of}: V and V_strict are undefined there, and not in their means."
     if without_weight := [
         query_id for query_id, importances in importances_of.items() if not importances & {"vital", "okay"}
     ]:
-        of = some(without_weight, "query", "queries")
+        of = counted_names(without_weight, "query", "queries")
         yield f"No vital or okay nugget for {of}: W and W_strict are undefined there, and not in their means."
     all_nuggets = [entry for entries in items.values() for entry in entries]
     if unknown := sum(entry.importance not in ("vital", "okay") for entry in all_nuggets):

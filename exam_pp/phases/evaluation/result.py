@@ -55,7 +55,7 @@ class Evaluation:
 
 
 def check_names(query_ids: Iterable[str] = (), systems: Iterable[str] = ()) -> None:
-    """Raise :class:`SelectionError` for a query or system with a name that leaderboards reserve."""
+    """Raise :class:`SelectionError` for the query id ``all`` and the system name ``_overall_``, if used."""
     for names, reserved, noun, use in (
         (query_ids, ALL_QUERIES, "query id", "the mean over queries"),
         (systems, OVERALL_SYSTEM, "system name", "the upper bound"),
@@ -64,8 +64,8 @@ def check_names(query_ids: Iterable[str] = (), systems: Iterable[str] = ()) -> N
             raise SelectionError(f"The {noun} {reserved!r} is reserved for {use}; rename it in the input.")
 
 
-def some(names: Sequence[str], singular: str, plural: str) -> str:
-    """A number with its noun and the first few names: ``3 queries (a, b, c)``."""
+def counted_names(names: Sequence[str], singular: str, plural: str) -> str:
+    """A count with its noun and the first names: ``3 queries (a, b, c)``."""
     return f"{counted(len(names), singular, plural)} ({listed(names)})"
 
 
@@ -77,10 +77,10 @@ def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
             groups.setdefault(tuple(query_ids), []).append(system)
     if len(groups) > LISTED:
         systems = [system for group in groups.values() for system in group]
-        affected = some(systems, "system", "systems")
+        affected = counted_names(systems, "system", "systems")
         return [f"No results from {affected} for some queries: scored as empty rankings."]
     return [
-        f"No results from {', '.join(systems)} for {some(query_ids, 'query', 'queries')}: scored as an empty "
-        "ranking."
+        f"No results from {', '.join(systems)} for {counted_names(query_ids, 'query', 'queries')}: scored as "
+        "an empty ranking."
         for query_ids, systems in groups.items()
     ]

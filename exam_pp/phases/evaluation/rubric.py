@@ -1,6 +1,6 @@
 """Rubric-Cover and Rubric-Qrels from grades.
 
-Results have ``notes`` on anything that affects the numbers, such as skipped queries or ungraded entries.
+Results have ``notes`` on data that affect the numbers, such as skipped queries or ungraded entries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
-from exam_pp.phases.evaluation.result import Evaluation, check_names, missing_query_notes, some
+from exam_pp.phases.evaluation.result import Evaluation, check_names, counted_names, missing_query_notes
 from exam_pp.phases.evaluation.selected_grades import (
     SelectedGrades,
     read_selected,
@@ -38,8 +38,8 @@ MissingQueries = Literal["zero", "skip"]
 class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
-    ``qrels`` is computed again, query by query, each time it is iterated. ``ungraded`` computes the labels
-    that passages would have if all ungraded pairs had the highest grade.
+    ``qrels`` is lazy: each iteration computes the labels again, query by query. ``ungraded`` returns the
+    labels that passages would have if all ungraded pairs had the highest grade.
     """
 
     qrels: Sequence[Qrel]
@@ -68,8 +68,8 @@ def cover(
         bank: Test bank, which defines the queries, the entries of the denominator and their weights.
             Default: the entries that have grades.
         grade_filter: Selects grades; required if the file has grades of several models or prompts.
-        min_grade: Lowest grade at which an entry is covered, or several thresholds, which are scored
-            separately. Default: 4, the highest grade of a shorter scale, or 1 for prompts without a scale.
+        min_grade: Lowest grade at which an entry is covered, or several thresholds, each with its own
+            scores. Default: 4, the highest grade of a shorter scale, or 1 for prompts without a scale.
         cutoff: Number of ranks of each system that are evaluated.
         queries: Query file or query ids to restrict the evaluation to.
         missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: it is skipped.
@@ -255,7 +255,7 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
             "from the denominator."
         )
     if not data.file.first_ranks:
-        notes.append("The file holds no rankings: only the overall upper bound can be computed.")
+        notes.append("The file has no rankings: only the overall upper bound can be computed.")
         return notes
     if counts.ungraded:
         notes.append(
@@ -263,6 +263,6 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
             "cover no entries."
         )
     for min_grade, queries in counts.uncovered_queries.items() if not soft else ():
-        uncovered = some(queries, "query", "queries")
+        uncovered = counted_names(queries, "query", "queries")
         notes.append(f"No passage covers an entry of {uncovered}: nCover(min_grade={min_grade}) is 0 there.")
     return notes

@@ -23,7 +23,7 @@ Runs = PathLike | Iterable[RunLine]
 """A folder of run files, a run file, or the lines of runs."""
 
 _HOLE = "\x01 not in the file "
-"""Prefix of the ids of missing ranks; its control character cannot occur in a file."""
+"""Prefix of placeholder ids for missing ranks; ids of a file cannot contain its control character."""
 
 
 @without_garbage_collection()
@@ -36,13 +36,13 @@ def score_runs(
     method: MethodName = "stem",
     ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
-    """Scores of run files against labels, by measures of ir-measures.
+    """Score runs against labels with measures of ir-measures.
 
     ``runs`` is a folder of run files, a run file, or the lines of runs. ``min_grade`` is the relevance level
-    of measures that have a level. Means are over the queries of the labels. Labels with subtopics need
-    subtopic measures. With ``ungraded`` the evaluation has bounds. Raises
-    :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and the labels have
-    no query in common.
+    of measures that have one, such as RR(rel=2). Means are over the queries of the labels. Labels with
+    subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Raises
+    :class:`~exam_pp.errors.ExamError` for unknown measures and invalid files, and if the runs and the labels
+    have no query in common.
     """
     scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
@@ -66,11 +66,11 @@ def score_rankings(
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
-    """Scores of the rankings in a passages file (also of generated answers), as :func:`score_runs`.
+    """Score the rankings in a passages file (also of generated answers), as :func:`score_runs` does for runs.
 
     Ranks that are missing from the file stay empty, so that no passage moves up into the cutoff; bounds
     ignore them. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
-    query is used for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for unusable measures,
+    query is used for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for unknown measures,
     for a file without rankings, and for ranks above 100,000.
     """
     # The passages of missing ranks are unknown, so they have no best label.
@@ -82,30 +82,30 @@ def score_rankings(
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:
-                place = (ranking.rank, -ranking.score, index, passage.passage_id)
+                hit = (ranking.rank, -ranking.score, index, passage.passage_id)
                 of_system = ranked.setdefault(ranking.method, {})
                 if not of_query:
                     targets = [query.query_id]
                 else:
                     targets = [ranking.query_id] if ranking.query_id in query_ids else of_query
                 for target in targets:
-                    of_system.setdefault(target, []).append(place)
+                    of_system.setdefault(target, []).append(hit)
     if not ranked:
         name = name_of(passages, "The list of passages")
-        raise SelectionError(f"{name} holds no rankings; use run files with --runs.")
+        raise SelectionError(f"{name} has no rankings; use run files with --runs.")
     matrix = RunMatrix(scorer.passages)
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
-        first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
+        first = 0 if any(hit[0] == 0 for hits in queries.values() for hit in hits) else 1
         run: Run = {}
-        for query_id, places in queries.items():
-            if max(places)[0] > _DEEPEST_RANK:
+        for query_id, hits in queries.items():
+            if max(hits)[0] > _DEEPEST_RANK:
                 raise DataError(
-                    f"has the rank {max(places)[0]} for system {system!r} and query {query_id!r}; the "
+                    f"has the rank {max(hits)[0]} for system {system!r} and query {query_id!r}; the "
                     f"largest supported rank is {_DEEPEST_RANK}.",
                     file=str(name_of(passages, "the passages")),
                 )
-            run[query_id], holes[system, query_id] = _with_holes(places, first)
+            run[query_id], holes[system, query_id] = _with_holes(hits, first)
         matrix.add(system, run)
     evaluation = scorer(matrix)
     evaluation.notes = missing_query_notes(_missing_queries(matrix, list(query_ids)))
@@ -122,7 +122,7 @@ def _missing_queries(matrix: RunMatrix, query_ids: Sequence[str]) -> dict[str, l
 
 
 _DEEPEST_RANK = 100_000
-"""The limit bounds memory, because missing ranks are stored."""
+"""Missing ranks are stored, so the limit bounds the memory."""
 
 
 class _Scorer:
@@ -164,16 +164,16 @@ class _Scorer:
         return evaluation
 
 
-def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:
+def _with_holes(hits: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:
     """Passage id to a decreasing score, with placeholders for missing ranks, and the number of these."""
     order: dict[str, None] = {}
     holes = 0
-    for rank, _, _, passage_id in sorted(places):
+    for rank, _, _, passage_id in sorted(hits):
         while len(order) < rank - first:
             order[f"{_HOLE}{len(order)}"] = None
             holes += 1
         order.setdefault(passage_id)
-    return {passage_id: float(len(order) - place) for place, passage_id in enumerate(order)}, holes
+    return {passage_id: float(len(order) - position) for position, passage_id in enumerate(order)}, holes
 
 
 def read_matrix(
@@ -182,7 +182,7 @@ def read_matrix(
     """Read all systems of a run file or a folder, with their results for the queries of ``passages``.
 
     ``passages`` are the pairs (query id, passage id) that may have a label. Raises
-    :class:`~exam_pp.errors.DataError` for unusable files.
+    :class:`~exam_pp.errors.DataError` for invalid files and for a system that is in two files.
     """
     query_ids = {query_id for query_id, _ in passages}
     if not isinstance(runs, PathLike):
@@ -193,16 +193,16 @@ def read_matrix(
     for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
-            raise DataError("holds no results; remove the file or make the run again.", file=str(path))
+            raise DataError("has no results; remove the file or create the run again.", file=str(path))
         for system, run in systems.items():
             if system in origin:
                 raise DataError(
-                    f"holds the system {system!r}, which is also in {origin[system].name}; rename it.",
+                    f"has the system {system!r}, which is also in {origin[system].name}; rename it.",
                     file=str(path),
                 )
             origin[system] = path
             matrix.add(
-                system, {query_id: places for query_id, places in run.items() if query_id in query_ids}
+                system, {query_id: results for query_id, results in run.items() if query_id in query_ids}
             )
     return matrix
 
@@ -214,13 +214,13 @@ def _matrix_of(
     for line in lines:
         run = systems.setdefault(line.system, {})
         if line.query_id in query_ids:
-            places = run.setdefault(line.query_id, {})
-            if line.passage_id in places:
+            results = run.setdefault(line.query_id, {})
+            if line.passage_id in results:
                 raise SelectionError(
                     f"{line.system!r} returns the passage {line.passage_id!r} twice for the query "
                     f"{line.query_id!r}."
                 )
-            places[line.passage_id] = line.score
+            results[line.passage_id] = line.score
     matrix = RunMatrix(passages)
     for system, run in systems.items():
         matrix.add(system, run)

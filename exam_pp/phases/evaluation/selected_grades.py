@@ -1,4 +1,4 @@
-"""Grades and queries selected for an evaluation, the threshold, and notes on skipped data."""
+"""Selection of the grades and queries of an evaluation, with threshold and notes on skipped data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.packed import SelectedValues
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import PathLike, some
+from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.store.garbage_collector import without_garbage_collection
@@ -40,13 +40,13 @@ class SelectedGrades:
         """The highest grade of the prompt's scale; for an unknown prompt, the highest grade in the file."""
         if not self.selector.rated:
             return _UNRATED_MIN_GRADE
-        return _scale_of(self.selector) or self.file.best_grade or 0
+        return _highest_of_scale(self.selector) or self.file.best_grade or 0
 
 
 def selectors(
     queries: Iterable[QueryView], criteria: GradeFilter, file: PathLike
 ) -> dict[GradeKey, GradeSelector]:
-    """A selector for every model and prompt class with matching grades, sorted.
+    """Model and prompt class to a selector of their grades, for all matching grades, sorted.
 
     Raises :class:`SelectionError` if no grades match.
     """
@@ -73,8 +73,8 @@ def read_selected(
 ) -> SelectedGrades:
     """Read the grades that pass the filter, for the queries to evaluate.
 
-    Raises :class:`~exam_pp.errors.ExamError` for unusable files, or if no grades or several sets of grades
-    match.
+    Raises :class:`~exam_pp.errors.DataError` for invalid files, and :class:`~exam_pp.errors.SelectionError`
+    if no grades or several sets of grades match, or no selected query has a graded passage.
     """
     bank = bank_of(bank_source, packed=True) if bank_source is not None else None
     selected = query_ids(queries_source) if queries_source is not None else None
@@ -98,13 +98,13 @@ def read_selected(
 
 
 def default_min_grade(selector: GradeSelector) -> int:
-    """4, or the highest grade of a shorter scale (2 for assignments), or 1 for a prompt without a scale."""
+    """The default threshold: 4, the highest grade of a shorter scale, or 1 for a prompt without a scale."""
     if not selector.rated:
         return _UNRATED_MIN_GRADE
-    return min(DEFAULT_MIN_GRADE, _scale_of(selector) or DEFAULT_MIN_GRADE)
+    return min(DEFAULT_MIN_GRADE, _highest_of_scale(selector) or DEFAULT_MIN_GRADE)
 
 
-def _scale_of(selector: GradeSelector) -> int | None:
+def _highest_of_scale(selector: GradeSelector) -> int | None:
     """The highest grade of the prompt's scale; None for an unknown prompt."""
     prompt = PROMPTS.find(selector.key.prompt_class)
     return None if prompt is None else prompt.max_rating
@@ -122,18 +122,19 @@ def _query_notes(
     where = "file" if bank is None else "bank"
     notes = []
     if ungraded:
-        skipped = some(ungraded, "query", "queries")
+        skipped = counted_names(ungraded, "query", "queries")
         notes.append(f"Skipped {skipped} of the {where} without graded passages.")
     if bank is not None:
         unknown = [q for q in file.queries if q not in bank.queries and (selected is None or q in selected)]
         if unknown:
-            notes.append(f"Skipped {some(unknown, 'query', 'queries')} of the file: not in the bank.")
+            notes.append(
+                f"Skipped {counted_names(unknown, 'query', 'queries')} of the file: not in the bank."
+            )
     if selected is not None:
         without_grades = [q for q in selected if q not in evaluated and q not in ungraded]
         if without_grades:
-            notes.append(
-                f"Skipped {some(without_grades, 'selected query', 'selected queries')} without grades."
-            )
+            skipped = counted_names(without_grades, "selected query", "selected queries")
+            notes.append(f"Skipped {skipped} without grades.")
     return notes
 
 
@@ -142,10 +143,10 @@ def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
     ungraded = [entry for query_id in query_ids for entry in file.ungraded_entries.get(query_id, ())]
     foreign = [entry for query_id in query_ids for entry in file.foreign.get(query_id, ())]
     if ungraded:
-        entries = some(ungraded, "bank entry", "bank entries")
+        entries = counted_names(ungraded, "bank entry", "bank entries")
         notes.append(f"No passage has a grade for {entries}: counted as not covered.")
     if foreign:
-        notes.append(f"Ignored {some(foreign, 'graded entry', 'graded entries')}: not in the bank.")
+        notes.append(f"Ignored {counted_names(foreign, 'graded entry', 'graded entries')}: not in the bank.")
     return notes
 
 

@@ -31,7 +31,7 @@ def subtopic_labels(
     min_grade: int | None = None,
     queries: PathLike | None = None,
 ) -> SubtopicLabels:
-    """Subtopic labels of all graded pairs of passage and entry: the grade, or 1 or 0 with ``binary``.
+    """Subtopic labels of all graded pairs: the grade, or with ``binary`` 1 from the threshold on, else 0.
 
     The other arguments are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Entries that no passage
     covers get a placeholder passage (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall

@@ -11,15 +11,15 @@ V = TypeVar("V")
 _CUT = re.compile(r"…|\.\.\.")
 
 
-def matched_names(ours: Collection[str], theirs: Collection[str]) -> dict[str, str]:
-    """Their name to ours, for names that are truncated with ``…`` or ``...`` on one or both sides.
+def matched_names(left: Collection[str], right: Collection[str]) -> dict[str, str]:
+    """Map names of ``right`` to names of ``left`` where either is truncated with ``…`` or ``...``.
 
-    Two names match if one can be a truncation of the other and the match is unique. Names that occur in
-    full on both sides are not returned.
+    Two names match if one can be a truncation of the other and the match is unique. Names that are equal on
+    both sides are not in the result.
     """
-    left = [name for name in ours if name not in theirs]
-    right = [name for name in theirs if name not in ours]
-    candidates = {name: [candidate for candidate in left if _could_be(name, candidate)] for name in right}
+    only_left = [name for name in left if name not in right]
+    only_right = [name for name in right if name not in left]
+    candidates = {name: [match for match in only_left if _could_be(name, match)] for name in only_right}
     return {
         name: matches[0]
         for name, matches in candidates.items()
@@ -28,6 +28,7 @@ def matched_names(ours: Collection[str], theirs: Collection[str]) -> dict[str, s
 
 
 def _could_be(left: str, right: str) -> bool:
+    """Whether one of the names can be a truncation of the other; False if neither is truncated."""
     left_parts, right_parts = _CUT.split(left), _CUT.split(right)
     if len(left_parts) > 1 and len(right_parts) > 1:
         return left_parts[0].startswith(right_parts[0]) or right_parts[0].startswith(left_parts[0])
@@ -38,5 +39,5 @@ def _could_be(left: str, right: str) -> bool:
 
 
 def renamed(values: Mapping[str, V], names: Mapping[str, str]) -> dict[str, V]:
-    """The values with their names replaced by ours."""
+    """The values with their keys replaced by ``names``; other keys are kept."""
     return {names.get(name, name): value for name, value in values.items()}

@@ -21,7 +21,11 @@ Resampled = Literal["queries", "nested"]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Options of intervals (None: no intervals) and significance tests."""
+    """Options of intervals (None: no intervals) and significance tests.
+
+    ``confidence`` is the level of the intervals; the tests use α = 1 − ``confidence``. Intervals use
+    ``samples`` bootstrap samples; ``seed`` is also that of the tests.
+    """
 
     intervals: Resampled | None = None
     significance: bool = False
@@ -40,8 +44,8 @@ class SystemUncertainty(NamedTuple):
 
     ``low`` and ``high`` are the confidence interval of the mean, ``first`` and ``last`` that of its rank.
     Systems that share a letter of ``letters`` do not differ significantly. ``worst`` and ``best`` are the
-    bounds of the mean over all grades that ungraded pairs could have. ``order_open`` says whether these
-    grades could change the order of the system and another one.
+    bounds of the mean over all grades that ungraded pairs could have. ``order_open`` is True if these
+    grades could change the order of the system and another system.
     """
 
     low: float | None = None
@@ -62,7 +66,7 @@ class Uncertainty:
     notes: list[str] = field(default_factory=list)
 
     def has(self, name: str, metric: str) -> bool:
-        """Whether the field ``name`` is set for any system and the metric."""
+        """Whether the field ``name`` is not None for any system, for this metric."""
         return any(getattr(row, name) is not None for (_, of), row in self.systems.items() if of == metric)
 
 

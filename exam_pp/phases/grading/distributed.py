@@ -33,7 +33,7 @@ class ProcessGroup:
 
     @property
     def leads(self) -> bool:
-        """Whether this process has rank 0, which writes the output and logs messages."""
+        """Whether this process has rank 0: it writes the output and logs messages."""
         return self.rank == 0
 
     def broadcast(self, value: T) -> T:
@@ -44,13 +44,13 @@ class ProcessGroup:
         """Return the values of all processes, by rank, in every process."""
         return [value]
 
-    def place(self, model: ModelOptions) -> ModelOptions:
-        """Set the GPU and the number of threads of this process, unless the options name them."""
+    def assign_device(self, model: ModelOptions) -> ModelOptions:
+        """Return the options with GPU and threads of this process, if the options leave them open."""
         return model
 
 
-ALONE = ProcessGroup()
-"""The process group without other processes."""
+SINGLE_PROCESS = ProcessGroup()
+"""The process group of a single process."""
 
 
 class TorchProcessGroup(ProcessGroup):
@@ -85,8 +85,8 @@ class TorchProcessGroup(ProcessGroup):
             self._dist.all_gather_object(values, value)
         return values  # type: ignore[return-value]  # all_gather_object has replaced every None
 
-    def place(self, model: ModelOptions) -> ModelOptions:
-        """Set the GPU and the number of threads of this process, unless the options name them."""
+    def assign_device(self, model: ModelOptions) -> ModelOptions:
+        """Return the options with GPU and threads of this process, if the options leave them open."""
         import torch  # noqa: PLC0415 - an optional package that is slow to import
 
         if model.device_map and self.local_size > 1:
@@ -117,9 +117,9 @@ class TorchProcessGroup(ProcessGroup):
 
 @contextmanager
 def process_group_from_environment() -> Iterator[ProcessGroup]:
-    """The process group that a launcher set in the environment, or :data:`ALONE`."""
+    """The process group of the launcher's environment variables, or :data:`SINGLE_PROCESS` without them."""
     if not _is_launched():
-        yield ALONE
+        yield SINGLE_PROCESS
         return
     group = TorchProcessGroup()
     yield group

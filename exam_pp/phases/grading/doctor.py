@@ -66,7 +66,7 @@ def _request(prompt: Prompt, question: str, passage: str) -> Request:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The replies in another setting, compared with those to one prompt at a time.
+    """Replies in a setting, compared with the replies to one prompt at a time.
 
     ``flips`` counts the replies that changed. ``largest_change`` is the largest change of the probability of
     a label, None without labels.
@@ -105,7 +105,7 @@ class Examination:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Facts about the machine by name, and the examination of the model, or None."""
+    """Facts about the machine (name and value), and the examination of the model, or None."""
 
     environment: Sequence[tuple[str, str | int]]
     examination: Examination | None = None
@@ -197,7 +197,7 @@ def _load(options: ModelOptions) -> LLM:
 def _settings(
     llm: LLM, prompts: Sequence[Prompt], requests: list[Request]
 ) -> Iterator[tuple[str, list[Completion]]]:
-    """The replies to the same requests in other batches, by the name of the setting."""
+    """Yield the name of each setting with its replies: the same requests in other batches."""
     each = len(requests) // len(prompts)
     together = [list(range(start, start + each)) for start in range(0, len(requests), each)]
     yield "all in one batch", _ask(llm, requests, together)

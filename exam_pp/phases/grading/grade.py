@@ -51,7 +51,10 @@ class GradeOptions:
 class GradeSummary:
     """Counts for the summary.
 
-    ``other_options`` counts reused grades that were made with another value of an option, by option.
+    ``pairs`` are to be graded, ``reused`` pairs have a grade in the file, and ``judged`` pairs are skipped,
+    because their passage has a judgment. ``sources`` counts ratings by reading rule, ``reasons`` ungraded
+    pairs by reason. ``other_options`` counts reused grades that were made with another value of an option, by
+    option.
     """
 
     queries: int = 0
@@ -98,7 +101,7 @@ def select(queries: Iterable[AnyQuery], options: GradeOptions) -> Iterator[AnyQu
 
 @dataclass(frozen=True)
 class Exam:
-    """The bank entries and query texts that passages are graded against."""
+    """The bank entries and query texts of a grading."""
 
     bank: TestBank
     query_texts: Mapping[str, str] = field(default_factory=dict)
@@ -109,9 +112,11 @@ class Exam:
         return (self.query_texts.get(query_id) or (bank.query_text if bank else "")).strip()
 
     def targets(self, query_id: str, prompt: Prompt) -> dict[str, Entry | None]:
-        """The entries that a passage of the query is graded for, by id, or ``{DIRECT_ID: None}``.
+        """Entry id to entry, for the entries that the prompt grades; ``{DIRECT_ID: None}`` if it is direct.
 
-        A prompt with an answer key skips questions whose gold answers cannot be compared with replies.
+        Empty if the prompt needs a query text and the query has none.
+
+            A prompt with an answer key skips questions whose gold answers cannot be compared with replies.
         """
         if prompt.needs_query and not self.query_text(query_id):
             return {}
@@ -145,15 +150,15 @@ DECISIVE = (
     "max_input_tokens",
     "thinking_tokens",
 )
-"""Recorded options that change the replies; another value is like another model."""
+"""Recorded model options that change replies; reused grades with another value are reported."""
 _DEFAULTS = {"thinking_tokens": 0}
-"""Values of decisive options that grades do not record."""
+"""Values of decisive options that a grade does not record."""
 
 
 def _with_other_options(
     passage: PassageView, prompt: Prompt, model: str, options: dict[str, Any], reused: Collection[str]
 ) -> Counter[str]:
-    """The number of reused ids whose grade records another value of a decisive option, by option."""
+    """Decisive option to the number of reused grades that record another value of it."""
     different: dict[str, list[str]] = {}
     options = _DEFAULTS | options
     for grades in _grades_by(passage, prompt, model):
@@ -198,7 +203,7 @@ def grade(
 ) -> Iterator[AnyQuery]:
     """The queries with the new grades appended to their passages, in input order.
 
-    Grades in the input stay as they are. ``query_texts`` take precedence over the texts of the bank. Queries
+    Grades in the input are not changed. ``query_texts`` take precedence over the texts of the bank. Queries
     without a bank entry (for direct prompts: without a text) are returned unchanged and counted in
     ``summary``.
     """
@@ -223,7 +228,7 @@ def grading_jobs(
     options: GradeOptions,
     summary: GradeSummary,
 ) -> Iterator[tuple[AnyQuery, list[Job]]]:
-    """Every selected query with its grading jobs, counted in ``summary``."""
+    """Yield every selected query with its grading jobs, and count them in ``summary``."""
     soft = options.soft is not False
     graders = [
         (prompt, make_grader(prompt, model, provenance, options.unparsed, soft, options.repairs))

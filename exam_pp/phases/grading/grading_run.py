@@ -12,7 +12,7 @@ from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.backends import load_llm, reads_lists
 from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
-from exam_pp.phases.grading.distributed import ALONE, ProcessGroup
+from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.phases.grading.sharding import Shard
@@ -38,7 +38,8 @@ Advance = Callable[[int, int | None], None]
 class GradeFiles:
     """The files of a grading. ``passages`` and ``output`` may be ``-``.
 
-    Direct prompts need ``queries`` or ``bank`` for the texts of the queries.
+    Direct prompts need ``queries`` or ``bank`` for the texts of the queries. ``retry_failed`` sends requests
+    again whose failure is in the journal.
     """
 
     passages: Path
@@ -108,7 +109,7 @@ def grade_file(
     advance: Advance = lambda _steps, _total: None,
     *,
     shard: Shard | None = None,
-    group: ProcessGroup = ALONE,
+    group: ProcessGroup = SINGLE_PROCESS,
 ) -> FileSummary:
     """Grade a passages file into a graded file; returns the counts.
 
@@ -128,7 +129,7 @@ def grade_file(
     options = in_shard(options, shard, files, exam)
     if not streamed:
         advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
-    llm = prepare_llm(group.place(model), files)
+    llm = prepare_llm(group.assign_device(model), files)
     requested, options = options, resolve_soft(options, llm, model)
     without_soft = not model.thinking_tokens and _skips_soft(requested, options)
     summary = FileSummary(output=str(files.output), without_soft=without_soft)
@@ -178,7 +179,7 @@ def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
 
 
 def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam: Exam) -> GradeOptions:
-    """The options with the positions of the queries of a shard."""
+    """The options with the positions of the shard's queries; unchanged if ``shard`` is None."""
     if shard is None:
         return options
     queries = select(read_raw_passages(files.passages), options)
@@ -203,7 +204,7 @@ def _skips_soft(requested: GradeOptions, resolved: GradeOptions) -> bool:
 
 
 def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
-    """Load the model; a model that learns from passages has then read all of them."""
+    """Load the model; a model that learns from passages reads all passages."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
         if is_stream(files.passages):
@@ -216,7 +217,7 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
 
 @contextmanager
 def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[Line], None]]:
-    """A function that writes a query to the output on rank 0, and does not write on other ranks."""
+    """A function that writes a query to the output; on ranks other than 0 it has no effect."""
     if not group.leads:
         yield lambda _query: None
         return
@@ -238,12 +239,15 @@ def check_status(status: Path, files: GradeFiles, prompt_files: Iterable[Path] =
     """Raise :class:`OutputError` if the status file is an input, the output or the journal of the grading."""
     used = [*files.inputs, *prompt_files, files.output, journal_of(files)]
     if any(path is not None and path.resolve() == status.resolve() for path in used):
-        raise OutputError(f"--status {status} is another file of this grading. Choose a different path.")
+        raise OutputError(
+            f"--status {status} is also an input, the output or the journal of this grading. Choose another "
+            "path."
+        )
 
 
 @contextmanager
-def open_journal(files: GradeFiles, group: ProcessGroup = ALONE) -> Iterator[Journal]:
-    """Open the journal of an output; it is deleted if the block ends without an error.
+def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Iterator[Journal]:
+    """Open the journal of an output; it is deleted after a block without error, unless ``keep_journal``.
 
     Replies of other models in the journal are kept. In a process group every process has its own journal, and
     rank 0 takes over the journals of all processes of an earlier run.
@@ -271,14 +275,14 @@ def open_journal(files: GradeFiles, group: ProcessGroup = ALONE) -> Iterator[Jou
 
 
 def _clear(journal: Journal) -> None:
-    """Delete the journal, but keep replies by other models, which may have taken days."""
+    """Delete the journal, but keep replies by other models, because they may have taken days."""
     others = journal.count_others()
     if not others:
         journal.remove()
         return
     journal.remove_own_replies()
     log.info(
-        "The journal %s is kept, because it holds %s by other models or with other options.",
+        "The journal %s is kept, because it has %s by other models or with other options.",
         journal.path,
         counted(others, "reply", "replies"),
     )
@@ -314,7 +318,7 @@ def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
         if prompt.entry_kind and prompt.entry_kind not in bank.kinds:
             kinds = " and ".join(f"{kind}s" for kind in sorted(bank.kinds)) or "no entries"
             raise SelectionError(
-                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank holds {kinds}."
+                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank has {kinds}."
             )
 
 

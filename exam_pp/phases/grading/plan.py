@@ -1,4 +1,4 @@
-"""The plan of a grading: requests counted over the whole file, and the total time estimated from a sample."""
+"""The plan of a grading: counts of all requests, and the time estimated from a timed sample."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import read_raw_passages
 
 PROBE_SECONDS = 10.0
-"""The probe ends with the group of batches during which this time is over."""
+"""Duration of the probe; the group of batches that is running then is finished."""
 SEED = 20240714
 """Seed of the random sample of batches."""
 
 _FIRST_BATCHES = 4
 _PROBE_WINDOWS = 3
-"""Windows kept in memory for the probe, about 1.6 kB per request. A probe seldom needs a second window."""
+"""Number of windows in memory for the probe, at about 1.6 kB per request; one is nearly always enough."""
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -65,9 +65,9 @@ class Probe:
 class Plan:
     """Counts of a planned grading.
 
-    ``requests`` is the number of requests to send: distinct, and without a reply in the journal. ``lengths``
-    counts them by their number of tokens, which is ``estimated`` if the model has no local tokenizer.
-    ``characters`` is their total length.
+    ``requests`` is the number of requests to send: ``distinct`` minus ``journaled``, which have a reply in
+    the journal. ``lengths`` counts them by number of tokens, which is ``estimated`` if the model has no local
+    tokenizer. ``characters`` is their total length.
     """
 
     model: str
@@ -157,7 +157,7 @@ def _journal(files: GradeFiles) -> Journal:
 class _Survey:
     """Counts requests window by window, and keeps a few random windows for the probe.
 
-    ``seconds`` is the time that this took.
+    ``seconds`` is the time of the survey itself.
     """
 
     def __init__(self, plan: Plan, llm: LLM, answerer: Answerer) -> None:
@@ -199,7 +199,7 @@ class _Survey:
 def _probe(llm: LLM, windows: Sequence[Sequence[Request]], characters: int, seconds: float) -> Probe:
     """Send random batches of the windows until the time is over.
 
-    The estimate is the time of the probe, times the characters of all prompts / characters of its prompts.
+    Estimated time: seconds of the probe × characters of all prompts / characters of the probe's prompts.
     """
     with TemporaryDirectory() as folder, Journal(Path(folder) / "replies") as journal:
         return _timed(llm, windows, characters, seconds, journal)
@@ -247,6 +247,6 @@ def _ask(
         replies[str(index)] = completion
         if completion.error is not None:
             failures[completion.error] += 1
-        if len(replies) >= sizes[0]:  # A grading writes its journal about as often.
+        if len(replies) >= sizes[0]:  # Write the journal about as often as a grading does.
             journal.add(replies)
             replies = {}

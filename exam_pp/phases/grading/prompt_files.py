@@ -23,9 +23,9 @@ def read_prompt(path: Path) -> Prompt:
 
 
 def choose_prompts(names: Iterable[str], files: Iterable[Path]) -> list[Prompt]:
-    """The prompts with these names, then the prompts of the files, each once; raises :class:`ExamError`.
+    """The prompts with these names, then the other prompts of the files; raises :class:`ExamError`.
 
-    A name can also be that of a prompt in a file, which takes precedence.
+    If a file and the registry have a prompt with the same name, the prompt of the file is used.
     """
     own: dict[str, Prompt] = {}
     for path in files:

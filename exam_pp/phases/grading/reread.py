@@ -1,4 +1,4 @@
-"""Rereading: ratings from stored replies, without a model."""
+"""Rereading of stored replies: new ratings without model calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from exam_pp.wording import counted
 
 @dataclass
 class RereadSummary:
-    """Counts of grades, and of sets of grades that were not read again, by prompt and reason."""
+    """Counts of grades; ``skipped`` counts sets of grades that were not read again, by prompt and reason."""
 
     read: int = 0
     changed: int = 0
@@ -67,7 +67,7 @@ def _errors(grades: AnyGrades) -> int:
 
 @dataclass(frozen=True)
 class Rereader:
-    """Reads the replies of the sets of grades that the filter accepts and whose prompt is known."""
+    """Reads stored replies again, for sets of grades that the filter accepts and whose prompt is known."""
 
     filter: GradeFilter
     unparsed: Unparsed
@@ -132,7 +132,7 @@ def reread(
 ) -> RereadSummary:
     """Write the graded file with the selected grades read again from their stored replies.
 
-    Prompts with an answer key need ``bank``. ``prompts`` holds prompts that are not in the registry, by name.
+    Prompts with an answer key need ``bank``. ``prompts`` has prompts that are not in the registry, by name.
     Raises :class:`SelectionError` if no selected grade can be read again.
     """
     inputs = [] if bank is None else [bank]

@@ -1,4 +1,4 @@
-"""Scheduler of requests to models: de-duplication, windows, batches, journal and process groups."""
+"""Scheduler of model requests: de-duplication, windows, batches, journal and process groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exam_pp.data_model import DirectGrade, QueryPassages, RubricGrades
 from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, Batch
-from exam_pp.phases.grading.distributed import ALONE, ProcessGroup
+from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
 from exam_pp.phases.grading.sharding import assign_shards
 from exam_pp.phases.grading.signals import STOP
 from exam_pp.requests import Completion, Request
@@ -44,8 +44,8 @@ class Answerer:
 
     In a process group, all processes call with the same requests and plan the same batches. Rank 0 has the
     replies of earlier runs; the journals of other ranks keep their replies until rank 0 has them. SIGTERM
-    stops the run between batches (:class:`exam_pp.errors.StoppedError`). With ``lookup_only``, the object is
-    only used for :meth:`answered`.
+    stops the run between batches (:class:`exam_pp.errors.StoppedError`). ``asked`` counts model calls. With
+    ``lookup_only``, the object is only used for :meth:`answered`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Answerer:
         llm: LLM,
         journal: Journal,
         on_replies: OnReplies = lambda _count: None,
-        group: ProcessGroup = ALONE,
+        group: ProcessGroup = SINGLE_PROCESS,
         *,
         lookup_only: bool = False,
     ) -> None:
@@ -185,7 +185,7 @@ def _answer_window(
 ) -> Iterator[AnyQuery]:
     results = iter(run_requests((job.grading for _, jobs in window for job in jobs), answer))
     while window:
-        query, jobs = window.popleft()  # Queries that are written need no memory.
+        query, jobs = window.popleft()  # Free the memory of queries that are written.
         new: dict[int, list[AnyGrades]] = {}
         for job in jobs:
             grades = next(results)
@@ -199,9 +199,9 @@ def _answer_window(
 def run_requests(
     generators: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer
 ) -> list[R]:
-    """Run generators of requests side by side, and return their results.
+    """Run generators that yield lists of requests, and return their results in order.
 
-    In every round, the requests of all generators are answered together.
+    In every round, the requests of all unfinished generators are answered together.
     """
     running = list(generators)
     results: dict[int, R] = {}

@@ -15,7 +15,7 @@ _CHARACTERS_AROUND = 600
 
 
 def assign_shards(weights: Sequence[float], shards: int) -> list[list[int]]:
-    """Assign the indices of the weights to ``shards`` lists of about equal weight, each in ascending order.
+    """Split the indices of ``weights`` into ``shards`` ascending lists of about equal total weight.
 
     Each index goes to the lightest shard, heaviest index first (Graham, Bounds on Multiprocessing Timing
     Anomalies, 1969: at most 4/3 of the optimum). The result is deterministic.

@@ -14,7 +14,7 @@ _STOPPED = f"stopped by SIGTERM: {_KEPT}"
 
 
 class StopRequest:
-    """The request to stop this process. Outside of a batch it stops at once."""
+    """The request to stop this process; outside :meth:`after_batches`, SIGTERM stops it at once."""
 
     def __init__(self) -> None:
         self._requested = False
@@ -59,4 +59,4 @@ class StopRequest:
 
 
 STOP = StopRequest()
-"""The stop request of this process; signals arrive per process, so it is a singleton."""
+"""The stop request of this process: a singleton, because signals are sent to a process."""

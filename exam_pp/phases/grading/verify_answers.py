@@ -30,13 +30,13 @@ from exam_pp.test_bank import Entry, TestBank
 
 @dataclass
 class AnswerSelector:
-    """Selects the extracted answers to verify, which must be by one model and prompt."""
+    """Selects the extracted answers to verify; all must be by the same model and prompt."""
 
     filter: GradeFilter
     seen: Counter[GradeKey] = field(default_factory=Counter)
 
     def answers(self, passage: Passage, entries: dict[str, Entry]) -> tuple[dict[str, Any], dict[str, str]]:
-        """The source of the passage's answers, and the last answer of each entry by entry id.
+        """The provenance of the passage's answers, and entry id to the last answer of each entry.
 
         Raises :class:`SelectionError` for answers by several models or prompts.
         """
@@ -77,7 +77,7 @@ def verify_answers(
     regrade: bool = False,
     advance: Advance = lambda _steps, _total: None,
 ) -> FileSummary:
-    """Write the passages with a set of verified grades, of the prompt class ``...T5VerifiedAnswerKey2``.
+    """Write the passages with grades of the verified answers (prompt class ``...T5VerifiedAnswerKey2``).
 
     ``answers`` selects the extracted answers. Answers that the same model verified before are verified again
     only with ``regrade``. Raises :class:`exam_pp.errors.ExamError`.
@@ -134,7 +134,7 @@ def _work(
 
 
 def _verified(passage: Passage, model: str) -> set[tuple[str, str]]:
-    """The answers that the model has verified before."""
+    """Entry id and text of the answers that the model has already verified."""
     return {
         (entry_id, answer)
         for grades in passage.rubric_grades or ()

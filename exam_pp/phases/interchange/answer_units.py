@@ -17,7 +17,7 @@ from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 Unit = Literal["paragraph", "sentence", "whole"]
 
 MAX_WORDS = 400
-"""Maximum number of whitespace-separated words of a paragraph; only a single longer sentence exceeds it."""
+"""Maximum length of a paragraph in words (between white space); only one longer sentence exceeds it."""
 
 
 def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list[AnswerPart]:
@@ -97,7 +97,7 @@ def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:
 
 
 def _groups(answer: Answer, unit: Unit, max_words: int) -> list[list[AnswerPart]]:
-    """Lists of parts or sentences; each list becomes a passage."""
+    """Group the parts or sentences of an answer; each group becomes a passage."""
     if unit == "whole":
         return [list(answer.parts)] if answer.parts else []
     if unit == "paragraph":

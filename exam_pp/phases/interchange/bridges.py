@@ -1,4 +1,4 @@
-"""Conversions between contents: judgments from passages, ranks from scores, and so on."""
+"""Conversions between contents of files, such as passages to qrels, runs or answers, and scores to ranks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from exam_pp.test_bank import BankLine, TestBank
 
 @dataclass(frozen=True)
 class BridgeOptions:
-    """Options of a bridge: the source file (for messages), the unit of answers, the measure of ranks."""
+    """Options of a conversion: source file (for messages), unit of answers, measure that ranks systems."""
 
     path: Path
     unit: Unit = "sentence"
@@ -67,7 +67,7 @@ def _passages_to_qrels(
                     is_empty = False
                     yield Qrel(judgment.query_id, passage.passage_id, judgment.relevance)
     if is_empty:
-        raise DataError("holds no judgments.", file=str(options.path))
+        raise DataError("has no judgments.", file=str(options.path))
 
 
 def _passages_to_runs(
@@ -98,7 +98,7 @@ def _passages_to_answers(
 
     answers = answers_of(counting(), (), dropped)
     if not answers:
-        raise DataError("holds no answers of systems.", file=str(options.path))
+        raise DataError("has no answers of systems.", file=str(options.path))
     parts = sum(len(answer.parts) for answer in answers.values())
     dropped.add("passages that are not parts of answers", max(0, passages - parts))
     for (system, query_id), answer in answers.items():
@@ -156,7 +156,7 @@ def _answers_to_queries(
             seen[answer.query_id] = None
             yield Query(query_id=answer.query_id, query_text=answer.query_text)
     if not seen:
-        raise DataError("holds no query texts.", file=str(options.path))
+        raise DataError("has no query texts.", file=str(options.path))
 
 
 def _scores_to_ranks(
@@ -189,4 +189,4 @@ BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
     ("bank", "queries"): _bank_to_queries,
     ("scores", "ranks"): _scores_to_ranks,
 }
-"""Functions from one content to another; formats of the same content need no bridge."""
+"""(Source content, target content) to conversion; formats of the same content need no conversion."""

@@ -1,4 +1,4 @@
-"""Conversion of files between formats, with counts of the dropped fields."""
+"""Conversion of files between formats, with counts of dropped fields."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _is_possible(source: Format, target: Format) -> bool:
 
 
 def _contexts(path: Path) -> dict[str, dict[str, str]]:
-    """Query id to passage id to text."""
+    """Read query id to passage id to text."""
     return {
         query.query_id: {passage.passage_id: passage.text for passage in query.passages}
         for query in read_passages(path)

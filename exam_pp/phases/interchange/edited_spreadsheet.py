@@ -21,8 +21,8 @@ _SPREADSHEET = "spreadsheet"
 class SpreadsheetChanges:
     """Counts of the edits in a spreadsheet.
 
-    ``reidentified`` entries have a new text and so a new id. ``kept`` counts changed cells by column, for
-    columns whose values of the base bank are kept.
+    ``reidentified`` entries have a new text and therefore a new id. ``kept`` counts, by column, changed cells
+    that are ignored, because the values of the base bank are kept.
     """
 
     added: int = 0
@@ -47,7 +47,10 @@ class SpreadsheetChanges:
 def edited_bank(
     rows: Sequence[tuple[Path, Row]], base: Sequence[BankLine], changes: SpreadsheetChanges
 ) -> list[BankLine]:
-    """The bank that the rows describe; lines and entries of ``base`` keep the fields that rows lack."""
+    """The bank after the edits in the rows; fields of ``base`` without a column are kept.
+
+    Counts the edits in ``changes``. Raises :class:`DataError` for an entry id that ``base`` lacks.
+    """
     lines: dict[tuple[str, str], int] = {}
     edited: list[tuple[BankLine, list[Entry]]] = []
     waiting: dict[tuple[str, str], deque[tuple[int, Entry]]] = defaultdict(deque)
@@ -101,7 +104,7 @@ def _edited(
     changes: SpreadsheetChanges,
     history: list[dict[str, Any]],
 ) -> Entry:
-    """The entry with the cells that differ from the base bank."""
+    """The entry with the changed cells of its row; counts and records the changes."""
     before = row_of(line, old)
     update: dict[str, Any] = {}
     record: dict[str, Any] = {"op": "edit", "id": old.entry_id, "by": _SPREADSHEET}

@@ -50,9 +50,9 @@ def export_answers(
     answers = answers_of(read_passages(passages), systems, dropped)
     answering = {system for system, _ in answers}
     if missing := [system for system in systems if system not in answering]:
-        raise SelectionError(f"{passages} holds no answers of the system {missing[0]!r}.")
+        raise SelectionError(f"{passages} has no answers of the system {missing[0]!r}.")
     if not answers:
-        raise SelectionError(f"{passages} holds no answers; import answers with exam-pp import --answers.")
+        raise SelectionError(f"{passages} has no answers; import answers with exam-pp import --answers.")
     lines = [
         Answer(query_id, system, tuple(answer.in_order()), query_text=texts.get(query_id, ""))
         for (system, query_id), answer in answers.items()
@@ -61,7 +61,7 @@ def export_answers(
         dropped.add("citations", sum(len(part.citations) for line in lines for part in line.parts))
     write_answers(lines, output, form, inputs=inputs)
     unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
-    notes = [f"{unknown[form]} empty, as a passages file does not hold them."] if form in unknown else []
+    notes = [f"{unknown[form]} empty, as a passages file does not record them."] if form in unknown else []
     if form in ("rag24", "rag25") and (without := {query_id for _, query_id in answers} - texts.keys()):
         have = counted(len(without), "query has", "queries have")
         notes.append(f"{have} an empty text; name a file of query texts with --queries.")
@@ -72,7 +72,7 @@ def export_answers(
 def answers_of(
     passages: Iterable[QueryPassages], systems: Sequence[str], dropped: DroppedFields
 ) -> dict[tuple[str, str], AnswerInPassages]:
-    """System and query to the answer that was imported as passages; empty ``systems`` selects all.
+    """(System, query id) to the answer that was imported as passages; empty ``systems`` selects all.
 
     A part that its system ranks twice has the better rank. Counts the fields that answers cannot hold.
     """

@@ -28,14 +28,14 @@ from exam_pp.wording import counted
 
 @dataclass
 class _Answer:
-    """A system's passages for a query, with the grader's assignment of each nugget.
+    """The parts of a system's answer (rank, text), with the grader's labels of each nugget.
 
-    ``raw`` are the labels of ungraded nuggets.
+    ``unparsed`` is nugget id to the label that could not be read, for ungraded nuggets.
     """
 
     parts: list[tuple[int, str]] = field(default_factory=list)
     labels: Labels = field(default_factory=dict)
-    raw: dict[str, str] = field(default_factory=dict)
+    unparsed: dict[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -61,9 +61,11 @@ def export_assignments(
     for query in read_passages(graded):
         for passage in query.passages:
             if query.query_id in items and passage.rankings:
-                _take(passage, query.query_id, grade_filter or GradeFilter(), answers, graders, dropped)
+                _add_passage(
+                    passage, query.query_id, grade_filter or GradeFilter(), answers, graders, dropped
+                )
     if not graders:
-        raise SelectionError(f"{graded} holds no nugget assignments that match the filter and the bank.")
+        raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
     if len(graders) > 1:
         raise SelectionError(
             f"The filter selects assignments of {len(graders)} graders in {graded}; choose one of: "
@@ -79,7 +81,7 @@ def export_assignments(
     ]
 
 
-def _take(
+def _add_passage(
     passage: Passage,
     query_id: str,
     criteria: GradeFilter,
@@ -90,7 +92,7 @@ def _take(
     """Add the passage and its selected assignments to the answers of the systems that rank it."""
     dropped.add("judgments", len(passage.judgments))
     labels: Labels | None = None
-    raw: dict[str, str] = {}
+    unparsed: dict[str, str] = {}
     for grades in passage.grade_sets():
         pairs = assigned_labels(grades) if criteria.accepts(grades) else None
         if pairs is None:
@@ -102,18 +104,18 @@ def _take(
         for nugget_id, label in pairs:
             new.setdefault(nugget_id, []).append(label)
         labels.update(new)
-        raw |= _unread(grades) if isinstance(grades, RubricGrades) else {}
+        unparsed |= _unparsed_labels(grades) if isinstance(grades, RubricGrades) else {}
     if labels is None:
         return
     for ranking in passage.rankings:
         answer = answers.setdefault((ranking.method, query_id), _Answer())
         answer.parts.append((ranking.rank, passage.text))
         answer.labels = better_labels(answer.labels, labels)
-        answer.raw |= raw
+        answer.unparsed |= unparsed
         dropped.add("citations", len(ranking.citations or ()))
 
 
-def _unread(grades: RubricGrades) -> dict[str, str]:
+def _unparsed_labels(grades: RubricGrades) -> dict[str, str]:
     """Nugget id to unparsed label."""
     errors = grades.errors if isinstance(grades.errors, dict) else {}
     return {key: str(error.get("response", "")) for key, error in errors.items() if isinstance(error, dict)}
@@ -133,7 +135,9 @@ def _lines(
             answer_text=answer.text,
             response_length=len(answer.text.split()),
             run_id=system,
-            nuggets=[_nugget(entry, label or answer.raw.get(entry.entry_id, "")) for entry, label in labels],
+            nuggets=[
+                _nugget(entry, label or answer.unparsed.get(entry.entry_id, "")) for entry, label in labels
+            ],
         )
 
 

@@ -16,7 +16,7 @@ from exam_pp.store.passages.graded_file import read_passages_for_metrics
 def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
     """Write ``<system>.run`` into ``folder`` for every system.
 
-    Runs hold only the passages of the file, at their recorded ranks. A passage that a system ranks twice
+    Runs have only the passages of the file, at their recorded ranks. A passage that a system ranks twice
     keeps its best rank.
 
     Args:
@@ -27,7 +27,7 @@ def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
         The run files, sorted by system.
 
     Raises:
-        DataError: An id is empty or contains whitespace, or the file holds no rankings.
+        DataError: An id is empty or contains whitespace, or the file has no rankings.
     """
     return write_runs(runs_of(read_passages_for_metrics(passages), passages), folder, inputs=[passages])
 
@@ -44,7 +44,7 @@ def runs_of(queries: Iterable[QueryView], passages: str | Path) -> dict[str, lis
                 ranked = runs[entry.method][query.query_id]
                 ranked[passage.passage_id] = min(ranked.get(passage.passage_id, line), line, key=_order)
     if not runs:
-        raise DataError("holds no rankings.", file=str(passages))
+        raise DataError("has no rankings.", file=str(passages))
     return {
         system: [line for ranked in run.values() for line in sorted(ranked.values(), key=_order)]
         for system, run in runs.items()

@@ -1,4 +1,4 @@
-"""Import of answers with nugget assignments, by a model or a person, as graded passages."""
+"""Import of answers with nugget assignments by a model or a judge, as graded passages."""
 
 from __future__ import annotations
 

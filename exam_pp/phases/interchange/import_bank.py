@@ -34,7 +34,11 @@ TextFormat = Literal["csv", "genq", "nuggetizer", "autojudge"]
 
 @dataclass
 class ImportedBank:
-    """Counts for the summary; ``held_back`` are questions of SQuAD2 files without answers."""
+    """Counts for the summary.
+
+    ``held_back`` counts questions of SQuAD2 files without gold answers, ``not_checkable`` those with a gold
+    answer that cannot be compared with text.
+    """
 
     queries: int = 0
     entries: int = 0
@@ -71,7 +75,7 @@ def import_bank(
     check_output(output, files)
     if passages is not None:
         if form == "tqa":
-            raise SelectionError("TQA files hold no passages; remove --passages-output.")
+            raise SelectionError("TQA files have no passages; remove --passages-output.")
         check_output(passages, files)
         if passages.resolve() == output.resolve():
             raise OutputError("--passages-output and -o name the same file; name two files.")
@@ -103,7 +107,7 @@ def import_bank(
 def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> None:
     names = ", ".join(str(file) for file in files)
     if not any(query.entries for query in bank):
-        raise DataError("holds no questions.", file=names)
+        raise DataError("has no questions.", file=names)
     if bank.duplicates:
         raise DataError(f"the question id {bank.duplicates[0]!r} occurs twice in a query.", file=names)
     if len(bank.queries) < len(lines):
@@ -115,7 +119,7 @@ def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> 
 
 @dataclass(frozen=True)
 class ImportedTexts:
-    """Counts for the summary."""
+    """Counts for the summary, edits in a spreadsheet, and dropped fields."""
 
     queries: int
     entries: int
@@ -132,9 +136,9 @@ class ImportedTexts:
 def import_texts(
     form: TextFormat, files: Sequence[Path], output: Path, base: Path | None = None
 ) -> ImportedTexts:
-    """Write the bank of the files.
+    """Write the bank of spreadsheets, or of files of other tools.
 
-    With a ``base`` (for ``csv``) the spreadsheets are an edited copy of that bank: fields without a column
+    With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
     are kept, and every change is recorded in the bank's history. Raises :class:`ExamError`.
     """
     inputs = [*files, *([base] if base else [])]

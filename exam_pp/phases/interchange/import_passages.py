@@ -25,7 +25,7 @@ from exam_pp.wording import counted, listed
 log = logging.getLogger(__name__)
 
 DEFAULT_TOP = 20
-"""Default pool depth: passages per run and query. The default cutoff of Rubric-Cover is the same."""
+"""Default pool depth: passages per run and query; equal to the default cutoff of Rubric-Cover."""
 
 
 @dataclass(frozen=True)
@@ -120,19 +120,19 @@ class _Pool:
         self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
         self._sources: dict[str, Path] = {}
         self._ignored: dict[str, set[str]] = defaultdict(set)
-        self._dropped = 0
+        self._without_text = 0
         self.dropped = DroppedFields()
 
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
-        """Pool the top passages of each run; :meth:`add_rankings` adds their ranks."""
+        """Pool the top passages of each run, without ranks, which :meth:`add_rankings` adds."""
         for file in files:
             rankings: dict[tuple[str, str], list[RunLine]] = defaultdict(list)
             for line in read_run(file, method=method_name):
-                self._claim(line.system, file)
-                if self._takes(line.query_id, "runs"):
+                self._register_system(line.system, file)
+                if self._accepts(line.query_id, "runs"):
                     rankings[line.query_id, line.system].append(line)
             if file not in self._sources.values():
-                raise DataError("holds no results; remove the file or create the run again.", file=str(file))
+                raise DataError("has no results; remove the file or create the run again.", file=str(file))
             for (query_id, _), lines in rankings.items():
                 for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
                     self._passages[query_id].setdefault(line.passage_id, _Pooled())
@@ -150,7 +150,7 @@ class _Pool:
         empty = 0
         for file in files:
             for answer in read_any_answers(file, self.dropped):
-                if not self._takes(answer.query_id, "answers"):
+                if not self._accepts(answer.query_id, "answers"):
                     continue
                 key = (answer.system, answer.query_id)
                 if key in answered:
@@ -188,7 +188,7 @@ class _Pool:
         used = not_pooled = 0
         for qrel in qrels:
             query_id = _query_of(qrel.query_id, known)
-            if judged and self._takes(query_id, "judgments"):
+            if judged and self._accepts(query_id, "judgments"):
                 self._passages[query_id].setdefault(qrel.passage_id, _Pooled())
             if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
                 pooled.judgments.append(qrel)
@@ -224,7 +224,7 @@ class _Pool:
                     file=str(path) if path else None,
                 )
             log.warning("%s and are dropped.", problem)
-            self._dropped = len(missing)
+            self._without_text = len(missing)
         for query_id, passages in self._passages.items():
             for passage_id, pooled in passages.items():
                 if pooled.text is None:
@@ -248,7 +248,7 @@ class _Pool:
         if not any(self._passages.values()):
             raise DataError(
                 "No pooled passage has a text; check that --texts has the passage ids of runs and judgments."
-                if self._dropped
+                if self._without_text
                 else "The pool is empty; the runs, judgments, answers and queries have no query in common."
             )
         judged = passages = queries = 0
@@ -267,7 +267,8 @@ class _Pool:
             if passages:
                 yield QueryPassages(query_id, [_passage(query_id, *item) for item in passages.items()])
 
-    def _takes(self, query_id: str, source: str) -> bool:
+    def _accepts(self, query_id: str, source: str) -> bool:
+        """Whether the query is imported; collects ignored queries by source for :meth:`log_ignored`."""
         if query_id in self._passages:
             return True
         if self._restricted:
@@ -276,7 +277,8 @@ class _Pool:
         self._passages[query_id] = {}
         return True
 
-    def _claim(self, system: str, file: Path) -> None:
+    def _register_system(self, system: str, file: Path) -> None:
+        """Record the file of a system; raises DataError if another file has the same system."""
         if self._sources.setdefault(system, file) != file:
             raise DataError(
                 f"the system {system!r} is also in {self._sources[system]}; rename one of the files, or "

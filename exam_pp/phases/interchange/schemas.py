@@ -24,7 +24,7 @@ def schemas() -> Registry[Schema]:
 
 
 class _AsRead(GenerateJsonSchema):
-    """Allows numbers as ids, as the readers do."""
+    """Allows numbers as ids, because the readers accept them."""
 
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
         generated = super().str_schema(schema)

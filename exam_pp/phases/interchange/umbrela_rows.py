@@ -96,7 +96,7 @@ def import_judge_rows(
 def _last_rows(
     files: Sequence[Path], known: Collection[_Texts], summary: JudgeSummary
 ) -> list[tuple[_Texts, JudgeRow]]:
-    """The row that is used for each model and known pair of texts; counts all others in the summary."""
+    """The row that is used for each model and pair of texts in ``known``; counts all other rows."""
     used: dict[tuple[_Texts, str | None], JudgeRow] = {}
     for file in files:
         for number, row in read_judge_rows(file):
@@ -143,7 +143,7 @@ def _key(text: str) -> str:
 
 
 def _grade(row: JudgeRow, model: str | None) -> DirectGrade:
-    """The row as a direct grade, without a version of the prompt: UMBRELA's own prompt was used."""
+    """The row as a direct grade, without prompt hash, because another tool sent the prompt."""
     grade: dict[str, Any] = {
         "correct": bool(row.judgment) and not row.failed,
         "answer": row.prediction or "",

@@ -1,4 +1,4 @@
-"""Filtering passages files by query, system, grades and judgments."""
+"""Filters of passages files by query, system, grades and judgments."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """Criteria of the parts to keep, combined with AND; the default keeps everything.
+    """Criteria of the parts to keep, combined with AND; the default keeps the whole file.
 
-    ``systems`` keeps their rankings and the passages that they returned. ``grade_filter`` keeps matching sets
-    of grades and drops no passages. ``graded`` keeps passages with (True) or without (False) matching grades,
-    ``min_grade`` passages with a matching grade of at least this; ``judged`` keeps passages with a judgment,
-    ``min_judgment`` passages with a judgment of at least this.
+    ``systems`` keeps the rankings of these systems, and the passages that they returned. ``grade_filter``
+    keeps matching sets of grades and drops no passages. ``graded`` keeps passages with (True) or without
+    (False) matching grades, ``min_grade`` passages with a matching grade of at least this; ``judged`` keeps
+    passages with a judgment, ``min_judgment`` passages with a judgment of at least this.
     """
 
     queries: Collection[str] | None = None
@@ -77,7 +77,7 @@ def filter_file(
 
 
 def _keep(passage: RawPassage, options: FilterOptions) -> bool:
-    """Return whether the passage matches, and drop its other rankings and grades if so."""
+    """Return whether the passage matches; if it does, drop its rankings and grades that do not match."""
     if options.systems and not any(ranking.method in options.systems for ranking in passage.rankings):
         return False
     if not (_is_judged(passage, options) and _is_graded(passage, options)):

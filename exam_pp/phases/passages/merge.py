@@ -1,4 +1,4 @@
-"""Merging passages files: shards of one grading run, or several gradings of the same passages."""
+"""Merging of passages files: shards of one grading run, or several gradings of the same passages."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _MERGED_LISTS = {
 
 @dataclass
 class Conflicts:
-    """Values that differ between the files: number and first location of each kind."""
+    """Counts of values that differ between the files, by kind, with the first location of each kind."""
 
     counts: Counter[Conflict] = field(default_factory=Counter)
     first: dict[Conflict, str] = field(default_factory=dict)
 
-    def add(self, kind: Conflict, place: str) -> None:
+    def add(self, kind: Conflict, location: str) -> None:
         """Count a conflict."""
         self.counts[kind] += 1
-        self.first.setdefault(kind, place)
+        self.first.setdefault(kind, location)
 
     def lines(self) -> Iterator[str]:
         """Yield a message for each kind of conflict, with the rule that resolves it."""
@@ -76,8 +76,8 @@ def merge_files(
 
     Grades, rankings and judgments of a passage are concatenated in the order of the files, without
     duplicates; a passage without a text gets the text of another file. Queries and passages are in the order
-    of ``like`` if it is given, else in the order of their first occurrence. All files are open at the
-    same time, and only queries at different positions are held in memory.
+    of ``like``, or without it in the order of their first occurrence. All files are open at the same time;
+    memory is needed only for queries whose order differs between the files.
 
     Raises :class:`DataError` for a passage id with two different texts, a query of ``like`` that no file
     has, and with ``strict`` for any conflict; conflicts are otherwise counted in the summary.
@@ -121,7 +121,7 @@ class _Part:
         self._pending: defaultdict[str, list[RawQuery]] = defaultdict(list)
 
     def take(self, query_id: str) -> list[RawQuery]:
-        """Return the lines of a query, nearly always one or none, after reading the file up to the last."""
+        """Read on until all lines of the query are known, and return them; empty if the file lacks it."""
         while len(self._pending[query_id]) < self.lines[query_id]:
             query = next(self._queries)
             self._pending[query.query_id].append(query)
@@ -129,7 +129,7 @@ class _Part:
 
 
 def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, int]]:
-    """Map query ids, in order, to the positions of their passages; empty to keep the order of passages."""
+    """Map query ids, in output order, to the positions of their passages (empty without ``like``)."""
     order: dict[str, dict[str, int]] = {}
     present = {query_id: None for part in parts for query_id in part.lines}
     for query in read_raw_passages(like) if like else ():
@@ -188,7 +188,7 @@ class _Pair:
     conflicts: Conflicts
 
     def merge(self) -> None:
-        """Add the values that the first record does not have; conflicting values of the first are kept."""
+        """Add the values that the first record lacks; of conflicting values, the first is kept."""
         if not self.first.text:
             self.first.set_text(self.second.text)
         versions = _versions(self.first, self.second)

@@ -1,4 +1,4 @@
-"""Renaming models, prompt classes and systems in passages files."""
+"""Renaming of models, prompt classes and systems in passages files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ K = TypeVar("K", str, GradeKey)
 
 @dataclass(frozen=True)
 class Renaming:
-    """New names by old ones."""
+    """Old name to new name, for models, prompt classes and systems."""
 
     models: Mapping[str, str] = field(default_factory=dict)
     prompt_classes: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Drawing random samples of queries and passages from passages files."""
+"""Random samples of queries and passages from passages files, also stratified by judgment."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def _level(passage: RawPassage) -> Level:
 
 
 def allocate(sizes: Mapping[Level, int], count: int, how: Stratify) -> dict[Level, int]:
-    """Return the sample size of each stratum, ``count`` in total, or the sum of the sizes if that is less.
+    """Return the sample size of each stratum; the sum is ``count``, or that of ``sizes`` if it is less.
 
-    ``"proportional"`` rounds the largest remainders up. ``"equal"`` takes one from each stratum in turn, as
-    long as it has any left.
+    ``"proportional"`` rounds the largest remainders up. ``"equal"`` adds 1 to each stratum in turn, until the
+    stratum is exhausted.
     """
     total = sum(sizes.values())
     count = min(count, total)
@@ -115,5 +115,8 @@ def allocate(sizes: Mapping[Level, int], count: int, how: Stratify) -> dict[Leve
 
 
 def random_key(seed: int, *names: str) -> str:
-    """Return a random sort key for a name: the names with the smallest keys are a uniform sample."""
+    """Return a sort key that depends only on the seed and the names (SHA-256).
+
+    The names with the smallest keys are a uniform random sample.
+    """
     return hashlib.sha256("/".join([str(seed), *names]).encode("utf-8", "surrogatepass")).hexdigest()

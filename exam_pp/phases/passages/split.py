@@ -1,4 +1,4 @@
-"""Splitting passages files into parts of nearly equal size, or into a file per query."""
+"""Splitting of passages files into parts of nearly equal size, or into a file per query."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Split:
 def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
     """Write ``NAME-1-of-N`` to ``NAME-N-of-N`` into a folder, which is created if it is missing.
 
-    Each query goes with all its lines to the part that is smallest so far, so the parts differ by at most the
-    largest query. The order of the file is kept. After an error no part is written. Raises
+    All lines of a query are written to the part that has the fewest bytes so far, so the parts differ by at
+    most the largest query. The order of the file is kept. After an error no part is written. Raises
     :class:`SelectionError` if there are more parts than queries.
     """
     stem, suffix = _stem_and_suffix(source)

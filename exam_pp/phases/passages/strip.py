@@ -1,4 +1,4 @@
-"""Removing grades, texts, prompts, replies, judgments or rankings from passages files before sharing them."""
+"""Removal of grades, texts, prompts, replies, judgments or rankings from passages files, for sharing them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 class StripOptions:
     """The parts to remove.
 
-    ``grades`` removes sets of grades that match the filter, ``human`` those by persons. ``texts`` removes the
-    texts of passages, their markup (``paragraph``) and ``prompts``, which failed requests record and which
-    contain the texts. ``replies`` removes all text by models, which may quote passages. Ratings and failure
-    reasons are kept.
+    ``grades`` removes sets of grades that match the filter, ``human`` those by reviewers. ``texts`` removes
+    the texts of passages, their markup (``paragraph``) and ``prompts``, which failed requests record and
+    which contain the texts. ``replies`` removes all text by models, which may quote passages. Ratings and
+    failure reasons are kept.
     """
 
     grades: GradeFilter | None = None
@@ -125,7 +125,7 @@ class _Stripper:
         """Return errors (by entry id, or of a direct grade) without the keys of ``parts``."""
         if old is None:
             return None
-        if _starts_with(b"[", old):  # in old files, with unknown content
+        if _starts_with(b"[", old):  # Old files have lists of unknown content.
             self.dropped["errors"] += len(list_of(old))
             return b"[]" if list_of(old) else old
         if direct or not _starts_with(b"{", old):

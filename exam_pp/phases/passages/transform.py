@@ -1,4 +1,4 @@
-"""Rewriting a passages file query by query, with only one query in memory."""
+"""Rewriting of passages files query by query, with one query in memory."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGra
 from exam_pp.edits import Edits, HumanRating
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.phases.evaluation.result import some
+from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.phases.review.human_grades import RatedClass, add_ratings
 from exam_pp.phases.review.rating_scale import rating_scale
@@ -30,7 +30,11 @@ Pair = tuple[str, str, str]
 
 @dataclass
 class AppliedRatings:
-    """Counts for the closing summary."""
+    """Counts for the summary.
+
+    ``ratings`` is grader to number of ratings. ``compared`` counts ratings of pairs that a model rated too,
+    ``differing`` those that differ from a model's rating.
+    """
 
     prompt_class: str = ""
     ratings: Counter[str] = field(default_factory=Counter)
@@ -69,7 +73,7 @@ def apply_ratings(
 ) -> AppliedRatings:
     """Copy a graded file and add the ratings of edits files as grades by ``human:REVIEWER``.
 
-    Grades of models stay as they are. A later rating by the same reviewer replaces the earlier rating, so
+    Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
     applying the same edits twice gives the same file. If an edits file is refused, no output is written.
 
     Args:
@@ -190,16 +194,16 @@ class _Survey:
         return kinds or self.kinds
 
     def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
-        """Raise DataError with the names of rated passages or entries that are absent."""
+        """Raise DataError if the ratings name passages or entries that are in neither file."""
         where = f"{graded}" if bank is None else f"{graded} or {bank}"
         pairs = sorted(map(_pair, edits.ratings))
         absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
         if absent:
-            missing = some(absent, "passage", "passages")
+            missing = counted_names(absent, "passage", "passages")
             raise DataError(f"names {missing} not in {graded}.", file=str(path), field="ratings")
         absent = [e for q, _, e in pairs if e != DIRECT_ID and e not in self.entries.get(q, ())]
         if absent:
-            missing = some(list(dict.fromkeys(absent)), "bank entry", "bank entries")
+            missing = counted_names(list(dict.fromkeys(absent)), "bank entry", "bank entries")
             hint = " If they are not graded yet, name --bank." if bank is None else ""
             raise DataError(f"names {missing} not in {where}.{hint}", file=str(path), field="ratings")
 
@@ -306,7 +310,7 @@ def _write(
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:
-            # pop: a passage that the file has twice gets the ratings once.
+            # pop: if the file has a passage twice, only the first gets the ratings.
             of_passage = by_passage.pop((query.query_id, raw.passage_id), {})
             if of_passage:
                 passage = raw.full()

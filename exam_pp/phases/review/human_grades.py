@@ -1,4 +1,4 @@
-"""Human grades: the same records as grades of models, with ``human:NAME`` as the model."""
+"""Human grades: records like those of models, with ``human:NAME`` as the model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RatedClass:
     assigns: bool
 
     def holds(self, grades: RubricGrades | DirectGrade) -> bool:
-        """Whether grades were made with this prompt."""
+        """Whether the grades have this prompt class."""
         return GradeKey.of(grades).prompt_class == self.name
 
 
@@ -57,7 +57,7 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[
 
 
 def _put(new: G, grades: Sequence[G], replaces: Callable[[G], bool]) -> list[G]:
-    """Put ``new`` at the position of the first grades that it replaces, or at the end."""
+    """Replace all grades with ``replaces(grades)`` by ``new``, at the first position, or at the end."""
     position: int = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
     updated = list(grades[:position])
     updated.append(new)

@@ -1,4 +1,4 @@
-"""Rating scale of a prompt for human reviewers: labels, keys and meanings."""
+"""Rating scale of a prompt for reviewers: labels, keys and meanings."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.result import some
+from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
 from exam_pp.phases.review.rating_scale import Step, rating_scale
@@ -56,7 +56,7 @@ class ReviewMaterial:
     """Data of a review page.
 
     ``head`` is JSON that the page shows at once: file names with SHA-256, graders, systems, prompt, scale,
-    rating counts of every query, leaderboards and notes. ``tables`` holds the passages with their grades, one
+    rating counts of every query, leaderboards and notes. ``tables`` has the passages with their grades, one
     table for every query of the head.
     """
 
@@ -157,7 +157,7 @@ def _read(
 def _graded(
     passage: Passage, selector: GradeSelector, material: _Reading, options: ReviewOptions
 ) -> list[tuple[str, dict[str, Cell]]]:
-    """The selected grades as pairs of grader and cells."""
+    """Pairs of grader and cells for the selected grades; collects graders and ratings in ``material``."""
     cells_by_grader: list[tuple[str, dict[str, Cell]]] = []
     material.answers_classes.update(
         grades.prompt_class for grades in passage.rubric_grades or () if grades.prompt_class
@@ -240,12 +240,12 @@ def _head(
 
 
 def _models_first(graders: Sequence[str]) -> list[str]:
-    """Sort models before people, because the page first shows the grades of the first grader."""
+    """Sort models before reviewers, because the page first shows the grades of the first grader."""
     return sorted(graders, key=is_human)
 
 
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
-    """The prompt as pieces (text, or the name of a placeholder); ``missing`` says why it cannot be shown."""
+    """The prompt as pieces (text and placeholder); ``missing`` is the reason why a part cannot be shown."""
     data: dict[str, Any] = {"name": prompt_class, "pieces": None, "missing": ""}
     if prompt is None:
         return data | {"missing": "The template of this prompt is unknown; name its file with --prompt-file."}
@@ -304,14 +304,14 @@ def _leaderboards(
 def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
     notes = []
     if material.unknown_queries:
-        queries = some(sorted(set(material.unknown_queries)), "query", "queries")
-        notes.append(f"Left out: {queries} of the file not in the bank.")
+        queries = counted_names(sorted(set(material.unknown_queries)), "query", "queries")
+        notes.append(f"Skipped: {queries} of the file not in the bank.")
     foreign = sorted({entry for table in material.tables.values() for entry in table.foreign})
     if foreign:
-        notes.append(f"Left out: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
+        notes.append(f"Skipped: {counted_names(foreign, 'graded entry', 'graded entries')} not in the bank.")
     if material.beyond_limit:
         passages = counted(material.beyond_limit, "passage")
-        notes.append(f"Left out: {passages} beyond the first {options.limit} of a query.")
+        notes.append(f"Skipped: {passages} beyond the first {options.limit} of a query.")
     for note in notes:
         log.info("%s", note)
     return notes

@@ -17,7 +17,7 @@ from exam_pp.test_bank import Entry
 class Cell(NamedTuple):
     """The grade of a passage for a bank entry by one grader.
 
-    ``rating`` is None for an ungraded pair; ``reason`` says why. ``reply`` is the model's raw reply,
+    ``rating`` is None for an ungraded pair, with the cause in ``reason``. ``reply`` is the model's raw reply,
     ``answer`` its extracted answer, ``cut`` the number of tokens of the passage that the model did not see.
     """
 
@@ -36,7 +36,7 @@ _STRINGS = ("source", "reply", "answer", "reason", "comment")
 """Columns that hold indexes into the list of strings instead of strings."""
 
 _MOST_SPANS = 100
-"""At most so many matches of an answer are marked in a passage."""
+"""Maximum number of matches of an answer that are marked in a passage."""
 
 
 _Details = tuple[str | None, float | None, float | None]
@@ -96,8 +96,8 @@ class _Row:
 class QueryTable:
     """A query's passages × bank entries, graded by any number of graders.
 
-    ``entries`` are the entries of the bank. With None, the entries are the ids in the grades, and ids stand
-    in for their texts. Graded ids that the bank lacks are collected in ``foreign``.
+    ``entries`` are the entries of the bank. With None, the entries are the ids in the grades, and the ids are
+    shown as texts. Graded ids that the bank lacks are collected in ``foreign``.
     """
 
     def __init__(self, query_id: str, text: str, entries: Mapping[str, Entry] | None) -> None:
@@ -124,9 +124,9 @@ class QueryTable:
         return passage_id in self._rows
 
     def add(self, passage: Passage, graded: Iterable[tuple[str, Mapping[str, Cell]]]) -> None:
-        """Add a passage with its grades; of several ratings of a pair the later counts.
+        """Add a passage with its grades; of several ratings of a pair the last one counts.
 
-        A passage id that was added before is the same passage.
+        If the passage id is known, its grades, ranks and judgments are added to the known passage.
         """
         row = self._rows.setdefault(passage.passage_id, _Row(passage.passage_id, passage.text))
         row.judgments.update(judgment.relevance for judgment in passage.judgments)
@@ -150,11 +150,11 @@ class QueryTable:
         return True
 
     def keep_only(self, entry_id: str) -> None:
-        """Replace the entries with this entry, as for direct grades, which have no bank entries."""
+        """Replace the entries with this entry, because direct grades have no bank entries."""
         self.entries = [entry_id]
 
     def head(self, graders: Sequence[str], highest: int, min_grade: int) -> dict[str, Any]:
-        """The data of a query before it is opened: its text, its entries, and counts."""
+        """The data that the page needs before the query is opened: text, entries and counts."""
         rows = self._rows.values()
         return {
             "id": self.query_id,
@@ -205,7 +205,7 @@ class QueryTable:
         }
 
     def shuffle(self) -> None:
-        """Order the passages by a hash of their ids, so that the order reveals nothing about them."""
+        """Order the passages by a hash of their ids, so that ranks and grades cannot be guessed."""
         ids = sorted(self._rows, key=lambda key: hashlib.sha256(key.encode("utf-8", "replace")).digest())
         self._rows = {passage_id: self._rows[passage_id] for passage_id in ids}
 
@@ -265,7 +265,7 @@ def _utf16(text: str, index: int) -> int:
     return index if text.isascii() else len(text[:index].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def texts_of_several(tables: Iterable[QueryTable]) -> dict[str, int]:
-    """Text to index, for the texts that several queries share and the page stores once."""
+def shared_texts(tables: Iterable[QueryTable]) -> dict[str, int]:
+    """Text to index, for texts that occur in several queries; the page stores them once."""
     counts = Counter(text for table in tables for text in sorted(table.texts))
     return {text: index for index, text in enumerate(text for text, count in counts.items() if count > 1)}

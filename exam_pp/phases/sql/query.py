@@ -1,4 +1,4 @@
-"""Running SQL on graded files, banks, runs and leaderboards, and building databases of them."""
+"""SQL on graded files, banks, runs and leaderboards, and DuckDB databases of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_ski
 log = logging.getLogger(__name__)
 
 DEDUPLICATED_TABLES: frozenset[TableName] = frozenset({"passages", "judgments", "rankings"})
-"""Tables in which the duplicates of a file are one row."""
+"""Tables in which duplicate rows of a file are merged into one row."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,15 @@ class SqlSources:
             seen.add(path.resolve())
 
     def files(self) -> list[Path]:
-        """Return all inputs; a folder of runs is one of them."""
+        """Return all inputs; folders of runs are not expanded."""
         return [*self.graded, *self.banks, *self.runs, *self.scores, *self.queries]
 
     @property
     def database(self) -> Path | None:
-        """The database if the input is one, else None; raises :class:`SelectionError` for further inputs."""
+        """The database if the input is a database, else None.
+
+        Raises :class:`SelectionError` if there are further inputs.
+        """
         databases = [path for path in self.graded if is_database(path)]
         if databases and len(self.files()) > 1:
             raise SelectionError(f"{databases[0]} is a database, which cannot be combined with other inputs.")
@@ -157,7 +160,7 @@ def _warn_of_empty_tables(reader: Reader, tables: Collection[TableName]) -> None
 
 
 def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> None:
-    """Read the sources once and fill the tables."""
+    """Fill the tables with the rows of the sources, each of which is read only once."""
     queries: dict[str, tuple[str | None, str | None]] = {}
     if "queries" in tables:
         for path in sources.queries:
@@ -252,7 +255,7 @@ def export_parquet(sources: SqlSources, folder: Path, limits: Limits) -> list[Pa
 
 @contextmanager
 def _built_database(sources: SqlSources, output: Path, limits: Limits) -> Iterator[Path]:
-    """Build a database in a folder beside the output, because the temporary folder may be too small."""
+    """Build a database in a folder next to the output, because the temporary folder may be too small."""
     sources.check()
     if sources.database is not None:
         raise SelectionError(f"{sources.database} is already a database.")

@@ -1,4 +1,4 @@
-"""Checks across queries: graders and systems that are missing in some queries, and mixed model options."""
+"""Checks across queries: graders and systems that lack some queries, and mixed model options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exam_pp.wording import counted
 
 @dataclass
 class AcrossQueries:
-    """Collects the queries of every grader and system, and the options with which grades were made."""
+    """Collects the queries and the model options of every grader, and the queries of every system."""
 
     queries: set[str] = field(default_factory=set)
     graded: defaultdict[GradeKey, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -61,11 +61,11 @@ class AcrossQueries:
         """Yield a message if systems have rankings for only some of the ranked queries."""
         ranked = set().union(*self.ranked.values())
         missing = Counter({name: len(ranked - queries) for name, queries in sorted(self.ranked.items())})
-        some = [f"{name}: {count}" for name, count in missing.most_common(3) if count]
-        if some:
+        listed = [f"{name}: {count}" for name, count in missing.most_common(3) if count]
+        if listed:
             systems = counted(sum(map(bool, missing.values())), "system")
             queries = counted(len(ranked), "query")
-            yield f"{systems} without rankings for some of {queries} (missing by system: {', '.join(some)})"
+            yield f"{systems} without rankings for some of {queries} (missing by system: {', '.join(listed)})"
 
     def _missing_queries(self, queries: set[str]) -> str:
         missing = sorted(self.queries - queries)

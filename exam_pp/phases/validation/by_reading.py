@@ -28,7 +28,7 @@ def check_by_reading(path: Path, form: Format, findings: Findings) -> str:
 
 
 def read_around_errors(
-    path: Path, read: Callable[[Path], Iterable[Any]], findings: Findings, kind: str
+    path: Path, read: Callable[[Path], Iterable[Any]], findings: Findings, format_name: str
 ) -> list[Any]:
     """Return the records of a file without its invalid lines, each of which becomes a finding.
 
@@ -41,7 +41,8 @@ def read_around_errors(
                 return list(read(path))
         except DataError as error:
             corrupt = isinstance(error, CorruptFileError)
-            if corrupt or not (error.line is None and bad):  # not "has no ..." because all lines are invalid
+            # Without its invalid lines a file may be empty; that error is not a further finding.
+            if corrupt or not (error.line is None and bad):
                 check = "unreadable" if corrupt else "format"
                 findings.add(check, str(path), error.line, error.field or "", error.problem)
             if error.line is None or error.line in bad or is_stream(path):
@@ -52,7 +53,7 @@ def read_around_errors(
                 return []
             bad.add(error.line)
         except ExamError as error:
-            findings.add("format", str(path), None, "", f"cannot be read as {kind}: {error}")
+            findings.add("format", str(path), None, "", f"cannot be read as {format_name}: {error}")
             return []
 
 
@@ -65,9 +66,9 @@ def add_problems(error: ValidationError, path: Path, line: int | None, findings:
 
 
 def check_duplicate_keys(path: Path, findings: Findings) -> None:
-    """Add a finding for each JSON object with a duplicate key, of which readers use the last value.
+    """Add a finding for each JSON object with a duplicate key; readers use the last value.
 
-    Skips values that are not JSON, and streams, which cannot be read twice.
+    Skips values that are not JSON, and streams, because they cannot be read twice.
     """
     if is_stream(path):
         return

@@ -90,9 +90,9 @@ class Findings:
         if not self.limit or self.counts[key] <= self.limit:
             self.kept.append(finding)
 
-    def checked(self, file: str, kind: str, contents: str) -> None:
+    def checked(self, file: str, format_name: str, contents: str) -> None:
         """Record a checked file with its format and a summary of its contents."""
-        self.files.append((file, kind, contents))
+        self.files.append((file, format_name, contents))
 
     def has(self, file: str) -> bool:
         """Whether a file has findings."""

@@ -67,7 +67,7 @@ class _Texts:
         self.lines.append(line)
 
     def conflicts(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield line, line of the same id with a different text, and whether both are in the same query.
+        """Yield a line, an earlier line with another text of the same id, and whether the query is the same.
 
         A text is compared with the first of its query, and the first of a query with the first of the file.
         """
@@ -162,7 +162,7 @@ class _Checker:
 
 def _check_passages(query: QueryPassages, note: Note) -> None:
     seen: set[str] = set()
-    own = f"{query.query_id}/"
+    prefix = f"{query.query_id}/"
     for noun, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
         if name != NO_PASSAGE and (not name or _SPACE.search(name)):
             note("id-space", "", f"the {noun} id {name!r} is empty or has white space")
@@ -189,7 +189,7 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
                 )
             rated[key, grades.prompt_hash] |= entries
             for entry_id in entries:
-                if not entry_id.startswith(own) and _GENERATED_ID.fullmatch(entry_id):
+                if not entry_id.startswith(prefix) and _GENERATED_ID.fullmatch(entry_id):
                     note("foreign-entry", location, f"{entry_id} is the id of an entry of another query")
 
 
@@ -275,8 +275,8 @@ def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], no
         )
     for key, entries in missing.items():
         if entries:
-            some = counted(len(entries), "entry of the bank is", "entries of the bank are")
-            message = f"{some} not graded for all passages, such as {min(entries)}"
+            entries_are = counted(len(entries), "entry of the bank is", "entries of the bank are")
+            message = f"{entries_are} not graded for all passages, such as {min(entries)}"
             note("missing-entry", f"{key.model} {key.prompt_class}", message)
 
 

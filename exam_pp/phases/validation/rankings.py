@@ -9,7 +9,7 @@ from typing import NamedTuple
 from exam_pp.wording import counted
 
 _MANY = 3
-"""From this number of passages, equal scores of all are suspicious."""
+"""If a ranking has at least this number of passages, they should not all have the same score."""
 
 
 class RankedPassage(NamedTuple):

@@ -1,4 +1,4 @@
-"""Validating files of all formats: selecting the checks and collecting their findings."""
+"""Validation of files of all formats: choice of the checks, and their findings."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _CHECKS: Mapping[str, Callable[[Path, Findings, Banks], str]] = {
     "run": lambda path, findings, _banks: check_runs(path, findings),
     "qrels": lambda path, findings, _banks: check_qrels(path, findings),
 }
-"""The checks of a format; files of all other formats are checked by reading them."""
+"""Format to its checks; files of all other formats are checked by reading them."""
 
 
-def kinds() -> list[str]:
+def checkable_formats() -> list[str]:
     """Return the names of the formats that can be checked."""
     return [form.name for form in all_formats() if form.records or form.name in _CHECKS]
 
@@ -40,8 +40,8 @@ def validate(
     """Check the format and consistency of files.
 
     Args:
-        files: Files of any format that :func:`kinds` lists, or folders of runs.
-        kind: The format of all files; None to detect it by the content of each file.
+        files: Files of any format that :func:`checkable_formats` lists, or folders of runs.
+        kind: Name of the format of all files; None to detect it by the content of each file.
         banks: Test banks that graded files and edits files are compared with.
         limit: Maximum number of findings to keep per check and file; 0 keeps all.
 

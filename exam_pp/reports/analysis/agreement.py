@@ -25,7 +25,7 @@ def agreement_report(result: Agreement) -> Report:
         f"{result.samples} bootstrap samples of queries (seed {result.seed})."
     ]
     if result.ungraded:
-        notes.append(f"Left out: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")
+        notes.append(f"Skipped: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")
     tables = [_table(table) for table in result.tables]
     return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)])
 

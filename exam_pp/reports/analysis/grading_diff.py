@@ -1,4 +1,4 @@
-"""Report of two gradings compared: transition matrices, and changed entries, labels and systems."""
+"""Report on the differences of two gradings: transition matrices, and changed entries, labels and systems."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def diff_report(result: GradingDifference, systems: SystemChanges | None, texts:
     ]
     if changes:
         blocks.append(_matrix(changes, "Labels that change: before (rows) and after (columns)"))
-    return Report("Two gradings compared", [*blocks, *_systems(systems)])
+    return Report("Comparison of two gradings", [*blocks, *_systems(systems)])
 
 
 def _matrix(counts: Mapping[tuple[int | None, int | None], int], title: str) -> Table:

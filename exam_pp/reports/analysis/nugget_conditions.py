@@ -1,4 +1,4 @@
-"""Report of two conditions of nugget evaluation: Kendall's τ, and figures like 6 and 7 of AutoNuggetizer."""
+"""Report on two conditions of nugget evaluation: Kendall's τ, and figures 6 and 7 of Pradeep et al. 2024."""
 
 from __future__ import annotations
 
@@ -97,14 +97,15 @@ def length_figure(condition: Condition, types: Mapping[str, str], metric: str = 
 def _clouds(points: Points, types: Mapping[str, str]) -> list[Cloud]:
     """One cloud of points for each type of run; RAG comes first, as in the paper."""
     types = renamed(types, matched_names(list(points.runs), types))
-    kinds = sorted(
-        {types.get(run, "") for run in points.runs}, key=lambda kind: (kind != "RAG", kind == "", kind)
+    run_types = sorted(
+        {types.get(run, "") for run in points.runs},
+        key=lambda run_type: (run_type != "RAG", run_type == "", run_type),
     )
     return [
         Cloud(
-            kind,
-            [point for run, point in points.runs.items() if types.get(run, "") == kind],
-            [point for (run, _), point in points.topics.items() if types.get(run, "") == kind],
+            run_type,
+            [point for run, point in points.runs.items() if types.get(run, "") == run_type],
+            [point for (run, _), point in points.topics.items() if types.get(run, "") == run_type],
         )
-        for kind in kinds
+        for run_type in run_types
     ]

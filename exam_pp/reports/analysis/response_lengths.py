@@ -17,7 +17,7 @@ def length_report(result: LengthComparison, *, decimals: int = 3) -> Report:
         for system, (length, score) in sorted(result.points.items(), key=lambda item: (item[1][0], item[0]))
     ]
     table = Table(["system", "words", result.metric, "Pareto front"], rows, decimals=decimals)
-    note = "words: in the passages of the file within the cutoff; mean over all queries of the file."
+    note = "words: mean number of words in the passages within the cutoff, over all queries of the file."
     return Report(TITLE, [table, Paragraph(note)])
 
 

@@ -23,7 +23,9 @@ def compared_report(result: ComparedLeaderboards, *, decimals: int = 3) -> Repor
     notes = ["Scores are scaled: the best system of each leaderboard has 1, the worst 0."]
     if result.ranks:
         notes += unmatched_notes(result.order, result.ranks, "the leaderboards", "the official ranks")
-    return Report("Leaderboards compared", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)])
+    return Report(
+        "Comparison of leaderboards", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
+    )
 
 
 def compared_figure(

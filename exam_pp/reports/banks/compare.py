@@ -11,7 +11,7 @@ from exam_pp.wording import counted
 
 
 def diff_report(old: Path, new: Path, differences: Sequence[EntryDifference]) -> Report:
-    """The differences between the entries of two banks."""
+    """A table of the differences; without differences, a sentence."""
     if not differences:
         return Report("", [Paragraph(f"The entries of {old} and {new} are the same.")])
     rows: list[list[Cell]] = [[d.query_id, d.change, d.before, d.after, d.entry_id] for d in differences]

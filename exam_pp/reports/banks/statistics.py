@@ -13,7 +13,7 @@ from exam_pp.wording import counted
 
 
 def show_report(queries: Iterable[QueryBank]) -> Report:
-    """The entries, a table for each query."""
+    """A table of the entries for each query; optional columns are omitted if they are empty."""
     blocks: list[Block] = []
     for query in queries:
         title = f"{query.query_id}: {query.query_text}" if query.query_text else query.query_id
@@ -48,7 +48,7 @@ def _golds(entry: Entry) -> str | None:
 
 
 def stats_report(statistics: BankStatistics) -> Report:
-    """The counts that are not 0."""
+    """A table of the counts, without those that are 0."""
     importance: Counter[str] = Counter()
     for label, count in statistics.importance.items():
         importance[label if label in ("vital", "okay") else "neither vital nor okay"] += count

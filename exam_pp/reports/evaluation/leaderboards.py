@@ -16,7 +16,7 @@ from exam_pp.results import ALL_QUERIES
 from exam_pp.wording import counted
 
 SCRIPT_DECIMALS = 6
-"""Rounding to fewer decimals would tie systems in tables that are read again."""
+"""Decimals in tables for scripts; fewer decimals would tie systems when the tables are read again."""
 
 
 class ExtraColumn(NamedTuple):

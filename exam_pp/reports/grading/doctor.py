@@ -24,7 +24,7 @@ def _examination(examination: Examination) -> list[Block]:
     facts.append(("one pair at a time", f"{examination.pairs_per_second:.1f} pairs/s"))
     used = {"peak memory": examination.memory, "GPU memory in use": examination.gpu_memory}
     facts += [(name, f"{value / 2**30:.2f} GiB") for name, value in used.items() if value is not None]
-    columns = ("one prompt at a time compared with", "replies", "changed", "largest change of a probability")
+    columns = ("compared with one prompt at a time", "replies", "changed", "largest change of a probability")
     rows = [
         (comparison.setting, comparison.replies, comparison.flips, comparison.largest_change)
         for comparison in examination.comparisons
@@ -46,5 +46,7 @@ def _conclusion(examination: Examination) -> str:
         return f"No reply changed: grades do not depend on batches{agree}."
     changed = counted(examination.flips, "reply")
     if examination.sound:
-        return f"{changed} changed. In reduced precision this happens if two labels are equally likely."
+        return (
+            f"{changed} changed. In reduced precision this is normal if two labels are about equally likely."
+        )
     return f"{changed} changed. In float32 this is a defect: use --engine transformers, and report it."

@@ -18,7 +18,7 @@ def plan_report(plan: Plan) -> Report:
     counts: list[tuple[str, Cell]] = [
         ("queries", plan.summary.queries),
         ("passages", plan.summary.passages),
-        ("pairs in all", plan.summary.pairs + plan.summary.reused),
+        ("pairs in total", plan.summary.pairs + plan.summary.reused),
         ("pairs with a grade in the file", plan.summary.reused),
         ("pairs to grade", plan.summary.pairs),
         ("distinct requests", plan.distinct),
@@ -58,8 +58,8 @@ def _timing(plan: Plan, probe: Probe) -> Iterator[Block]:
         ("requests per second", round(plan.requests / probe.eta, 1)),
         ("pairs per second", round(plan.summary.pairs * plan.requests / plan.distinct / probe.eta, 1)),
         ("seconds to load the model", round(probe.loading, 1)),
-        ("seconds for all", round(whole, 1)),
-        ("time for all", _duration(whole)),
+        ("total seconds", round(whole, 1)),
+        ("total time", _duration(whole)),
     ]
     if probe.memory is not None:
         rows.append(("peak memory (GB)", round(probe.memory / 1e9, 2)))

@@ -15,7 +15,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from exam_pp.phases.review.review_table import QueryTable, texts_of_several
+from exam_pp.phases.review.review_table import QueryTable, shared_texts
 
 SCRIPTS = (
     "dom.js",
@@ -82,7 +82,7 @@ def _source_hash(text: str) -> str:
 
 def _blocks(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> Iterator[str]:
     systems = head["systems"]
-    shared = texts_of_several(tables)
+    shared = shared_texts(tables)
     yield _block("head", head)
     yield _block("texts", list(shared))
     for index, table in enumerate(tables):

@@ -93,7 +93,7 @@ def test_markdown_cells_are_formatted(run: Run, tiny_passages: Path, runs: Path)
 def test_the_threshold_is_applied_once_to_counts_and_binary_labels(
     run: Run, tiny_passages: Path, runs: Path
 ) -> None:
-    """With a second threshold of 4, no label of 0 or 1 would be relevant."""
+    """If the threshold 4 were applied to the labels 0 and 1 again, no passage would be relevant."""
     _, out, _ = run(
         "evaluate", "qrels", tiny_passages, "--label", "binary", "--min-grade", 4, "--runs", runs, "-m", "RR",
         "--format", "tsv",
@@ -104,16 +104,18 @@ def test_the_threshold_is_applied_once_to_counts_and_binary_labels(
     ]  # fmt: skip
 
 
-def test_judgments_make_an_official_leaderboard_to_correlate_with(
+def test_leaderboard_of_judgments_as_official_leaderboard(
     run: Run, tiny_passages: Path, runs: Path, tmp_path: Path
 ) -> None:
-    official, board = tmp_path / "official.json", tmp_path / "board.tsv"
+    official, leaderboard = tmp_path / "official.json", tmp_path / "board.tsv"
     judged = ["evaluate", "judgments", tiny_passages, "--runs", runs, "-m", "RR"]
 
     assert run(*judged, "--format", "official", "-o", official)[0] == 0
     assert json.loads(official.read_text()) == {"one": 1, "two": 2}
-    assert run("evaluate", "qrels", tiny_passages, "--runs", runs, "--format", "tsv", "-o", board)[0] == 0
-    code, out, _ = run("analyze", "correlation", board, "--official", official, "--format", "json")
+    assert (
+        run("evaluate", "qrels", tiny_passages, "--runs", runs, "--format", "tsv", "-o", leaderboard)[0] == 0
+    )
+    code, out, _ = run("analyze", "correlation", leaderboard, "--official", official, "--format", "json")
     assert code == 0
     assert json.loads(out)["tables"][0]["rows"][0] == {
         "measure": "nDCG@10", "systems": 2, "Spearman": pytest.approx(1), "Kendall tau-b": pytest.approx(1),
@@ -131,7 +133,7 @@ def test_per_query_rows(run: Run, tiny_passages: Path, runs: Path) -> None:
     ]  # fmt: skip
 
 
-def test_trec_eval_s_layout(run: Run, tiny_passages: Path, runs: Path) -> None:
+def test_layout_of_trec_eval(run: Run, tiny_passages: Path, runs: Path) -> None:
     judged = [
         "evaluate",
         "judgments",
@@ -170,10 +172,10 @@ def test_subtopic_qrels_and_their_leaderboard(
 
 
 def test_correlations_for_scripts_have_six_decimals(run: Run, tmp_path: Path) -> None:
-    board, official = tmp_path / "board.tsv", tmp_path / "official.json"
-    board.write_text("system\tRR\na\t0.5\nb\t0.5\nc\t0.25\n")
+    leaderboard, official = tmp_path / "board.tsv", tmp_path / "official.json"
+    leaderboard.write_text("system\tRR\na\t0.5\nb\t0.5\nc\t0.25\n")
     official.write_text('{"a": 1, "b": 2, "c": 3}')
-    _, out, _ = run("analyze", "correlation", board, "--official", official, "--format", "tsv")
+    _, out, _ = run("analyze", "correlation", leaderboard, "--official", official, "--format", "tsv")
 
     assert out.splitlines()[1].split("\t")[:4] == ["RR", "3", "0.866025", "0.816497"]
 

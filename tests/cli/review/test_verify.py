@@ -41,7 +41,9 @@ def test_the_input_is_not_overwritten(tiny_passages: Path, capsys: pytest.Captur
     assert tiny_passages.read_bytes() == before
 
 
-def test_an_alias_or_a_wrong_class(tiny_passages: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prompt_class_alias_and_unknown_prompt_class(
+    tiny_passages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main(["verify", "grading", str(tiny_passages), "--answers-class", "NuggetExtractionPromt"])
     error = " ".join(capsys.readouterr().err.split())
@@ -138,7 +140,7 @@ def test_the_seed_of_a_sample(golden: list[str], capsys: pytest.CaptureFixture[s
         ("sample", ["--min-grade", "9"], "0 of 0 graded pairs"),
     ],
 )
-def test_an_empty_report_says_why(
+def test_an_empty_report_gives_the_reason(
     report: str, options: list[str], message: str, golden: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["-q", "verify", report, *golden, "--query", "tide", *options])

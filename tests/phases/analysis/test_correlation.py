@@ -45,7 +45,7 @@ def official(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("layout", ["tsv", "json", "per-query tsv", "per-query json"])
-def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Path) -> None:
+def test_leaderboards_of_exam_pp_are_read(layout: str, official: Path, tmp_path: Path) -> None:
     *per_query, form = layout.split()
     report = (
         per_query_report(EVALUATION, "")
@@ -62,7 +62,7 @@ def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Pa
     assert rows[1]["Spearman"] == pytest.approx(-0.5)
 
 
-def test_published_boards_are_read(official: Path, tmp_path: Path) -> None:
+def test_published_leaderboards_are_read(official: Path, tmp_path: Path) -> None:
     path = tmp_path / "board.tsv"
     path.write_text(published_cover(EVALUATION.scores))
 
@@ -71,7 +71,7 @@ def test_published_boards_are_read(official: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_the_published_nine_column_board_is_read(official: Path, tmp_path: Path) -> None:
+def test_the_published_leaderboard_of_nine_columns_is_read(official: Path, tmp_path: Path) -> None:
     path = tmp_path / "board.tsv"
     header = (
         "method exam +/- exam-std n-exam +/- n-exam-std orig_TREC_leaderboard_rank orig_EXAM_leaderboard_rank"
@@ -98,7 +98,7 @@ def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> 
 
 
 def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
-    """Scores are not mistaken for ranks, which would turn the correlation round."""
+    """Scores read as ranks would reverse the sign of the correlation."""
     path = tmp_path / "board.tsv"
     path.write_text("system\tRR\tRR stderr\na\t0.5\t0.1\nb\t0.4\t0.1\nc\t0.4\t0.1\n")
 
@@ -106,13 +106,13 @@ def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", ["\t", ","])
-def test_ranks_without_a_header_are_no_scores(separator: str, tmp_path: Path) -> None:
+def test_ranks_without_a_header_are_not_read_as_scores(separator: str, tmp_path: Path) -> None:
     """Ranks read as scores would reverse the order of the systems."""
     path = tmp_path / "ranks"
     path.write_text("".join(f"{system}{separator}{rank}\n" for rank, system in enumerate("abc", 1)))
 
-    found = read_official(path)
-    assert (found.ranks, found.measure) == ({"a": 1.0, "b": 2.0, "c": 3.0}, "")
+    actual = read_official(path)
+    assert (actual.ranks, actual.measure) == ({"a": 1.0, "b": 2.0, "c": 3.0}, "")
     with pytest.raises(DataError, match="has official ranks, not scores"):
         scores_by_measure(path)
 
@@ -199,8 +199,8 @@ def test_an_undefined_correlation_has_one_note(official: Path, tmp_path: Path) -
     for scores, expected in (("321", 0), ("111", 1)):
         path.write_text("system\tm\n" + "".join(f"{s}\t{v}\n" for s, v in zip("abc", scores, strict=True)))
         for intervals in (None, "systems"):
-            found = correlation(path, official, intervals=intervals, samples=100)
-            assert list(correlation_report(found).blocks).count(Paragraph(note)) == expected
+            actual = correlation(path, official, intervals=intervals, samples=100)
+            assert list(correlation_report(actual).blocks).count(Paragraph(note)) == expected
 
 
 def test_tied_means_of_resampled_queries_are_tied() -> None:
@@ -212,9 +212,9 @@ def test_tied_means_of_resampled_queries_are_tied() -> None:
         for each in (values, noisy)
     ]
     ranks = {"a": 1.0, "b": 2.0, "c": 3.0}
-    exact, ours = (coefficient_intervals(matrix, ranks, samples=100) for matrix in matrices)
+    exact, computed = (coefficient_intervals(matrix, ranks, samples=100) for matrix in matrices)
 
-    assert ours == exact
+    assert computed == exact
     assert exact[1] == pytest.approx((2 / 6**0.5, 2 / 6**0.5))  # τ-b with one tie
 
 
@@ -242,9 +242,9 @@ def test_correlation_by_query(tmp_path: Path) -> None:
         path.write_text(render(per_query_report(Evaluation(scores), ""), "tsv"))
         return path
 
-    ours = write("ours.tsv", [0.3, 0.2, 0.1], [0.3, 0.2, 0.1])
-    theirs = write("theirs.tsv", [0.9, 0.8, 0.7], [0.7, 0.8, 0.9])
-    rows = rows_of(query_correlation_report(query_correlation(ours, theirs)))
+    computed = write("ours.tsv", [0.3, 0.2, 0.1], [0.3, 0.2, 0.1])
+    reference = write("theirs.tsv", [0.9, 0.8, 0.7], [0.7, 0.8, 0.9])
+    rows = rows_of(query_correlation_report(query_correlation(computed, reference)))
 
     assert [(row["query"], row["Kendall tau-b"]) for row in rows] == [
         ("1", pytest.approx(1)), ("2", pytest.approx(-1)), ("all", pytest.approx(0)),
@@ -252,4 +252,4 @@ def test_correlation_by_query(tmp_path: Path) -> None:
     scores_file = tmp_path / "means.tsv"
     scores_file.write_text("system\tm\na\t1\nb\t2\n")
     with pytest.raises(SelectionError, match="--per-query"):
-        query_correlation(ours, scores_file)
+        query_correlation(computed, scores_file)

@@ -86,7 +86,7 @@ def test_a_grading_equals_itself(before: Grading) -> None:
     ]
 
 
-def test_systems_that_change_places_significantly(before: Grading, after: Grading) -> None:
+def test_systems_whose_order_changes_significantly(before: Grading, after: Grading) -> None:
     report = diff_report(before, after, diff(before, after))
     title = "Systems by Cover(min_grade=4)@20 on the 12 queries of both files"
 
@@ -99,7 +99,7 @@ def test_systems_that_change_places_significantly(before: Grading, after: Gradin
 
 
 def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jsonl: WriteJsonl) -> None:
-    """Removing an entry: the same grades, other labels."""
+    """The edit removes an entry: grades are equal, labels differ."""
 
     def bank(name: str, entries: str) -> Path:
         return write_jsonl(
@@ -127,7 +127,7 @@ def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jso
     assert changed[0] == LabelChange("q0", "q0p1", 3, 2)
 
 
-def test_files_of_other_passages(before: Grading, tiny_passages: Path) -> None:
+def test_files_without_common_passages_are_refused(before: Grading, tiny_passages: Path) -> None:
     with pytest.raises(SelectionError, match="no graded passage in common"):
         diff(before, Grading(tiny_passages))
 
@@ -178,7 +178,7 @@ def test_tied_means_share_a_rank(write_jsonl: WriteJsonl) -> None:
     assert [row[5:7] for row in table.rows] == [[1.5, 1.5], [1.5, 1.5]]
 
 
-def test_systems_that_are_tied_afterwards_have_not_changed_places(write_jsonl: WriteJsonl) -> None:
+def test_systems_that_become_tied_do_not_change_their_order(write_jsonl: WriteJsonl) -> None:
     sides = grading(write_jsonl, "1", {"a": 5}, {"a": 0}), grading(write_jsonl, "2", {"a": 5}, {"a": 5})
 
     assert "No pair of systems changes its order." in [

@@ -24,8 +24,8 @@ def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
     assert list(report.blocks[0].rows) == [["bm25", 1.5, mean, "yes"]]  # type: ignore[union-attr]
 
 
-def test_equal_points_are_both_on_the_front_and_beaten_ones_are_not() -> None:
-    """A system is beaten by one that is as short and better, or as good and shorter."""
+def test_equal_points_are_on_the_front_and_dominated_points_are_not() -> None:
+    """A point is dominated by a system that is as short and better, or as good and shorter."""
     points = {"a": (10, 0.5), "same": (10, 0.5), "worse": (10, 0.25), "longer": (11, 0.5), "best": (20, 0.75)}
 
     assert pareto_front(points) == ["a", "same", "best"]

@@ -31,20 +31,20 @@ def leaderboards(tmp_path: Path) -> list[Path]:
     return [means, single]
 
 
-def test_boards_are_scaled_and_in_the_official_order(leaderboards: list[Path], tmp_path: Path) -> None:
+def test_leaderboards_are_scaled_and_in_the_official_order(leaderboards: list[Path], tmp_path: Path) -> None:
     official = tmp_path / "official.json"
     official.write_text('{"two": 1, "one": 2, "elsewhere": 3}')
-    found = compare_leaderboards(leaderboards, official)
-    table = compared_report(found).blocks[0]
+    result = compare_leaderboards(leaderboards, official)
+    table = compared_report(result).blocks[0]
     assert isinstance(table, Table)
 
     assert table.columns == ["system", "official rank", "means: RR", "single: RR"]
-    assert "Only in the official ranks: elsewhere." in render(compared_report(found), "text")
-    assert "two                 1      0.500       1.000" in render(compared_report(found), "text")
+    assert "Only in the official ranks: elsewhere." in render(compared_report(result), "text")
+    assert "two                 1      0.500       1.000" in render(compared_report(result), "text")
     assert [list(row) for row in table.rows] == [
         ["two", 1.0, pytest.approx(0.5), 1.0], ["one", 2.0, 1.0, 0.0], ["three", None, 0.0, None]
     ]  # fmt: skip
-    assert found.standard_errors == {
+    assert result.standard_errors == {
         "means: RR": {},
         "single: RR": {"one": pytest.approx(0.1), "two": pytest.approx(0.1)},
     }
@@ -54,17 +54,17 @@ def test_without_ranks_the_first_leaderboard_orders(leaderboards: list[Path], tm
     """Systems that are not in it come last; distinct measures are named without their file."""
     other = tmp_path / "other.tsv"
     other.write_text("system\tAP\nzero\t0.5\ntwo\t0.25\n")
-    found = compare_leaderboards([leaderboards[0], other])
+    result = compare_leaderboards([leaderboards[0], other])
 
-    assert found.order == ["one", "two", "three", "zero"]
-    assert list(found.leaderboards) == ["RR", "AP"]
+    assert result.order == ["one", "two", "three", "zero"]
+    assert list(result.leaderboards) == ["RR", "AP"]
 
 
-def test_an_official_board_of_scores_is_compared_too(leaderboards: list[Path]) -> None:
-    found = compare_leaderboards(leaderboards[:1], leaderboards[1])
+def test_an_official_leaderboard_of_scores_is_also_compared(leaderboards: list[Path]) -> None:
+    result = compare_leaderboards(leaderboards[:1], leaderboards[1])
 
-    assert list(found.leaderboards) == ["means: RR", "single: RR"]
-    assert found.ranks == {"two": 1.0, "one": 2.0}
+    assert list(result.leaderboards) == ["means: RR", "single: RR"]
+    assert result.ranks == {"two": 1.0, "one": 2.0}
 
 
 def test_files_of_the_same_name_are_named_with_their_folders(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_files_of_the_same_name_are_named_with_their_folders(tmp_path: Path) -> 
     }  # fmt: skip
 
 
-def test_errors_are_scaled_as_their_leaderboard() -> None:
+def test_standard_errors_are_scaled_like_their_leaderboard() -> None:
     """Scores from 0.2 to 0.6 are multiplied by 2.5, and so are their errors."""
     seen: list[Any] = []
 
@@ -96,7 +96,7 @@ def test_errors_are_scaled_as_their_leaderboard() -> None:
     assert seen == [pytest.approx([1.0, 0.0, 0.5]), pytest.approx([0.25, 0.5, 0.0])]
 
 
-def test_boards_without_a_common_system_are_refused(leaderboards: list[Path], tmp_path: Path) -> None:
+def test_leaderboards_without_a_common_system_are_refused(leaderboards: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text("system\tRR\nx\t0.9\n")
     with pytest.raises(SelectionError, match="no system in common"):
@@ -111,19 +111,21 @@ def test_boards_without_a_common_system_are_refused(leaderboards: list[Path], tm
 
 def test_figure(leaderboards: list[Path]) -> None:
     pytest.importorskip("matplotlib")
-    found = compare_leaderboards(leaderboards)
+    result = compare_leaderboards(leaderboards)
 
-    assert png(compared_figure(found.leaderboards, found.order, found.standard_errors)).startswith(b"\x89PNG")
+    assert png(compared_figure(result.leaderboards, result.order, result.standard_errors)).startswith(
+        b"\x89PNG"
+    )
 
 
-def test_published_board_of_dl20(shared_data: Path) -> None:
+def test_published_leaderboard_of_dl20(shared_data: Path) -> None:
     """Every column has a 0 and a 1, and 59 systems are in the order of their official ranks."""
     folder = shared_data / "dl20"
-    found = compare_leaderboards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
-    table = compared_report(found).blocks[0]
+    result = compare_leaderboards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
+    table = compared_report(result).blocks[0]
     assert isinstance(table, Table)
 
     assert len(table.rows) == 59
-    assert [row[1] for row in table.rows] == sorted(found.ranks.values())
+    assert [row[1] for row in table.rows] == sorted(result.ranks.values())
     columns = list(zip(*table.rows, strict=True))[2:]
     assert {(min(column), max(column)) for column in columns} == {(0.0, 1.0)}

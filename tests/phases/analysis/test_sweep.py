@@ -107,9 +107,9 @@ def test_a_measure_with_the_level_of_a_threshold_has_rows_of_both_names(
 ) -> None:
     swept = sweep(graded, official, runs=runs, measures=["RR", "RR(rel=2)"], min_grades=[1, 2])
     settings = swept.settings
-    found = {(s.measure, s.min_grade): s.scores for s in settings if s.prompt_class != "Other"}
+    result = {(s.measure, s.min_grade): s.scores for s in settings if s.prompt_class != "Other"}
 
-    assert found["RR", 2] == found["RR(rel=2)", None] != found["RR", 1]
+    assert result["RR", 2] == result["RR(rel=2)", None] != result["RR", 1]
 
 
 def test_settings_of_two_models_are_named_with_the_model(
@@ -133,7 +133,7 @@ def test_settings_of_two_models_are_named_with_the_model(
 
 
 @pytest.mark.parametrize("resampled", ["queries", "systems"])
-def test_every_figure_has_its_interval(graded: Path, official: Path, runs: Path, resampled: Any) -> None:
+def test_every_coefficient_has_an_interval(graded: Path, official: Path, runs: Path, resampled: Any) -> None:
     swept = sweep(graded, official, runs=runs, min_grades=[4], intervals=resampled, samples=100, top=2)
     settings = swept.settings
     (table,) = [b for b in sweep_report(swept).blocks if isinstance(b, Table)]
@@ -176,7 +176,7 @@ def test_a_single_query_gives_no_interval_over_queries(
 
 
 def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Path, tmp_path: Path) -> None:
-    """Of official scores the largest is best, of official ranks the smallest."""
+    """The largest official score is best, but the smallest official rank."""
     official = tmp_path / "scores.tsv"
     official.write_text("system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
     swept = sweep(graded, official, min_grades=[4])
@@ -189,7 +189,7 @@ def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Pat
     assert f"Only in {official}: absent." in notes
 
 
-def test_only_some_queries(graded: Path, official: Path, tmp_path: Path) -> None:
+def test_a_file_of_selected_queries(graded: Path, official: Path, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q2\twords\n")
     line = graded.read_text().splitlines()[1]

@@ -317,7 +317,7 @@ def test_covered_by_non_relevant_agrees_with_sql(dl19: tuple[Path, Path], tmp_pa
 
 
 def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines) -> None:
-    """A reworded question with the grades of another, one that always holds, and one graded at random."""
+    """Planted: a duplicate with the grades of its original, an entry always covered, and a random one."""
     query_id = "183378"
     with gzip.open(dl19[1], "rt", encoding="utf-8") as lines:
         (line,) = [value for value in map(json.loads, lines) if value["query_id"] == query_id]

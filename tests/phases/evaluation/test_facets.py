@@ -54,7 +54,7 @@ def graded(write_jsonl: WriteJsonl) -> Path:
 
 @pytest.fixture
 def bank(write_jsonl: WriteJsonl) -> Path:
-    """The bank says that both entries are of one facet, whatever their ids say; one has none."""
+    """In the bank both entries have the facet "same", although their ids contain other facets."""
     lines = [
         {
             "query_id": "q", "facet_id": "same", "query_text": "q", "test_collection": "t",
@@ -120,8 +120,8 @@ def test_a_query_id_with_a_common_prefix_is_not_a_facet(write_jsonl: WriteJsonl)
     """q has no grades; its ranking must not be taken for one of q/1."""
 
     def ranked(passage_id: str, query_id: str, grades: list[Any]) -> dict[str, Any]:
-        place = {"method": "s", "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0}
-        return passage(passage_id, paragraph_data={"rankings": [place]}, exam_grades=grades)
+        ranking = {"method": "s", "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0}
+        return passage(passage_id, paragraph_data={"rankings": [ranking]}, exam_grades=grades)
 
     lines = [
         ["q", [ranked("p1", "q", [])]],

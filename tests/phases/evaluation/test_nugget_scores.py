@@ -58,8 +58,8 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
-def single(found: dict[str, Evaluation]) -> Evaluation:
-    (evaluation,) = found.values()
+def single(actual: dict[str, Evaluation]) -> Evaluation:
+    (evaluation,) = actual.values()
     return evaluation
 
 
@@ -68,14 +68,14 @@ def means(evaluation: Evaluation) -> dict[tuple[str, str], float]:
 
 
 def scores(evaluation: Evaluation, system: str, query_id: str) -> dict[str, float]:
-    found = [s for s in evaluation.scores if (s.system, s.query_id) == (system, query_id)]
-    return {score.metric: score.value for score in found}
+    actual = [s for s in evaluation.scores if (s.system, s.query_id) == (system, query_id)]
+    return {score.metric: score.value for score in actual}
 
 
 def test_a_duplicate_answer_counts_once(write_jsonl: WriteJsonl, bank: Path) -> None:
     line = ["q1", [answer("a", "q1", "SSS", "one two three four")]]
-    found = single(nugget_scores(write_jsonl("twice.jsonl", [line, line]), bank))
-    assert scores(found, "a", "q1")["L"] == 4
+    actual = single(nugget_scores(write_jsonl("twice.jsonl", [line, line]), bank))
+    assert scores(actual, "a", "q1")["L"] == 4
 
 
 def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
@@ -87,10 +87,10 @@ def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     }  # fmt: skip
     assert scores(evaluation, "half", "q1")["V"] == 0.5
     assert set(scores(evaluation, "half", "q2").values()) == {0}
-    found = means(evaluation)
-    assert found["half", "V_strict"] == 0.25
-    assert found["half", "L"] == 1
-    assert found["full", "V"] == (0.75 + 1) / 2
+    actual = means(evaluation)
+    assert actual["half", "V_strict"] == 0.25
+    assert actual["half", "L"] == 1
+    assert actual["full", "V"] == (0.75 + 1) / 2
     assert Score("half", "q1", "V_strict", 1.0) in evaluation.best_case
     assert "1 pair of an answer and a nugget is ungraded" in " ".join(evaluation.notes)
     assert "half has no answer to 1 query (q2) and scores 0 there." in evaluation.notes
@@ -122,10 +122,10 @@ def test_queries_without_vital_nuggets_are_not_in_the_mean_of_v(write_jsonl: Wri
     ]
     evaluation = single(nugget_scores(write_jsonl("g.jsonl", lines), bank))
 
-    found = means(evaluation)
-    assert found["a", "V_strict"] == 0, "the mean over q1 only"
-    assert found["a", "W"] == (1 / 3 + 1) / 2
-    assert found["a", "A"] == (0.5 + 1 + 1) / 3
+    actual = means(evaluation)
+    assert actual["a", "V_strict"] == 0, "the mean over q1 only"
+    assert actual["a", "W"] == (1 / 3 + 1) / 2
+    assert actual["a", "A"] == (0.5 + 1 + 1) / 3
     notes = " ".join(evaluation.notes)
     assert "No vital nugget for 2 queries (q2, q3)" in notes
     assert "No vital or okay nugget for 1 query (q3)" in notes
@@ -160,13 +160,13 @@ def test_parts_of_an_answer_are_merged(write_jsonl: WriteJsonl, bank: Path) -> N
 
 
 def test_queries_without_labels_of_a_grader_are_noted(write_jsonl: WriteJsonl, bank: Path) -> None:
-    """Means are over all queries of the bank, also for a person who labelled few of them."""
+    """Means are over all queries of the bank, also for a judge who labelled only some of them."""
     lines = [["q1", [answer("a", "q1", "SSS", human_ann="SSS")]], ["q2", [answer("a", "q2", "SS")]]]
-    found = nugget_scores(write_jsonl("g.jsonl", lines), bank)
+    actual = nugget_scores(write_jsonl("g.jsonl", lines), bank)
 
-    assert means(found["human:ann"])["a", "A"] == 0.5
-    assert "This grader labelled no answer to 1 query (q2)" in " ".join(found["human:ann"].notes)
-    assert "labelled no answer" not in " ".join(found["judge"].notes)
+    assert means(actual["human:ann"])["a", "A"] == 0.5
+    assert "This grader labelled no answer to 1 query (q2)" in " ".join(actual["human:ann"].notes)
+    assert "labelled no answer" not in " ".join(actual["judge"].notes)
 
 
 def test_later_assignments_of_one_grader_win(write_jsonl: WriteJsonl, bank: Path) -> None:
@@ -204,7 +204,7 @@ def test_retrieved_passages_are_not_answers(write_jsonl: WriteJsonl, bank: Path)
 @pytest.mark.parametrize(
     ("lines", "options", "error"),
     [
-        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* holds"),
+        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* has"),
         ([["q1", [answer("a", "q1", "SSS")]]], {"model": "other"}, "No nugget assignments .* match"),
         ([["q1", [passage("p", exam_grades=[assigned("q1", "S")])]]], {}, "No system in .* has a passage"),
         ([["q9", [answer("a", "q9", "S")]]], {}, "None of the nuggets"),
@@ -290,7 +290,7 @@ def test_intervals_and_letters(graded: Path, bank: Path) -> None:
     assert {"A low", "A high", "V_strict letters", "V stderr", "V_strict best case"} <= script_rows[0].keys()
 
 
-def test_a_person_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: Path) -> None:
+def test_a_judge_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: Path) -> None:
     """ManualAssign beside AutoAssign, in the leaderboard of one file."""
     lines = [
         ["q1", [answer("a", "q1", "SSS", human_ann="NNN"), answer("b", "q1", "NNN", human_ann="SNN")]],
@@ -332,7 +332,7 @@ def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank
     assert {"judge A", "human:ann A"} <= set(header.split("\t")), "one table for scripts"
 
 
-def test_conditions_may_have_banks_of_their_own(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
+def test_every_condition_may_have_a_different_bank(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
     """AutoNuggets and AutoNuggets+Edits: the edited bank has a nugget less."""
     edited = write_jsonl("edited.jsonl", [bank_line("q1", "vv"), bank_line("q2", "vo")])
     conditions = read_conditions([graded, graded], [bank, edited], names=["Auto", "Edits"])
@@ -451,7 +451,9 @@ def test_contradictory_run_types(graded: Path, bank: Path, tmp_path: Path) -> No
         nugget_report(nugget_leaderboard(read_conditions([graded], [bank]), run_types=types))
 
 
-def test_the_scores_of_a_real_run_through_all_files(run: Run, shared_data: Path, tmp_path: Path) -> None:
+def test_published_scores_of_a_real_run_from_assignments_to_metrics(
+    run: Run, shared_data: Path, tmp_path: Path
+) -> None:
     """TREC RAG 2024: assignments in, metrics out; all 301 topics within 1e-9 of the published metrics."""
     source, graded, bank = shared_data / "rag24", tmp_path / "graded.jsonl.gz", tmp_path / "bank.jsonl"
     run(
@@ -460,12 +462,12 @@ def test_the_scores_of_a_real_run_through_all_files(run: Run, shared_data: Path,
     )  # fmt: skip
     run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
 
-    published, ours = (
+    published, computed = (
         [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         for path in (source / "metrics.command-r-plus.jsonl", tmp_path / "m.jsonl")
     )
-    assert len(ours) == 302
-    for mine, theirs in zip(ours, published, strict=True):
-        assert mine.keys() == theirs.keys()
-        assert mine.pop("qid") == theirs.pop("qid")
-        assert mine == pytest.approx(theirs, abs=1e-9)
+    assert len(computed) == 302
+    for line, expected in zip(computed, published, strict=True):
+        assert line.keys() == expected.keys()
+        assert line.pop("qid") == expected.pop("qid")
+        assert line == pytest.approx(expected, abs=1e-9)

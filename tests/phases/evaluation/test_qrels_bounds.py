@@ -69,7 +69,7 @@ def test_counts_could_be_the_whole_bank(graded: Path, runs: Path) -> None:
 def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
     write_jsonl: Callable[[str, list[Any]], Path],
 ) -> None:
-    """No passage has the top grade 5; a grade of 7 (of another tool, say) stays."""
+    """No passage has the top grade 5; a grade of 7, such as another tool gives, is kept."""
 
     def best(ratings: dict[str, int]) -> dict[tuple[str, str], int]:
         lines = [["q", [passage("p1", exam_grades=[rubric(ratings)]), passage("p2")]]]
@@ -111,14 +111,14 @@ def test_an_order_that_could_change_is_flagged(graded: Path, runs: Path) -> None
     labels = evaluate.rubric_qrels(graded)
     evaluation = score_runs(labels.qrels, runs, ["P@1"], min_grade=4, ungraded=labels.ungraded)
     (runs / "graded.run").write_text("q Q0 p1 1 2 t\n")
-    found = uncertainty(evaluation, Statistics()).systems
+    result = uncertainty(evaluation, Statistics()).systems
 
     # With one query, "graded" at 1 can be reached, not passed.
-    assert not found["graded", "P(rel=4)@1"].order_open
+    assert not result["graded", "P(rel=4)@1"].order_open
     three = score_runs(labels.qrels, runs, ["RR"], min_grade=4, ungraded=labels.ungraded)
-    found = uncertainty(three, Statistics()).systems
-    assert found["partly", "RR(rel=4)"].order_open
-    assert found["unseen", "RR(rel=4)"].order_open
+    result = uncertainty(three, Statistics()).systems
+    assert result["partly", "RR(rel=4)"].order_open
+    assert result["unseen", "RR(rel=4)"].order_open
     table = leaderboard_report(leaderboard(three), "t", formatted=False).blocks[0]
     assert isinstance(table, Table)
     assert table.columns[3:] == ["RR(rel=4) worst case", "RR(rel=4) best case", "RR(rel=4) order open"]

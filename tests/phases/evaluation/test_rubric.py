@@ -68,7 +68,7 @@ def bank(write_jsonl: WriteJsonl) -> Path:
 
 
 def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> None:
-    """A system that answers only easy queries does not win, because it scores 0 on the others."""
+    """A system that answers only easy queries scores 0 on the others, so it does not win."""
     evaluation = evaluate.cover(graded, bank=bank)
     name = "Cover(min_grade=4)@20"
 
@@ -157,8 +157,8 @@ def test_several_thresholds_equal_single_thresholds(graded: Path, bank: Path) ->
     assert together.entry_values.keys() == {name for single in apart for name in single.entry_values}
     for single in apart:
         for name, values in single.entry_values.items():
-            for found, expected in zip(together.entry_values[name](), values(), strict=True):
-                assert np.array_equal(found.values, expected.values)
+            for actual, expected in zip(together.entry_values[name](), values(), strict=True):
+                assert np.array_equal(actual.values, expected.values)
 
 
 def test_a_query_on_two_lines_has_the_grades_of_both(bank: Path, write_jsonl: WriteJsonl) -> None:
@@ -246,7 +246,7 @@ def test_judgments_of_some_queries(tmp_path: Path) -> None:
 
 
 def test_a_file_without_judgments_is_refused(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="holds no judgments"):
+    with pytest.raises(SelectionError, match="has no judgments"):
         judgments(graded)
 
 
@@ -304,8 +304,8 @@ def test_published_leaderboard_of_dl20(
 ) -> None:
     """The published correlations of this leaderboard with the official ranks of TREC DL 2020."""
     folder = shared_data / "dl20"
-    found = correlation(folder / "dl20-qrels.csv", folder / "official_DL20_Leaderboard.json")
-    (row,) = [row.correlation for row in found.measures if row.measure == column]
+    actual = correlation(folder / "dl20-qrels.csv", folder / "official_DL20_Leaderboard.json")
+    (row,) = [row.correlation for row in actual.measures if row.measure == column]
 
     assert row.systems == 59
     assert (row.spearman, row.kendall) == pytest.approx((spearman, kendall), abs=0.0005)
@@ -344,10 +344,10 @@ def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
 
 def test_rankings_in_the_file_are_scored(graded: Path) -> None:
     labels = evaluate.rubric_qrels(graded).qrels
-    found = means(score_rankings(labels, graded, ["RR", "P@1"], min_grade=4))
+    actual = means(score_rankings(labels, graded, ["RR", "P@1"], min_grade=4))
 
-    assert found["all", "RR(rel=4)"] == 1.0
-    assert found["easy", "P(rel=4)@1"] == 0.5
+    assert actual["all", "RR(rel=4)"] == 1.0
+    assert actual["easy", "P(rel=4)@1"] == 0.5
 
 
 def test_missing_ranks_stay_empty(write_jsonl: WriteJsonl) -> None:
@@ -363,9 +363,9 @@ def test_ranks_may_start_at_0(write_jsonl: WriteJsonl) -> None:
     """If a system has a rank 0, its rank 1 is the second place, also in a ranking without rank 0."""
     lines = [["q1", [ranked("p1", {"a": 5}, s=0)]], ["q2", [ranked("p2", {"a": 5}, s=1)]]]
     path = write_jsonl("zero.jsonl", lines)
-    found = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"])
+    actual = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"])
 
-    assert [score.value for score in found.scores] == [1.0, 0.5]
+    assert [score.value for score in actual.scores] == [1.0, 0.5]
 
 
 def test_a_huge_rank_is_refused(write_jsonl: WriteJsonl) -> None:

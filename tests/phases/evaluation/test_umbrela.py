@@ -57,8 +57,8 @@ def judged(passage_id: str, rank: int, relevance: int | None) -> dict[str, Any]:
 @pytest.fixture
 def passages(write_jsonl: WriteJsonl) -> Path:
     """Ranked p2, p1, p4, p3, p5; the first three are judged."""
-    found = [judged("p2", 1, 0), judged("p1", 2, 1), judged("p4", 3, 2), judged("p3", 4, None)]
-    return write_jsonl("passages.jsonl", [["q", [*found, judged("p5", 5, None)]]])
+    result = [judged("p2", 1, 0), judged("p1", 2, 1), judged("p4", 3, 2), judged("p3", 4, None)]
+    return write_jsonl("passages.jsonl", [["q", [*result, judged("p5", 5, None)]]])
 
 
 def judge(passages: Path, output: Path, **options: Any) -> GradeSummary:
@@ -98,10 +98,10 @@ def test_derived_measures_by_hand(labelled: Path) -> None:
     labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     names = ["P@1", "P@3", "P@5", "P@10", "AP@3", "AP@10", "RR"]
     evaluation = score_rankings(labels.qrels, labelled, names, min_grade=2)
-    found = {row.metric: row.mean for row in standings(evaluation.scores)}
+    result = {row.metric: row.mean for row in standings(evaluation.scores)}
 
     relevant_ranks = [2, 4]  # p1 and p3
-    assert found == {
+    assert result == {
         "P(rel=2)@1": 0,
         "P(rel=2)@3": pytest.approx(1 / 3),
         "P(rel=2)@5": pytest.approx(2 / 5),
@@ -179,7 +179,7 @@ def notes_of(report: Report) -> list[str]:
 
 
 def test_agreement_of_labels_and_judgments(labelled: Path) -> None:
-    """The confusion matrix of the two judged passages, graded and cut at 2; the unparsed one is noted."""
+    """Confusion matrices of the two judged passages, graded and cut at 2; the unparsed reply is noted."""
     from exam_pp.phases.analysis.agreement import rated_passages
 
     criteria = GradeFilter(prompt_class="Umbrela")
@@ -192,21 +192,21 @@ def test_agreement_of_labels_and_judgments(labelled: Path) -> None:
     assert [row[:4] for row in tables["GRADED"].rows] == [["2", 0, 1, 0], ["1", 0, 0, 0], ["0", 0, 0, 1]]
     assert [row[:3] for row in tables["BINARY"].rows] == [["≥ 2", 0, 1], ["< 2", 0, 1]]
     assert notes_of(report)[0].startswith("2 passages of 1 query with a judgment and a grade.")
-    assert notes_of(report)[1] == "Left out: 1 passage with a judgment and without a grade."
+    assert notes_of(report)[1] == "Skipped: 1 passage with a judgment and without a grade."
 
 
 def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
     """κ of the published counts, methods of the workbench paper's Table 5: .2488."""
     counts = {(3, 2): 998, (3, 0): 2377, (0, 2): 668, (0, 0): 7343}
     model: list[str] = []
-    people: list[str] = []
+    human: list[str] = []
     for (label, judgment), count in counts.items():
         for _ in range(count):
             model.append(f"q{len(model) % 7} 0 d{len(model)} {label}\n")
-            people.append(f"q{len(people) % 7} 0 d{len(people)} {judgment}\n")
+            human.append(f"q{len(human) % 7} 0 d{len(human)} {judgment}\n")
     (tmp_path / "model.qrels").write_text("".join(model))
-    (tmp_path / "people.qrels").write_text("".join(people))
-    passages = labelled_passages(tmp_path / "model.qrels", tmp_path / "people.qrels")
+    (tmp_path / "human.qrels").write_text("".join(human))
+    passages = labelled_passages(tmp_path / "model.qrels", tmp_path / "human.qrels")
     report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
     binary = tables_of(report)["BINARY"]
 
@@ -215,11 +215,11 @@ def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
 
 
 def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    model, people = tmp_path / "model.qrels", tmp_path / "people.qrels"
+    model, human = tmp_path / "model.qrels", tmp_path / "human.qrels"
     model.write_text("q 1 a 3\nq 1 b 1\nq 1 c 2\nq 1 only 2\n")
-    people.write_text("q 0 a 3\nq 0 b 0\nq 0 c 2\nq 0 unlabelled 1\nanother 0 a 1\n")
+    human.write_text("q 0 a 3\nq 0 b 0\nq 0 c 2\nq 0 unlabelled 1\nanother 0 a 1\n")
     main(
-        ["analyze", "agreement", str(model), "--qrels", str(people), "--min-relevant-judgment", "2",
+        ["analyze", "agreement", str(model), "--qrels", str(human), "--min-relevant-judgment", "2",
          "--format", "json"]
     )  # fmt: skip
     printed = json.loads(capfd.readouterr().out)
@@ -229,7 +229,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
         [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0],
     ]  # fmt: skip
     assert [row["κ"] for row in binary["rows"]] == [1, 1]
-    assert printed["notes"][1] == "Left out: 1 passage with a judgment and without a grade."
+    assert printed["notes"][1] == "Skipped: 1 passage with a judgment and without a grade."
     assert summary["rows"][0]["Cohen's κ"] == pytest.approx((2 / 3 - 2 / 9) / (1 - 2 / 9))
     for command in (
         ["analyze", "agreement", str(model)],
@@ -238,9 +238,9 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
         with pytest.raises(SystemExit) as stop:
             main(command)
         assert stop.value.code == 2
-    people.write_text("q 0 z 3\n")
+    human.write_text("q 0 z 3\n")
     with pytest.raises(SelectionError, match="have no passage in common"):
-        labelled_passages(model, people)
+        labelled_passages(model, human)
 
 
 @pytest.mark.integration
@@ -255,10 +255,10 @@ def test_agreement_of_real_labels_and_judgments(shared_data: Path, tmp_path: Pat
     }
     (direct,) = classes
     labels = evaluate.rubric_qrels(source, grade_filter=GradeFilter(prompt_class=direct, kind="direct"))
-    model, people = tmp_path / "model.qrels", tmp_path / "people.qrels"
-    for path, qrels in ((model, labels.qrels), (people, judgments(source))):
+    model, human = tmp_path / "model.qrels", tmp_path / "human.qrels"
+    for path, qrels in ((model, labels.qrels), (human, judgments(source))):
         path.write_text("".join(f"{q.query_id} 0 {q.passage_id} {q.relevance}\n" for q in qrels))
-    passages = labelled_passages(model, people)
+    passages = labelled_passages(model, human)
     report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
     graded = tables_of(report)["GRADED"]
 

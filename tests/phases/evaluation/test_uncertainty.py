@@ -47,19 +47,19 @@ def ranked(passage_id: str, ratings: dict[str, int] | None, *systems: str) -> di
 
 def test_letters_of_a_clear_difference_and_of_a_tie() -> None:
     good, bad = [0.8, 0.9, 0.7, 0.8] * 5, [0.1, 0.2, 0.1, 0.3] * 5
-    found = uncertainty(evaluation_of(good=good, also=good, bad=bad), ALL).systems
+    actual = uncertainty(evaluation_of(good=good, also=good, bad=bad), ALL).systems
 
-    assert (found["good", "m"].letters, found["also", "m"].letters, found["bad", "m"].letters) == (
+    assert (actual["good", "m"].letters, actual["also", "m"].letters, actual["bad", "m"].letters) == (
         "a",
         "a",
         "b",
     )
-    assert found["good", "m"][2:4] == (1, 1)
+    assert actual["good", "m"][2:4] == (1, 1)
     shown = leaderboard_report(leaderboard(evaluation_of(good=good, bad=bad), ALL), "").blocks[0]
     assert isinstance(shown, Table)
     assert [row[3] for row in shown.rows] == ["1", "2"]
-    assert found["bad", "m"][2:4] == (3, 3)
-    low, high = found["good", "m"][:2]
+    assert actual["bad", "m"][2:4] == (3, 3)
+    low, high = actual["good", "m"][:2]
     assert low is not None
     assert high is not None
     assert low <= 0.8 <= high
@@ -83,9 +83,9 @@ def test_ungraded_pairs_can_change_the_order_of_tied_systems() -> None:
         return [Score("a", "q", "m", a), Score("b", "q", "m", b)]
 
     tied = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.75), worst_case=scores(0.5, 0.5))
-    found = uncertainty(tied, Statistics()).systems
-    assert found["a", "m"].order_open
-    assert found["b", "m"].order_open
+    actual = uncertainty(tied, Statistics()).systems
+    assert actual["a", "m"].order_open
+    assert actual["b", "m"].order_open
 
     fixed = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.5), worst_case=scores(0.5, 0.5))
     assert not any(row.order_open for row in uncertainty(fixed, Statistics()).systems.values())
@@ -100,13 +100,13 @@ def test_the_overall_system_has_an_interval_but_no_rank() -> None:
 
 
 def test_a_single_query_gives_no_interval() -> None:
-    found = uncertainty(evaluation_of(a=[0.5], b=[0.1]), ALL)
+    actual = uncertainty(evaluation_of(a=[0.5], b=[0.1]), ALL)
 
-    assert not found.systems
-    assert "at least two queries" in found.notes[0]
+    assert not actual.systems
+    assert "at least two queries" in actual.notes[0]
 
 
-def test_the_confidence_is_that_of_the_tests() -> None:
+def test_the_tests_use_the_confidence() -> None:
     """Six queries, all in one direction: p is 2/64, significant at .05 and not at .01."""
     six = evaluation_of(a=[1.0] * 6, b=[0.0] * 6)
     shown = [
@@ -120,12 +120,12 @@ def test_the_confidence_is_that_of_the_tests() -> None:
     assert shown == [{"a", "b"}, {"a", "b"}, {"a"}]
 
 
-def test_the_seed_is_that_of_the_tests() -> None:
+def test_the_tests_use_the_seed() -> None:
     """20 queries: 2^20 assignments are more than the samples."""
     values = [n % 7 / 10 for n in range(20)], [n % 5 / 10 for n in range(20)]
-    found = [randomisation_tests(np.array(values), alpha=0.05, seed=seed)[0, 1] for seed in (0, 1)]
-    assert found[0] != found[1]
-    near = Statistics(significance=True, confidence=1 - sum(found) / 2)
+    actual = [randomisation_tests(np.array(values), alpha=0.05, seed=seed)[0, 1] for seed in (0, 1)]
+    assert actual[0] != actual[1]
+    near = Statistics(significance=True, confidence=1 - sum(actual) / 2)
     evaluation = evaluation_of(a=values[0], b=values[1])
     letters = [
         {row.letters for row in uncertainty(evaluation, replace(near, seed=seed)).systems.values()}
@@ -143,11 +143,11 @@ def test_intervals_of_skipped_queries_cannot_be_nested(incomplete: Path) -> None
 
 def test_systems_with_other_queries_are_not_tested() -> None:
     evaluation = evaluation_of(a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
-    found = uncertainty(evaluation, ALL)
+    actual = uncertainty(evaluation, ALL)
 
-    assert any("different queries" in note for note in found.notes)
-    assert found.systems["a", "m"].letters is None
-    assert found.systems["b", "m"].low == pytest.approx(0.1)
+    assert any("different queries" in note for note in actual.notes)
+    assert actual.systems["a", "m"].letters is None
+    assert actual.systems["b", "m"].low == pytest.approx(0.1)
 
 
 def test_nested_intervals_need_bank_entries() -> None:
@@ -176,16 +176,16 @@ def incomplete(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
 
 def test_bounds_of_ungraded_pairs(incomplete: Path) -> None:
     evaluation = evaluate.cover(incomplete)
-    found = uncertainty(evaluation, Statistics())
+    actual = uncertainty(evaluation, Statistics())
     means = {row.system: row.mean for row in standings(evaluation.scores) if row.metric == COVER}
 
     assert means == {"one": 0.5, "two": 0.75, "three": 0.5, OVERALL_SYSTEM: 0.75}
     # One: both entries of q1 could be covered; two: all its pairs are graded; three: q1/b only.
-    assert {s: found.systems[s, COVER].best for s in means} == {
+    assert {s: actual.systems[s, COVER].best for s in means} == {
         "one": 1.0, "two": 0.75, "three": 0.75, OVERALL_SYSTEM: 1.0
     }  # fmt: skip
-    assert found.systems["two", COVER].order_open
-    assert "one" in found.notes[0]
+    assert actual.systems["two", COVER].order_open
+    assert "one" in actual.notes[0]
 
 
 def test_bounds_are_always_shown(incomplete: Path) -> None:
@@ -209,13 +209,13 @@ def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: 
     full = leaderboard_report(leaderboard(evaluation, ALL), "t", formatted=False)
     statistics = Statistics("nested", samples=100)
     nested = leaderboard_report(leaderboard(evaluation, statistics), "t", formatted=False)
-    found = []
+    actual = []
     for name, report in (("plain", plain), ("full", full), ("nested", nested)):
         path = tmp_path / name
         path.write_text(render(report, form))
-        found.append(read_means(path))
+        actual.append(read_means(path))
 
-    assert found[0] == found[1] == found[2]
+    assert actual[0] == actual[1] == actual[2]
 
 
 def test_entry_values_add_up_to_the_scores(incomplete: Path) -> None:
@@ -232,9 +232,9 @@ def test_real_leaderboard(shared_data: Path) -> None:
     evaluation = evaluate.cover(
         folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3
     )
-    found = uncertainty(evaluation, Statistics("nested", significance=True, samples=500)).systems
+    actual = uncertainty(evaluation, Statistics("nested", significance=True, samples=500)).systems
     metric = "Cover(min_grade=3)@20"
 
-    assert found["BM25", metric].first == 5
-    assert set(found["REP_LLAMA", metric].letters or "") & set(found["OPEN_AI_ADA2", metric].letters or "")
-    assert not set(found["D_BERT_KD_TASB", metric].letters or "") & set(found["BM25", metric].letters or "")
+    assert actual["BM25", metric].first == 5
+    assert set(actual["REP_LLAMA", metric].letters or "") & set(actual["OPEN_AI_ADA2", metric].letters or "")
+    assert not set(actual["D_BERT_KD_TASB", metric].letters or "") & set(actual["BM25", metric].letters or "")

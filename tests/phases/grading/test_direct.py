@@ -148,7 +148,7 @@ def test_pairs_with_a_grade_are_not_graded_again(tiny_passages: Path, tmp_path: 
         (["--prompt-class", "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2", "--bank", "bank.jsonl"],
          "does not grade passages; `exam-pp verify-answers` uses it."),
         (["--prompt-class", "NuggetSelfRatedPrompt", "--bank", "bank.jsonl"],
-         "The prompt 'NuggetSelfRatedPrompt' grades nuggets, but the bank holds questions."),
+         "The prompt 'NuggetSelfRatedPrompt' grades nuggets, but the bank has questions."),
         (["--prompt-class", "QuestionCompleteConcisePromptWithAnswerKey2", "--bank", "bank.jsonl"],
          "bank.jsonl: the question 'q1/a' has no gold_answers"),
     ],

@@ -17,7 +17,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.distributed import ALONE, process_group_from_environment
+from exam_pp.phases.grading.distributed import SINGLE_PROCESS, process_group_from_environment
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
 from tests.conftest import REPOSITORY
@@ -261,9 +261,9 @@ def test_names_of_journals_of_other_processes(tmp_path: Path) -> None:
 def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "1")
     with process_group_from_environment() as group:
-        assert group is ALONE
+        assert group is SINGLE_PROCESS
         assert (group.gather("a"), group.broadcast("b"), group.leads) == (["a"], "b", True)
-        assert group.place(ModelOptions("m")) == ModelOptions("m")
+        assert group.assign_device(ModelOptions("m")) == ModelOptions("m")
 
 
 @pytest.mark.parametrize("command", ["generate questions", "generate nuggets"])

@@ -55,7 +55,7 @@ def cli_grade(passages: Path, bank: Path, output: Path, *more: str) -> None:
     )  # fmt: skip
 
 
-def test_grades_are_added_and_old_ones_stay(tiny_passages: Path, tiny_bank: Path) -> None:
+def test_new_grades_are_added_and_old_grades_are_kept(tiny_passages: Path, tiny_bank: Path) -> None:
     queries, summary = run(tiny_passages, tiny_bank, FakeLLM(lambda request: "4"), RATING, EXTRACTION)
     (old, new, extracted) = queries[0].passages[0].rubric_grades or []
     assert old.model == "google/flan-t5-large"
@@ -374,7 +374,7 @@ def test_replies_with_other_options_are_not_used() -> None:
         Request((Part("a"), Part("bc")), one_line=True),
     ],
 )
-def test_the_key_of_a_request_depends_on_all_that_changes_the_reply(other: Request) -> None:
+def test_the_key_of_a_request_depends_on_all_options_that_change_replies(other: Request) -> None:
     request = Request((Part("a"), Part("bc")))
     assert request.key() == Request((Part("a", slot="x"), Part("bc")), pairs=3).key()
     assert request.key() != other.key()
@@ -411,7 +411,7 @@ def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
     grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
     assert "Ignoring 3 replies in" in caplog.text
     assert "Continuing" not in caplog.text
-    assert "is kept, because it holds 3 replies by other models" in caplog.text
+    assert "is kept, because it has 3 replies by other models" in caplog.text
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 3
 
@@ -430,7 +430,7 @@ def test_a_status_file_that_is_a_file_of_the_grading_is_refused(
             tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--status", str(status[taken])
         )  # fmt: skip
     assert stop.value.code == 1
-    assert f"--status {status[taken]} is another file of this grading" in capsys.readouterr().err
+    assert f"--status {status[taken]} is also an input" in capsys.readouterr().err
     assert (tiny_passages.read_bytes(), tiny_bank.read_bytes()) == before
     assert not output.exists()
     assert not journal_path(output).exists()

@@ -47,10 +47,10 @@ def test_counts_are_those_of_the_grading(
     code, counts, timing = plan(capsys, *arguments)
     assert sorted(tmp_path.iterdir()) == before
     assert code == 0
-    assert counts["pairs to grade"] == counts["pairs in all"] == 11
+    assert counts["pairs to grade"] == counts["pairs in total"] == 11
     assert counts["distinct requests"] == counts["requests to send"] == 7
     assert timing["requests in the probe"] == 7
-    assert timing["seconds for all"] >= timing["seconds to load the model"]
+    assert timing["total seconds"] >= timing["seconds to load the model"]
 
     main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING])
     code, counts, _ = plan(capsys, output, "-o", tmp_path / "again.jsonl", *arguments[3:])

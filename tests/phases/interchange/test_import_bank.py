@@ -103,7 +103,7 @@ def test_squad(tmp_path: Path) -> None:
     ("form", "value", "message"),
     [
         ("squad2", [LESSON], "is not a SQuAD2-style file"),
-        ("squad2", {"data": []}, "holds no questions."),
+        ("squad2", {"data": []}, "has no questions."),
         ("squad2", {"data": [{"paragraphs": [{"qas": []}]}]}, "data.1.paragraphs.1.context: is missing."),
         ("tqa", SQUAD, "lesson 1 globalID: is missing."),
         ("tqa", [1], "lesson 1: is not a lesson of Textbook Question Answering"),
@@ -113,7 +113,7 @@ def test_squad(tmp_path: Path) -> None:
             [LESSON, LESSON | {"questions": {"nonDiagramQuestions": {"NDQ_9": ask("It is", "round", {})}}}],
             "the query 'tqa2:L_1' occurs twice; check that no file is named twice.",
         ),
-        ("tqa", [], "holds no questions."),
+        ("tqa", [], "has no questions."),
     ],
 )
 def test_bad_input(
@@ -141,7 +141,7 @@ def test_withheld_answers_are_counted(tmp_path: Path) -> None:
 
 
 def test_tqa_has_no_passages(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="TQA files hold no passages"):
+    with pytest.raises(Exception, match="TQA files have no passages"):
         import_bank("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
 
 

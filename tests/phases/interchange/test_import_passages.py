@@ -169,7 +169,7 @@ def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest
 
 def test_a_run_without_results_is_refused(collection: Path) -> None:
     (collection / "runs" / "third.run").write_text("\n")
-    with pytest.raises(DataError, match=r"third.run: holds no results; remove the file"):
+    with pytest.raises(DataError, match=r"third.run: has no results; remove the file"):
         built(collection)
 
 

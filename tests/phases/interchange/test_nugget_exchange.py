@@ -117,7 +117,7 @@ def test_a_repeated_nugget_keeps_every_label(write_jsonl: WriteJsonl, tmp_path: 
     assert read_json(tmp_path / "o.jsonl") == [line]
 
 
-def test_assignments_of_a_person_are_added_to_those_of_a_model(
+def test_assignments_of_a_judge_are_added_to_those_of_a_model(
     write_jsonl: WriteJsonl, tmp_path: Path
 ) -> None:
     """ManualAssign: manual labels for answers that were imported before, with those of a model."""
@@ -491,7 +491,7 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="holds no answers"):
+    with pytest.raises(SelectionError, match="has no answers"):
         export_answers(tiny_passages, tmp_path / "a.jsonl", form="rag24")
 
 
@@ -516,7 +516,7 @@ def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Pat
         ["--passages", "a.jsonl"],
     ],
 )
-def test_options_that_do_not_go_together(
+def test_invalid_combinations_of_import_options(
     options: list[str], write_jsonl: WriteJsonl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_jsonl("a.jsonl", [])

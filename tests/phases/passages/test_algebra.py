@@ -1,4 +1,4 @@
-"""Properties of merge, split, sample, filter, rename and strip on random passages files."""
+"""Properties of merge, split, sample, filter, rename and strip on generated passages files."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def exact(text: str) -> Any:
     )
 
 
-def said(text: str) -> dict[tuple[str, str], Fields]:
+def values_of(text: str) -> dict[tuple[str, str], Fields]:
     """Values of every passage by path, with the spelling of numbers."""
     result: dict[tuple[str, str], Fields] = {}
     for line in text.splitlines():
@@ -188,7 +188,7 @@ def members(text: str) -> dict[tuple[str, str], dict[tuple[str, ...], set[str]]]
     """The elements of the lists of every passage, without order and formatting."""
     return {
         key: {path: set(map(meaning, fields[path])) for path in LISTS if fields.get(path)}
-        for key, fields in said(text).items()
+        for key, fields in values_of(text).items()
     }
 
 
@@ -210,7 +210,7 @@ def ratings(path: Path) -> dict[tuple[str | None, ...], int]:
 
 
 @given(files(), st.integers(1, 3))
-def test_parts_make_the_whole(text: str, parts: int) -> None:
+def test_merged_parts_equal_the_whole_file(text: str, parts: int) -> None:
     with folder(text) as (where, (path,)):
         number = min(parts, len(text.splitlines()))
         for split in (split_in_parts(path, where / "parts", number), split_by_query(path, where / "queries")):
@@ -225,10 +225,10 @@ def test_a_file_merged_with_itself_is_itself(text: str) -> None:
 
 
 @given(st.lists(of_one_query, min_size=3, max_size=3))
-def test_merge_loses_nothing_and_adds_nothing(texts: list[str]) -> None:
+def test_merge_drops_no_value_and_adds_no_value(texts: list[str]) -> None:
     with folder(*texts) as (where, paths):
-        whole = said(content(merged(where / "out", *paths)))
-    parts = [said(text) for text in texts]
+        whole = values_of(content(merged(where / "out", *paths)))
+    parts = [values_of(text) for text in texts]
     assert whole.keys() == {key for part in parts for key in part}
     for key, fields in whole.items():
         sources = [part[key] for part in parts if key in part]
@@ -311,7 +311,7 @@ def test_sampling_a_sample_changes_nothing(text: str, queries: int, count: int, 
         sample_file(path, where / "once", options)
         sample_file(where / "once", where / "twice", options)
         assert content(where / "twice") == content(where / "once")
-        assert said(content(where / "once")).items() <= said(text).items()
+        assert values_of(content(where / "once")).items() <= values_of(text).items()
         sample_file(path, where / "all", SampleOptions(9, 9, seed, how))
         assert content(where / "all") == text
 
@@ -325,8 +325,8 @@ def test_strip_keeps_the_other_parts(part: str, text: str) -> None:
         strip_file(path, where / "once", unwanted)
         assert not strip_file(where / "once", where / "twice", unwanted)
         assert content(where / "twice") == content(where / "once")
-        stripped = said(content(where / "once"))
-    assert stripped == {key: _without(part, fields) for key, fields in said(text).items()}
+        stripped = values_of(content(where / "once"))
+    assert stripped == {key: _without(part, fields) for key, fields in values_of(text).items()}
 
 
 def _without(part: str, fields: Fields) -> Fields:

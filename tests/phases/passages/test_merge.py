@@ -73,7 +73,7 @@ def test_a_missing_shard_is_an_error(
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_passage_comes_where_the_other_file_has_it_first(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_like_orders_passages_by_their_first_position(write_jsonl: WriteLines, tmp_path: Path) -> None:
     file = write_jsonl("in.jsonl", [["q", [passage("new"), passage("b"), passage("a")]]])
     like = write_jsonl("like.jsonl", [["q", [passage("a"), passage("b"), passage("a")]]])
     ((_, merged),) = merge(tmp_path / "out.jsonl", file, "--like", like)

@@ -274,7 +274,7 @@ def test_filters_compose_in_pipes(file: Path, tmp_path: Path, monkeypatch: pytes
 # --- rename --------------------------------------------------------------------------------------
 
 
-def test_names_are_changed_and_nothing_else(file: Path, tmp_path: Path) -> None:
+def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     out, back = tmp_path / "out.jsonl", tmp_path / "back.jsonl"
     run(
         f"rename {file} -o {out} --model google/flan-t5-large=flan --model human:ana=human:bea "

@@ -41,7 +41,7 @@ def lines_of(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None:
+def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> None:
     edits = edits_file(
         tmp_path, tiny_passages,
         rating("q1", "p1", "q1/b", 3, comment="answered at the end"), rating("q1", "p1", "q1/a", 0),
@@ -72,7 +72,7 @@ def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None
     ]
 
 
-def test_applied_twice_is_applied_once(tiny_passages: Path, tmp_path: Path) -> None:
+def test_applying_edits_twice_equals_applying_them_once(tiny_passages: Path, tmp_path: Path) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2, comment="short"))
     once, again, twice = (tmp_path / f"{name}.jsonl" for name in ("once", "again", "twice"))
     apply_ratings(tiny_passages, [edits], once)
@@ -107,8 +107,8 @@ def test_a_pair_with_an_error_can_be_rated_without_a_bank(write_jsonl: WriteLine
     failed = rubric({"q/a": 1}, llm_response_errors={"q/b": {"failure_reason": "timed out", "response": ""}})
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[failed])]]])
     apply_ratings(graded, [edits_file(tmp_path, graded, rating("q", "p", "q/b", 4))], tmp_path / "out.jsonl")
-    (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
-    assert person["self_ratings"] == [{"question_id": "q/b", "self_rating": 4, "source": "human"}]
+    (_, reviewer_grades) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
+    assert reviewer_grades["self_ratings"] == [{"question_id": "q/b", "self_rating": 4, "source": "human"}]
 
 
 def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
@@ -117,10 +117,10 @@ def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[answered])]]])
     ratings = [rating("q", "p", f"q/{key}", value) for key, value in (("a", 1), ("b", 1), ("c", 0))]
     apply_ratings(graded, [edits_file(tmp_path, graded, *ratings)], tmp_path / "out.jsonl")
-    (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
-    assert (person["correctAnswered"], person["wrongAnswered"]) == (["q/a", "q/b"], ["q/c"])
-    assert person["relevance_label"] == 2
-    assert "self_ratings" not in person
+    (_, reviewer_grades) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
+    assert (reviewer_grades["correctAnswered"], reviewer_grades["wrongAnswered"]) == (["q/a", "q/b"], ["q/c"])
+    assert reviewer_grades["relevance_label"] == 2
+    assert "self_ratings" not in reviewer_grades
 
 
 def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path)
     assert "2 pairs were rated again with another rating: the later rating counts." in summary.lines()
 
 
-def test_later_ratings_of_the_same_person_replace_earlier_ones(tiny_passages: Path, tmp_path: Path) -> None:
+def test_later_ratings_of_a_reviewer_replace_earlier_ratings(tiny_passages: Path, tmp_path: Path) -> None:
     first = edits_file(
         tmp_path, tiny_passages,
         rating("q1", "p1", "q1/a", 2, comment="old"), rating("q1", "p1", "q1/b", 1, comment="stays"),
@@ -267,7 +267,7 @@ def test_direct_grades(write_jsonl: WriteLines, tmp_path: Path) -> None:
     assert grades[1].comments == {"direct": "off topic"}
 
 
-def test_agreement_of_a_person_and_a_model(tiny_passages: Path, tmp_path: Path) -> None:
+def test_agreement_of_a_reviewer_and_a_model(tiny_passages: Path, tmp_path: Path) -> None:
     """Pair by pair: a reviewer who rated one of ten questions is not compared with the best of ten."""
     edits = edits_file(
         tmp_path, tiny_passages,
@@ -287,13 +287,13 @@ VALUES = st.dictionaries(st.sampled_from(KEYS), st.integers(0, 5), min_size=1)
 @settings(max_examples=40)
 @given(
     model=st.dictionaries(st.sampled_from(["p1", "p2", "p3"]), VALUES, min_size=1),
-    people=st.dictionaries(st.sampled_from(["p1", "p2", "p3"]), VALUES, min_size=1),
+    human_ratings=st.dictionaries(st.sampled_from(["p1", "p2", "p3"]), VALUES, min_size=1),
     comment=st.one_of(st.none(), st.text()),
 )
 def test_round_trip(
     tmp_path_factory: pytest.TempPathFactory,
     model: dict[str, dict[str, int]],
-    people: dict[str, dict[str, int]],
+    human_ratings: dict[str, dict[str, int]],
     comment: str | None,
 ) -> None:
     """The output has the reviewer's ratings, and the grades of models are unchanged."""
@@ -304,7 +304,9 @@ def test_round_trip(
     graded.write_text(json.dumps(["q", passages]) + "\n", encoding="utf-8")
     more = {} if comment is None else {"comment": comment}
     ratings = [
-        rating("q", p, key, value, **more) for p, values in people.items() for key, value in values.items()
+        rating("q", p, key, value, **more)
+        for p, values in human_ratings.items()
+        for key, value in values.items()
     ]
     edits = edits_file(folder, graded, *ratings)
     assert read_edits(edits).ratings == Edits.model_validate({"format": FORMAT, "ratings": ratings}).ratings
@@ -320,7 +322,9 @@ def test_round_trip(
         if isinstance(grades, RubricGrades | DirectGrade) and grades.model == "human:ana"
         for key, value in grades.entry_ratings().items()
     }
-    assert applied == {(p, key): (v, comment) for p, values in people.items() for key, v in values.items()}
+    assert applied == {
+        (p, key): (v, comment) for p, values in human_ratings.items() for key, v in values.items()
+    }
     for before, after in zip(passages, lines_of(folder / "one.jsonl")[0][1], strict=True):
         assert after | {"exam_grades": after["exam_grades"][:1]} == before
 

@@ -79,7 +79,7 @@ def test_another_version_of_the_prompt_is_reported(write_jsonl: WriteLines, tiny
     assert "another version" in blocks(review(graded, tiny_bank))["head"]["prompt"]["missing"]
 
 
-def test_graders_are_models_first_then_people(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+def test_models_come_before_reviewers(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     sets = [
         rubric({"q1/a": 1}, llm="human:bo"),
         rubric({"q1/a": 2}, llm="one"),
@@ -167,13 +167,13 @@ def test_assignments_of_models_are_reviewed(write_jsonl: WriteLines) -> None:
 
 
 def test_the_scale_of_an_unknown_prompt() -> None:
-    """It ends at the highest rating of the file, and has at least two steps."""
+    """The scale ends at the highest rating of the file, and has at least two steps."""
     assert [step.rating for step in rating_scale(None, 3)] == [0, 1, 2, 3]
     for seen in (None, 0, 1):
         assert [step.rating for step in rating_scale(None, seen)] == [0, 1]
 
 
-def test_a_limit_counts_passages_not_lines(write_jsonl: WriteLines) -> None:
+def test_the_limit_counts_passages_not_lines(write_jsonl: WriteLines) -> None:
     """All grades of a shown passage are shown, even if they are on several lines."""
     lines = [["q", [passage("p", exam_grades=[rubric({f"q/{key}": 2})])]] for key in "ab"]
     page = review(write_jsonl("g.jsonl", lines), limit=1)
@@ -224,7 +224,7 @@ def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank
     assert "1 passage beyond the first 1" in blocks(page)["head"]["notes"][0]
     more = write_jsonl("more.jsonl", [*PASSAGES, ["q7", [passage("p", exam_grades=[rubric({"q7/a": 1})])]]])
     assert blocks(review(more, tiny_bank))["head"]["notes"] == [
-        "Left out: 1 query (q7) of the file not in the bank."
+        "Skipped: 1 query (q7) of the file not in the bank."
     ]
     twice = write_jsonl("twice.jsonl", [PASSAGES[0], PASSAGES[0]])
     assert ratings(review(twice)) == {"p1": [5, 0], "p2": [1, 4]}

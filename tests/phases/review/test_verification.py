@@ -100,7 +100,7 @@ def test_queries_outside_the_bank_are_left_out(
     tiny_bank.write_text(tiny_bank.read_text().splitlines()[0] + "\n")
     rows = flat(tiny_passages, EVERYTHING, bank=tiny_bank)
     assert {row["query_id"] for row in rows} == {"q1"}
-    assert "Left out: 1 query without an entry in the bank" in caplog.text
+    assert "Skipped: 1 query without an entry in the bank" in caplog.text
 
 
 def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
@@ -118,7 +118,7 @@ def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
     assert ids(min_judgment=4) == set(), "no judgment is that high, which is not an error"
 
 
-def test_a_report_that_needs_judgments_says_so(write_jsonl: Write) -> None:
+def test_a_report_that_needs_judgments_refuses_files_without(write_jsonl: Write) -> None:
     graded = write_jsonl("unjudged.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5})])]]])
     for report in (Uncovered(), Spurious(), Disagreements()):
         with pytest.raises(
@@ -169,7 +169,7 @@ def test_direct_grades(write_jsonl: Write, tiny_bank: Path) -> None:
     assert (row["kind"], row["passage_id"], row["reason"]) == ("ungraded", "p3", "timed out")
 
 
-def test_entries_that_left_the_bank_do_not_count(
+def test_entries_that_were_removed_from_the_bank_do_not_count(
     tiny_passages: Path, tiny_bank: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = [json.loads(line) for line in tiny_bank.read_text().splitlines()]
@@ -177,10 +177,10 @@ def test_entries_that_left_the_bank_do_not_count(
     tiny_bank.write_text("".join(json.dumps(line) + "\n" for line in lines))
     rows = flat(tiny_passages, report=Uncovered(), bank=tiny_bank)
     assert [(row["passage_id"], row["best_grade"]) for row in rows] == [("p1", 0)], "q1/a graded p1 with 5"
-    assert "Left out: 1 graded id not in the bank" in caplog.text
+    assert "Skipped: 1 graded id not in the bank" in caplog.text
 
 
-def test_a_passage_that_a_line_repeats_is_one(write_jsonl: Write) -> None:
+def test_a_duplicate_passage_of_a_line_counts_once(write_jsonl: Write) -> None:
     twice = [passage(exam_grades=[rubric({"q/a": 5})]), passage(exam_grades=[rubric({"q/b": 3})])]
     rows = flat(write_jsonl("twice.jsonl", [["q", twice]]), report=Grid())
     assert [(row["entry_id"], row["rating"], row["covered"]) for row in rows] == [

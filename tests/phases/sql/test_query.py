@@ -267,8 +267,8 @@ def test_runs_and_leaderboards(graded: Path, demo_data: Path, tmp_path: Path) ->
     )  # fmt: skip
     board = tmp_path / "board.tsv"
     board.write_text("system\tCover\na\t0.5\nb\t0.7\n")
-    places = example(SqlSources(scores=[board]), "leaderboards")
-    assert [(row["system"], row["place"]) for row in places] == [("b", 1), ("a", 2)]
+    ranks = example(SqlSources(scores=[board]), "leaderboards")
+    assert [(row["system"], row["place"]) for row in ranks] == [("b", 1), ("a", 2)]
 
 
 def test_every_example_is_tested_here() -> None:

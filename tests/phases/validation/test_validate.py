@@ -248,7 +248,7 @@ def test_checks_of_the_whole_file(write_jsonl: Write) -> None:
 
 
 def test_texts_are_compared_within_their_query_first(write_jsonl: Write) -> None:
-    """The same passage in another query, with one of the texts, makes the conflict no smaller."""
+    """The conflict is an error even if another query has the passage with one of the texts."""
     other = passage("p") | {"text": "other words"}
     path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["r", [passage("p"), other]]])
     assert checks_and_lines(path) == [("duplicate-passage", 2), ("text-conflict", 2)]

@@ -52,7 +52,7 @@ def test_nine_columns_and_the_correlations() -> None:
     assert lines[-1] == ["kendall", "1.000", "", "", "1.000", "", "", "", ""]
 
 
-def test_the_rank_of_the_board_is_by_its_first_measure() -> None:
+def test_the_rank_of_a_leaderboard_is_by_its_first_measure() -> None:
     names = ("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
     values = {"a": (0.5, 0.9), "b": (0.7, 0.8)}
     scores = [
@@ -63,7 +63,7 @@ def test_the_rank_of_the_board_is_by_its_first_measure() -> None:
     assert [line.split("\t")[-1] for line in lines[1:3]] == ["2", "1"]
 
 
-def test_approximate_ranks_are_in_the_published_board_too() -> None:
+def test_the_published_leaderboard_has_approximate_ranks() -> None:
     lines = published_leaderboard(with_ranks(make_evaluation("RR"), RANKS)).splitlines()
 
     assert "new\t0.700\t+/-\t0.100\t≈1" in lines
@@ -73,10 +73,10 @@ def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> No
     """Scores read as ranks would reverse the order of the systems."""
     official = tmp_path / "judgments.tsv"
     official.write_text("system\tnDCG@10\tnDCG@10 stderr\na\t0.8\t0.1\nb\t0.5\t0.1\nelsewhere\t0.4\t0.1\n")
-    found = ranked(make_evaluation("RR"), official)
+    actual = ranked(make_evaluation("RR"), official)
 
-    assert found.official.ranks == {"a": 1, "b": 2, "elsewhere": 3}
-    assert [note.replace(str(official), "official") for note in rank_notes(found)] == [
+    assert actual.official.ranks == {"a": 1, "b": 2, "elsewhere": 3}
+    assert [note.replace(str(official), "official") for note in rank_notes(actual)] == [
         "official has scores, so its systems are ranked by nDCG@10.",
         "Only in the leaderboard: c, new.",
         "Only in official: elsewhere.",
@@ -85,18 +85,18 @@ def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> No
 
 def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
     """Columns for all queries and for single queries; measures are named without their threshold."""
-    ours = tmp_path / "question-4.tsv"
-    ours.write_text(render(per_query_report(make_evaluation("RR(rel=4)", "nDCG@10"), ""), "tsv"))
+    computed = tmp_path / "question-4.tsv"
+    computed.write_text(render(per_query_report(make_evaluation("RR(rel=4)", "nDCG@10"), ""), "tsv"))
     official = tmp_path / "official.json"
     official.write_text('{"a": 1, "b": 3, "c": 2}')
 
-    assert published_correlations(correlation(ours, official)).splitlines() == [
+    assert published_correlations(correlation(computed, official)).splitlines() == [
         "# rank correlation with official.json",
         "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall",
         "question-4\t4\tRR\t0.500\t0.333",
         "question-4\t\tnDCG@10\t0.500\t0.333",
     ]
-    lines = published_query_correlations(query_correlation(ours, ours)).splitlines()
+    lines = published_query_correlations(query_correlation(computed, computed)).splitlines()
     assert lines[:2] == [
         "qrels\tquery\tmin_rating\ttrec_eval_metric\tspearman\tkendall", "question-4\t1\t4\tRR\t1.000\t1.000",
     ]  # fmt: skip
@@ -116,7 +116,7 @@ def test_measures_on_runs() -> None:
     assert lines[4] == "c\t0.400\t+/-\t0.100\t3.5"
 
 
-def test_systems_without_official_rank_are_placed_approximately() -> None:
+def test_systems_without_official_rank_get_an_approximate_rank() -> None:
     evaluation = make_evaluation("RR")
     extra = rank_column(with_ranks(evaluation, RANKS))
     report = leaderboard_report(leaderboard(evaluation), "t", extra=extra)

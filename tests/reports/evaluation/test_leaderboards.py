@@ -27,7 +27,7 @@ EVALUATION = Evaluation(
 
 
 def test_a_total_is_not_a_mean_over_queries() -> None:
-    """A rating of players, say."""
+    """For example a rating of players."""
     scores = [Score("b", ALL_QUERIES, "Elo", 969.5), Score("a", ALL_QUERIES, "Elo", 1030.5)]
     report = leaderboard_report(leaderboard(Evaluation(scores, ["3,000 games."])), "Games")
     assert render(report, "text").splitlines() == [
@@ -61,7 +61,7 @@ def test_per_query_rows_end_with_the_mean() -> None:
     assert rows[2] == {"system": "a", "query": "all", "measure": "RR", "value": 0.75}
 
 
-def test_the_published_cover_board() -> None:
+def test_the_published_leaderboard_of_cover() -> None:
     """Three decimals, sorted by name, as the published implementation writes it."""
     lines = published_cover(EVALUATION.scores).splitlines()
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage
-from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, texts_of_several
+from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, shared_texts
 from exam_pp.reports.review.page import pack, render_page
 from exam_pp.test_bank import Question
 from tests.conftest import passage, rubric
@@ -121,7 +121,7 @@ def test_texts_and_strings_are_stored_once() -> None:
         table({"p1": "shared", "p2": "own", "p3": "own"}, "q1", a=Cell(3, reply="3"), b=Cell(3, reply="3")),
         table({"p1": "shared", "p9": "other"}, "q2", c=Cell(1, reply="1")),
     ]
-    assert texts_of_several(tables) == {"shared": 0}
+    assert shared_texts(tables) == {"shared": 0}
     data = blocks(render_page(HEAD, tables))
     assert data["texts"] == ["shared"]
     assert data["query-0"]["texts"] == [0, "own"]

@@ -46,7 +46,7 @@ def outcome(read: Callable[[Path], Any], path: Path) -> Any:
         return str(error)
 
 
-def united(passage: Passage) -> dict[tuple[str | None, str, str], int]:
+def merged_ratings(passage: Passage) -> dict[tuple[str | None, str, str], int]:
     """Ratings by model, prompt class and entry; by the documented rule the last rating counts."""
     ratings: dict[tuple[str | None, str, str], int] = {}
     for grades in passage.grade_sets():
@@ -77,7 +77,7 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
         assert tables == full
         return
     queries = list(full)
-    passages = [(query.query_id, found) for query in queries for found in query.passages]
+    passages = [(query.query_id, actual) for query in queries for actual in query.passages]
     judged = once_a_line(
         [(q.query_id, p.passage_id, j.relevance, j.query_id, j.title_query)
          for p in q.passages for j in p.judgments]
@@ -116,7 +116,7 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
         expected = sorted(
             (q, p.passage_id, str(model), prompt, entry, rating)
             for q, p in passages
-            for (model, prompt, entry), rating in united(p).items()
+            for (model, prompt, entry), rating in merged_ratings(p).items()
         )
         columns = ("query_id", "passage_id", "model", "prompt_class", "entry_id", "rating")
         rated = [

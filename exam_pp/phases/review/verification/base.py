@@ -14,12 +14,12 @@ T = TypeVar("T")
 class Selection(ABC):
     """The content of a verification report, collected query by query.
 
-    A query may come in several parts. Only what the report shows is kept, so that memory use does not grow
-    with the file.
+    A query may be added in several parts. Selections keep only the items that their report shows, so that
+    memory use does not grow with the file.
     """
 
     needs_judgments = False
-    """Whether the report needs a file with manual judgments."""
+    """Whether the report needs manual judgments."""
 
     @abstractmethod
     def add(self, query: CheckedQuery) -> None:

@@ -38,11 +38,11 @@ ReadAgain = Callable[[str | None, str], Reading | None]
 class GradedPair(NamedTuple):
     """The grade of a passage for a bank entry, with its explanation.
 
-    ``rating`` is None for an ungraded pair; ``reason`` says why. ``source`` is the rule by which the rating
-    was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it was just
-    the rating; ``again`` is the reading of that reply by the prompt's current rule, or None for an unknown
-    prompt. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of the
-    passage. ``asked`` is False if the file has neither a grade nor an error for the pair.
+    ``rating`` is None for an ungraded pair, with the cause in ``reason``. ``source`` is the rule by which the
+    rating was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it is
+    only the rating; ``again`` is the reading of that reply by the prompt's current rule, or None for an
+    unknown prompt. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of
+    the passage. ``asked`` is False if the file has neither a grade nor an error for the pair.
     """
 
     passage_id: str
@@ -161,7 +161,7 @@ def entries_of(
 ) -> tuple[dict[str, str], frozenset[str]]:
     """Entry id to text, and the graded ids that the bank lacks.
 
-    Without a bank (``entries`` is None) the entries are the graded ids, and ids stand in for their texts.
+    Without a bank (``entries`` is None) the entries are the graded ids, with the ids as texts.
     With direct grades, the direct grade is the only entry.
     """
     asked = dict.fromkeys(entry_id for passage in passages for entry_id in passage.pairs)
@@ -179,7 +179,7 @@ def in_bank_order(passage: CheckedPassage, entries: Iterable[str]) -> CheckedPas
 
 
 def blank_pair(passage: CheckedPassage) -> GradedPair:
-    """The pair of an entry that the model was not asked about."""
+    """The pair of the passage and an entry that the model was not asked about."""
     return GradedPair(passage.passage_id, shortened(passage.text, _START), passage.judgment)
 
 
@@ -188,7 +188,7 @@ def shortened(text: str, width: int) -> str:
     line = " ".join(text[: 2 * width].split())
     if len(line) <= width and len(text) <= 2 * width:
         return line
-    if len(line) <= width - 2:  # most of the start is white space
+    if len(line) <= width - 2:  # The start is mostly white space.
         return f"{line} …".strip()
     start, space, _ = line[: width - 1].rpartition(" ")
     return f"{start} …" if space else f"{line[: width - 1]}…"
@@ -267,10 +267,10 @@ def extracted_answers(passage: Passage, model: str | None, answers_class: str | 
     Reviewers do not extract answers, so their ratings get the answers of any model.
     """
     answers: dict[str, tuple[str, str]] = {}
-    by_person = is_human(model)
+    by_reviewer = is_human(model)
     for grades in passage.rubric_grades or ():
         prompt_class = grades.prompt_class or LEGACY_PROMPT_CLASS
-        if (grades.model != model and not by_person) or (
+        if (grades.model != model and not by_reviewer) or (
             grades.is_rated if answers_class is None else prompt_class != answers_class
         ):
             continue

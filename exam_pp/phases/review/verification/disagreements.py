@@ -22,7 +22,7 @@ class Disagreement(NamedTuple):
 class Disagreements(Selection):
     """Passages that are judged relevant and graded low, or vice versa; at most ``limit`` in each direction.
 
-    A passage is judged relevant from ``min_judgment`` on (the highest judgment counts), and graded high if it
+    A passage is judged relevant if its highest judgment is at least ``min_judgment``, and graded high if it
     covers an entry. Passages are sorted by the distance of the judgment from ``min_judgment`` plus the
     distance of the best grade from ``min_grade``, then by the number of covered entries; among ties,
     queries take turns. ``both`` counts the passages with a judgment and a grade.

@@ -27,7 +27,7 @@ class GradedEntry:
     omitted: int = 0
 
     def only(self, min_grade: int | None, limit: int | None) -> GradedEntry:
-        """The first ``limit`` pairs that have at least the rating ``min_grade``."""
+        """The entry with only the first ``limit`` pairs that have at least the rating ``min_grade``."""
         pairs = [
             pair
             for pair in self.pairs

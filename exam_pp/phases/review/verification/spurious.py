@@ -14,7 +14,7 @@ from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQu
 
 
 class SpuriousKey(NamedTuple):
-    """Sort key of a spurious entry: most non-relevant passages first, then fewest relevant passages."""
+    """Sort key of a spurious entry: most non-relevant covering passages first, then fewest relevant."""
 
     minus_non_relevant: int
     relevant: int

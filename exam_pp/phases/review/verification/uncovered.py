@@ -11,8 +11,8 @@ from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQu
 class Uncovered(Selection):
     """Passages judged ``min_judgment`` or higher without a grade that covers an entry.
 
-    Every query has the ``limit`` most relevant passages, lowest grades first. Queries with most uncovered
-    passages come first. Passages without a grade are only counted.
+    The ``limit`` most relevant passages of each query are kept; of equally relevant passages, those with the
+    lowest grades. Queries with most uncovered passages come first. Ungraded passages are only counted.
     """
 
     needs_judgments = True

@@ -76,7 +76,7 @@ class Unparsed(Selection):
         self.cut_passages = 0
 
     def add(self, query: CheckedQuery) -> None:
-        """Count the pairs, and keep the first of each kind."""
+        """Count the pairs, and keep the first ``limit`` of each kind."""
         for passage in query.passages:
             for entry_id, text in query.entries.items():
                 self.pairs += 1

@@ -1,4 +1,4 @@
-"""Verification of a graded file: fill the selection of a verification report, query by query."""
+"""Selection of passages, grades and judgments of a graded file for verification reports."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Shown:
     """The passages that a report shows, and how.
 
     ``queries`` and ``systems``, if not empty, limit the report to these queries and to passages that these
-    systems returned. ``min_judgment`` leaves out passages with a lower highest judgment or without a
-    judgment. ``answers_class`` is the prompt whose answers explain the ratings (default: any prompt without a
+    systems returned. With ``min_judgment``, only passages whose highest judgment is at least this value are
+    shown. ``answers_class`` is the prompt whose answers explain the ratings (default: any prompt without a
     scale). ``min_grade`` is the threshold (None: 4, or the top of a shorter scale; 1 for prompts without a
     scale).
     """
@@ -75,7 +75,7 @@ def verify(
     Unless the filter names a prompt class, only grades on a scale count. With a bank, only its entries count,
     and a bank of only questions or only nuggets selects the grades of that kind. Raises
     :class:`SelectionError` if no grades or several sets of grades match; if a query, a system, the bank or
-    ``answers_class`` matches nothing in the file; and if the selection needs judgments and the file has none.
+    ``answers_class`` does not match the file; and if the selection needs judgments and the file has none.
     """
     shown = shown or Shown()
     test_bank = read_bank(bank, packed=True) if bank else None
@@ -147,7 +147,7 @@ class _Reading:
         return min_judgment is None or (relevance is not None and relevance >= min_judgment)
 
     def _min_grade(self) -> int:
-        """The threshold. Before the selector has seen a grade the value does not matter."""
+        """The threshold; before the selector has seen a grade, the value is not used."""
         if self.shown.min_grade is not None:
             return self.shown.min_grade
         if not self.selector.rated:
@@ -175,11 +175,11 @@ class _Reading:
             )
 
     def warn(self) -> None:
-        """Log what is left out, and passages that may count twice."""
+        """Log skipped queries and ids, and passages that may count twice."""
         if self.bank is not None and (unknown := self.lines.keys() - self.bank.queries.keys()):
-            log.warning("Left out: %s without an entry in the bank.", counted(len(unknown), "query"))
+            log.warning("Skipped: %s without an entry in the bank.", counted(len(unknown), "query"))
         if self.foreign:
-            log.warning("Left out: %s not in the bank.", counted(self.foreign, "graded id"))
+            log.warning("Skipped: %s not in the bank.", counted(self.foreign, "graded id"))
         if several := [query_id for query_id, lines in self.lines.items() if lines > 1]:
             log.warning(
                 "%s on several lines of %s: a passage on two of these lines counts twice. "

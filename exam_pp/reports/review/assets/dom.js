@@ -2,32 +2,32 @@
 
 /** Creates an element; properties that start with "on" are listeners, all others are attributes. */
 function el(tag, properties = {}, ...children) {
-  return furnish(document.createElement(tag), properties, children);
+  return build(document.createElement(tag), properties, children);
 }
 
 /** Creates an SVG element, like el(). */
 function svg(tag, properties = {}, ...children) {
-  return furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
+  return build(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
 }
 
-function furnish(node, properties, children) {
+function build(node, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...present(children));
+  node.append(...flattened(children));
   return node;
 }
 
 /** Flattens a nested list and drops null, undefined and false, as from `condition && node`. */
-function present(children) {
+function flattened(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
 /** Replaces all children of a node. */
 function fill(node, ...children) {
-  node.replaceChildren(...present(children));
+  node.replaceChildren(...flattened(children));
 }
 
 /** The header row of a table; a column without a name has an empty cell. */

@@ -70,7 +70,7 @@ function focusOn(selector) {
 }
 
 /** The pair that keys act on, or null. */
-function selectedPlace() {
+function currentPair() {
   const { view, screen } = app;
   if (!screen?.query?.entries.length) return null;
   if (view.name === "passage") return { query: screen.query, p: view.p, e: view.e };
@@ -122,7 +122,7 @@ function goUp() {
 }
 
 function rateByKey({ key, repeat }) {
-  const pair = selectedPlace();
+  const pair = currentPair();
   const chosen = review.head.scale.find(([rating, , letter]) => String(rating) === key || (letter && letter === key));
   if (!pair || !chosen) return false;
   if (repeat) return true; // a held key rates only once
@@ -134,7 +134,7 @@ function rateByKey({ key, repeat }) {
 
 /** Moves to the next entry, or from the last entry to the next passage; stays at the last pair. */
 function moveEntryOrPassage() {
-  const { query, p, e } = selectedPlace();
+  const { query, p, e } = currentPair();
   if (e + 1 < query.entries.length) return moveEntry(1);
   const { order } = app.screen.view;
   if (order.indexOf(p) + 1 === order.length) return false;
@@ -144,7 +144,7 @@ function moveEntryOrPassage() {
 }
 
 function agree() {
-  const pair = selectedPlace();
+  const pair = currentPair();
   const rating = pair && shownRating(pair.query, pair.p, pair.e, app.grader);
   if (rating === null || rating === undefined) return false;
   if (!review.head.scale.some(([value]) => value === rating)) return false;
@@ -154,7 +154,7 @@ function agree() {
 }
 
 function unrate() {
-  const pair = selectedPlace();
+  const pair = currentPair();
   if (!pair) return false;
   removeRating(pair.query, pair.p, pair.e);
   app.screen.refresh();

@@ -109,7 +109,7 @@ function drawStatus() {
   const parts = [ratings && count(ratings, "rating"), edits && count(edits, "edit")].filter(Boolean);
   const dirty = hasUnsavedWork();
   const state = !dirty ? "saved" : work.kept ? "not saved" : "not saved, not kept";
-  status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no work yet";
+  status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no edits yet";
   status.title = saveState();
   status.classList.toggle("dirty", dirty);
   document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
@@ -140,10 +140,10 @@ async function loadFile(input) {
   if (!file) return;
   try {
     const edits = parseEdits(await file.text());
-    if (!(await mayReplace(edits))) return;
-    takeDocument(edits);
+    if (!(await confirmLoading(edits))) return;
+    setDocument(edits);
     work.saved = isOfThisFile(edits) && isOfThisBank(edits); // edits of other files must be saved again, with the digests of these files
-    keep();
+    storeWork();
     notifyWorkListeners();
     await render();
     announce(`Loaded ${count(work.ratings.size, "rating")} and ${count(work.document.bank.length, "change of the bank", "changes of the bank")}`);
@@ -161,7 +161,7 @@ function isOfThisBank(edits) {
 }
 
 /** Asks before unsaved work is replaced, and before edits of another file are loaded. */
-async function mayReplace(edits) {
+async function confirmLoading(edits) {
   const warnings = [];
   if (!isOfThisFile(edits)) warnings.push("These edits were made for another graded file, or for another state of this file. If you load them, they are saved for this file.");
   if (!isOfThisBank(edits)) warnings.push("The changes of the bank were made for another bank, or for another state of this bank. If you load them, they are saved for this bank.");

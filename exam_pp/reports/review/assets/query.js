@@ -17,9 +17,9 @@ const FILTERS = [
   ["relevant", "judged > 0", (query, p) => query.judgment(p) > 0],
   ["nonrelevant", "judged 0 or less", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0],
   ["unjudged", "without a judgment", (query, p) => query.judgment(p) === null],
-  ["covering", "covering an entry", coversSome],
-  ["missed", "judged > 0, covering no entry", (query, p) => query.judgment(p) > 0 && !coversSome(query, p)],
-  ["spurious", "judged 0 or less, covering an entry", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0 && coversSome(query, p)],
+  ["covering", "covering an entry", coversAnyEntry],
+  ["missed", "judged > 0, covering no entry", (query, p) => query.judgment(p) > 0 && !coversAnyEntry(query, p)],
+  ["spurious", "judged 0 or less, covering an entry", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0 && coversAnyEntry(query, p)],
   ["odd", "with a rating by the default rule", (query, p) => anyEntry(query, (e) => (query.string("source", p, e, app.grader) ?? "").startsWith("default"))],
   ["ungraded", "with ungraded pairs", (query, p) => anyEntry(query, (e) => query.rating(p, e, app.grader) === null)],
   ["disagree", "on which graders disagree", gradersDisagree],
@@ -33,7 +33,7 @@ function anyEntry(query, test) {
   return query.entries.some((_, e) => test(e));
 }
 
-function coversSome(query, p) {
+function coversAnyEntry(query, p) {
   return query.ratings(p, app.grader).some((rating) => rating >= review.head.min_grade);
 }
 

@@ -37,7 +37,7 @@ function bankStorageKey() {
 
 /** Loads the work of an earlier visit, if the browser stored it; some browsers have no local storage for files. */
 function startWork() {
-  takeDocument(emptyDocument());
+  setDocument(emptyDocument());
   readStored();
   window.addEventListener("storage", (event) => {
     if ([storageKey(), bankStorageKey()].includes(event.key) && event.newValue) {
@@ -61,14 +61,14 @@ function readStored() {
     if (text === null) return;
     const { edits, saved } = JSON.parse(text);
     const storedBank = JSON.parse(window.localStorage.getItem(bankStorageKey()) ?? '{ "bank": [], "saved": true }');
-    takeDocument({ ...edits, bank: storedBank.bank });
+    setDocument({ ...edits, bank: storedBank.bank });
     work.saved = saved && storedBank.saved;
   } catch {
     work.kept = false;
   }
 }
 
-function keep() {
+function storeWork() {
   try {
     const { bank, ...edits } = currentDocument();
     window.localStorage.setItem(bankStorageKey(), JSON.stringify({ bank, saved: work.saved }));
@@ -80,7 +80,7 @@ function keep() {
 }
 
 /** Replaces the work by these edits, with the digests of the files that this page shows. */
-function takeDocument(edits) {
+function setDocument(edits) {
   const { graded_sha256, bank_sha256 } = emptyDocument();
   work.document = { ...emptyDocument(), ...edits, graded_sha256, bank_sha256, bank: [...(edits.bank ?? [])] };
   work.ratings = new Map((edits.ratings ?? []).map((rating) => [pairKey(rating.query_id, rating.passage_id, rating.id), rating]));
@@ -92,7 +92,7 @@ function currentDocument() {
 
 function workChanged() {
   work.saved = false;
-  keep();
+  storeWork();
   notifyWorkListeners();
 }
 
@@ -193,7 +193,7 @@ function saveWork() {
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
   work.saved = true;
-  keep();
+  storeWork();
   notifyWorkListeners();
   announce("Saved as edits.json");
 }

@@ -1,4 +1,4 @@
-"""Base of the verification reports: title, summary, blocks for readers, and a flat table for scripts."""
+"""Base class of verification reports: title, summary, blocks for readers, and a flat table for scripts."""
 
 from __future__ import annotations
 

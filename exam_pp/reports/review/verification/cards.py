@@ -39,7 +39,7 @@ def page_of(text: str) -> str:
 
 
 def nearest(passage: CheckedPassage, count: int) -> list[str]:
-    """Ids of the best ``count`` entries of a passage with a rating of at least 1."""
+    """Ids of the ``count`` best-rated entries of a passage, without entries rated 0."""
     return passage.reaching(1)[:count]
 
 

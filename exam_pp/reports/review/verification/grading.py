@@ -1,4 +1,4 @@
-"""Verify-grading report: the passages of every entry by rating, with the extracted answers."""
+"""Verify-grading report (workbench paper, section 4.4): passages of every entry by rating, with answers."""
 
 from __future__ import annotations
 

@@ -13,12 +13,14 @@ from exam_pp.wording import counted
 _TEXT = 40
 """Characters of a passage at the end of its row."""
 _ANSWER = 80
-"""Characters of an answer beside its grade."""
+"""Characters of an answer next to its grade."""
 
 
 def grid_report(*, answers_in_cells: bool = False) -> VerificationReport[Grid]:
     """The report with answers in the grid (for formats that wrap cells), or in a table below it."""
-    return VerificationReport("Grid", summary, partial(blocks, in_cells=answers_in_cells), table)
+    return VerificationReport(
+        "Grid of passages and bank entries", summary, partial(blocks, in_cells=answers_in_cells), table
+    )
 
 
 def summary(selection: Grid) -> str:

@@ -57,4 +57,4 @@ def table(selection: Sample) -> Table:
     return Table(columns, rows)
 
 
-REPORT = VerificationReport("Sample", summary, blocks, table)
+REPORT = VerificationReport("Sample of graded pairs", summary, blocks, table)

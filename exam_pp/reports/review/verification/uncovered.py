@@ -1,4 +1,4 @@
-"""Report on relevant passages that cover no entry: they show what the test bank lacks."""
+"""Report on relevant passages that cover no entry, which suggest new bank entries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def summary(selection: Uncovered) -> str:
         return f"No passage is judged {selection.min_judgment} or higher, so no passage is relevant."
     passages = f"{relevant} relevant passages (judged {selection.min_judgment} or higher)"
     if ungraded == relevant:
-        return f"None of {passages} is graded, so nothing can be said about the bank."
+        return f"None of {passages} is graded, so the report is empty."
     counts = f"{uncovered} of {passages} have no grade of {selection.min_grade} or higher"
     if ungraded:
         return f"{counts}; {ungraded} more are not graded."
@@ -53,4 +53,4 @@ def table(selection: Uncovered) -> Table:
     )
 
 
-REPORT = VerificationReport("Missing in the test bank", summary, blocks, table)
+REPORT = VerificationReport("Relevant passages that cover no entry", summary, blocks, table)

@@ -112,7 +112,7 @@ def test_a_failed_call_does_not_hide_an_earlier_rating() -> None:
     assert listed(passage("p", failed, rated({"q/a": 2}), rated({"q/a": 1})))["q/a"].pairs[0].rating == 1
 
 
-def test_without_a_bank_ids_stand_for_texts() -> None:
+def test_without_a_bank_ids_are_shown_as_texts() -> None:
     entries = listed(passage("p", rated({"q/x": 2})), bank=None)
     assert [(entry.entry_id, entry.text) for entry in entries.values()] == [("q/x", "q/x")]
 
@@ -133,7 +133,7 @@ def test_direct_grades_are_one_entry() -> None:
     assert (entry.pairs[0].rating, entry.pairs[0].reply) == (2, "2, because")
 
 
-def test_only_the_best() -> None:
+def test_lowest_grade_and_limit() -> None:
     pairs = [GradedPair(f"p{r}", "x", None, r, None, reason=None) for r in (5, 3, 1)]
     entry = GradedEntry("q", "e", "E", [*pairs, GradedPair("p", "x", None)])
     assert [pair.rating for pair in entry.only(None, 2).pairs] == [5, 3]
@@ -186,7 +186,7 @@ def test_omitted_passages_are_counted() -> None:
     assert without_pairs == [Paragraph("1 passage is not shown.")]
 
 
-def test_a_query_in_two_parts_is_one() -> None:
+def test_parts_of_a_query_are_merged() -> None:
     report = Grading(limit=2)
     for part in (MIXED[1:], MIXED[:1]):
         report.add(query(*part, bank={"q/a": BANK["q/a"]}))

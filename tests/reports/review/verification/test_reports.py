@@ -81,7 +81,7 @@ class TestUncovered:
         passage("failed", relevance=[3]),
     )
 
-    def test_which_and_in_which_order(self) -> None:
+    def test_passages_and_their_order(self) -> None:
         report = Uncovered()
         assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["far", "near", "less"]
         assert summary(report) == (
@@ -102,7 +102,7 @@ class TestUncovered:
         assert overview.rows == [[3, 5, "q", "rock"], [1, 1, "p", None]]
         assert "2 more passages are not shown." in texts(pages(report), Paragraph)
 
-    def test_the_entries_that_it_comes_near_to(self) -> None:
+    def test_the_best_entries_of_an_uncovered_passage(self) -> None:
         report = Uncovered()
         report.add(query(self.PASSAGES[1], self.PASSAGES[2]))
         label = texts(pages(report), Quote)
@@ -121,8 +121,7 @@ class TestUncovered:
         ungraded = Uncovered()
         ungraded.add(query(passage("u", relevance=[2]), passage("n", both(5, 5), relevance=[0])))
         assert summary(ungraded) == (
-            "None of 1 relevant passages (judged 1 or higher) is graded, so nothing can be said about the "
-            "bank."
+            "None of 1 relevant passages (judged 1 or higher) is graded, so the report is empty."
         )
         ungraded.add(query(self.PASSAGES[0]))
         assert summary(ungraded).endswith("have no grade of 4 or higher; 1 more are not graded.")
@@ -173,7 +172,7 @@ class TestSpurious:
         assert len(shown(limited, query(*self.PASSAGES))) == 1
         assert "1 more entry is not shown." in texts(pages(limited), Paragraph)
 
-    def test_judgment_from_which_a_passage_is_relevant(self) -> None:
+    def test_threshold_of_relevant_judgments(self) -> None:
         rows = shown(Spurious(2, often=1), query(*self.PASSAGES))
         assert column(rows, "covered_by_non_relevant") == [4, 2]
 
@@ -442,7 +441,7 @@ class TestSample:
         assert shown(Sample(size, seed), *shuffled) == first
         assert shown(Sample(size + 1, seed), *lines)[:size] == first
 
-    def test_another_seed_draws_others(self) -> None:
+    def test_another_seed_gives_another_sample(self) -> None:
         lines = self.lines({("x", 0): 50})
         samples = {tuple(column(shown(Sample(5, seed), *lines), "passage_id")) for seed in range(5)}
         assert len(samples) == 5
