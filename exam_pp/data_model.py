@@ -78,7 +78,7 @@ class PassageData(Record):
 # `exam_pp.store.passages.structs`. The classes `...Rules` hold the derived values that both share.
 
 
-class RatingRules:
+class RatingMixin:
     """Derived values of the rating of one question or nugget."""
 
     __slots__ = ()
@@ -99,7 +99,7 @@ class RatingRules:
         return "question" if self.question_id else "nugget"
 
 
-class RubricRules:
+class RubricMixin:
     """Derived values of the grades of one passage by one model with one prompt, for many bank entries."""
 
     __slots__ = ()
@@ -107,7 +107,7 @@ class RubricRules:
         correct: Sequence[str]
         wrong: Sequence[str]
         prompt_type: str | None
-        self_ratings: Sequence[RatingRules] | None
+        self_ratings: Sequence[RatingMixin] | None
         assignments: Sequence[AssignmentView] | None
 
     @property
@@ -143,7 +143,7 @@ class RubricRules:
         return [(item.nugget_id, item.assignment) for item in self.assignments]
 
 
-class DirectRules:
+class DirectMixin:
     """Derived values of a direct grade."""
 
     __slots__ = ()
@@ -181,7 +181,7 @@ class DirectRules:
         """Return None: a direct grade assigns no nuggets."""
 
 
-class SelfRating(RatingRules, Record):
+class SelfRating(RatingMixin, Record):
     """The rating of one question or nugget.
 
     The soft grade consists of ``probabilities`` (of the grades 0, 1, 2 ...), the ``expected`` grade, and the
@@ -228,7 +228,7 @@ class _GradesOfOneModel(Record):
         return None if value is None else str(value)
 
 
-class RubricGrades(RubricRules, _GradesOfOneModel):
+class RubricGrades(RubricMixin, _GradesOfOneModel):
     """The grades that one model with one prompt gave a passage, for many bank entries.
 
     ``assignments`` are the nugget assignments of an answer; ``self_ratings`` then hold the same assignments
@@ -257,7 +257,7 @@ class RubricGrades(RubricRules, _GradesOfOneModel):
         return None
 
 
-class DirectGrade(DirectRules, _GradesOfOneModel):
+class DirectGrade(DirectMixin, _GradesOfOneModel):
     """A grade that a model gave a passage for the query itself, without bank entries.
 
     The soft grade has the fields of :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability

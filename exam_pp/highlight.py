@@ -23,12 +23,12 @@ def answer_spans(text: str, answer: str) -> list[Span]:
     if the text contains no sentence of the answer.
     """
     answer = answer[:_LONGEST]
-    return _places(text, answer) or merged(
-        span for sentence in _SENTENCE.split(answer) for span in _places(text, sentence)
+    return _occurrences(text, answer) or merge_spans(
+        span for sentence in _SENTENCE.split(answer) for span in _occurrences(text, sentence)
     )
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Sort spans and merge those that touch or overlap."""
     result: list[Span] = []
     for start, end in sorted(spans):
@@ -39,17 +39,17 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return result
 
 
-def pieces(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
+def split_at_spans(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
     """Split a text at the spans; returns every piece and whether it is inside a span."""
     cut: list[tuple[str, bool]] = []
     position = 0
-    for start, end in merged(spans):
+    for start, end in merge_spans(spans):
         cut += [(text[position:start], False), (text[start:end], True)]
         position = end
     return [(piece, inside) for piece, inside in [*cut, (text[position:], False)] if piece]
 
 
-def _places(text: str, phrase: str) -> list[Span]:
+def _occurrences(text: str, phrase: str) -> list[Span]:
     tokens = _WORD.findall(phrase)
     if not tokens:
         return []

@@ -25,7 +25,7 @@ class PackedMapping(MutableMapping[str, V]):
 
     def __init__(self, pack: Callable[[V], bytes], unpack: Callable[[bytes], V]) -> None:
         self._pack, self._unpack = pack, unpack
-        self._places: dict[str, tuple[int, int]] = {}
+        self._positions: dict[str, tuple[int, int]] = {}
         self._end = 0
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
         finalize(self, self._file.close)
@@ -37,25 +37,25 @@ class PackedMapping(MutableMapping[str, V]):
             self._file.write(data)
         except OSError as error:
             raise OutputError(f"A temporary file cannot be written: {error.strerror}.") from error
-        self._places[key] = (self._end, len(data))
+        self._positions[key] = (self._end, len(data))
         self._end += len(data)
 
     def __getitem__(self, key: str) -> V:
-        start, length = self._places[key]
+        start, length = self._positions[key]
         self._file.seek(start)
         return self._unpack(self._file.read(length))
 
     def __contains__(self, key: object) -> bool:
-        return key in self._places
+        return key in self._positions
 
     def __delitem__(self, key: str) -> None:
-        del self._places[key]
+        del self._positions[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._positions)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from pydantic import Field, ValidationError
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import with_texts, without_kept_info
-from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_bank_fields
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
@@ -274,7 +274,7 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
         "gold answers",
         "queries without entries",
     }
-    dropped_bank_fields([without_kept_info(line, _KEPT) for line in lines], keeps, target.dropped)
+    count_dropped_bank_fields([without_kept_info(line, _KEPT) for line in lines], keeps, target.dropped)
     texts: Counter[tuple[str, str, str]] = Counter()
     for line in lines:
         for item in line.items:
@@ -326,7 +326,7 @@ def _results(name: str, order: Order, about: str) -> Format:
 register(
     Format(
         "autojudge-bank", "bank", "nugget bank of AutoJudge (v3)", fits(_is_bank), read_autojudge, "query",
-        reading(read_autojudge), _write_bank,
+        make_reader(read_autojudge), _write_bank,
         schema=Schema("autojudge-bank", "a nugget bank of AutoJudge", NuggetBankLine),
     ),
     _results("autojudge-eval", "ir_measures", "results of AutoJudge: run topic measure value"),

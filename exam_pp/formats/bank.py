@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.base import Format, Schema, Target, reading, register
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.store.banks.bank_json import read_bank, write_bank
@@ -69,7 +69,7 @@ def without_kept_info(line: BankLine, key: str) -> BankLine:
 register(
     Format(
         "bank", "bank", "test bank, JSON lines", fits(_is_bank),
-        read=reading(lambda path: read_bank(path).lines), write=_write,
+        read=make_reader(lambda path: read_bank(path).lines), write=_write,
         schema=Schema("bank", "a line of a test bank", BankLine),
     ),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
-from exam_pp.formats.dropped_fields import DroppedFields, dropped_bank_fields, stream_not_counted
+from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
 from exam_pp.formats.sample import with_columns
 from exam_pp.store.files import is_stream, read_text, write_text
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
@@ -234,7 +234,7 @@ def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
 
 def _read(source: Source) -> list[BankLine]:
     if is_stream(source.path):
-        stream_not_counted(source.dropped)
+        report_uncounted_stream(source.dropped)
     count_unused_cells(source.path, source.dropped)
     lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
     if not lines:
@@ -247,7 +247,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     check_entries(lines)
     keeps = {"query texts", "facets", "facet texts", "test collections"}
     keeps |= {"importance labels", "weights", "gold answers"}
-    dropped_bank_fields(lines, keeps, target.dropped)
+    count_dropped_bank_fields(lines, keeps, target.dropped)
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
     target.dropped.add("entry ids", changed)

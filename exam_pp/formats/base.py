@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.formats.dropped_fields import DroppedFields, Used, unused_keys
+from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unused_keys
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
 from exam_pp.store.csv_cells import Cells, Layout, read_cells
@@ -142,20 +142,20 @@ def known_format(path: str | Path) -> Format | None:
     return best if fit > Fit.NOT else None
 
 
-def reading(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:
+def make_reader(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:
     """Turn a function of a path into a reader that counts the keys outside ``tree`` as dropped."""
 
     def reader(source: Source) -> Any:
         content = read(source.path)
         if tree is not None:
             content = content if isinstance(content, Mapping) else list(content)
-            unused_keys(source.path, tree, source.dropped)
+            count_unused_keys(source.path, tree, source.dropped)
         return content
 
     return reader
 
 
-def writing(write: Callable[..., None], **options: Any) -> Callable[[Any, Target], None]:
+def make_writer(write: Callable[..., None], **options: Any) -> Callable[[Any, Target], None]:
     """Turn a function of content and path into a writer, for a format that drops no field."""
     return lambda value, target: write(value, target.path, inputs=target.inputs, **options)
 

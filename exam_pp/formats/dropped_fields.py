@@ -66,16 +66,16 @@ def used(keys: str, **nested: Any) -> Used:
     return {**dict.fromkeys(keys.split(), True), **nested}
 
 
-def unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
+def count_unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
     """Count every key of a JSON or JSON lines file that is not in the tree."""
     if is_stream(path):
-        stream_not_counted(dropped)
+        report_uncounted_stream(dropped)
         return
     for value in _values(path):
         _walk(value, tree, "", dropped)
 
 
-def stream_not_counted(dropped: DroppedFields) -> None:
+def report_uncounted_stream(dropped: DroppedFields) -> None:
     """Record that a stream may have dropped fields: it cannot be read a second time to count them."""
     dropped.add("unread fields of a stream, not counted")
 
@@ -112,7 +112,7 @@ def _walk(value: Any, tree: Any, path: str, dropped: DroppedFields) -> None:
 CHANGED_TEXTS = "whitespace or list numbers in texts"
 
 
-def dropped_bank_fields(
+def count_dropped_bank_fields(
     lines: Iterable[BankLine],
     keeps: Collection[str],
     dropped: DroppedFields,
@@ -142,14 +142,14 @@ def dropped_bank_fields(
         if "extra keys" not in keeps:
             dropped.keys(line.model_extra)
         for item in line.items:
-            _dropped_entry_fields(item, keeps, dropped)
+            _count_dropped_entry_fields(item, keeps, dropped)
             if entry_id is not None and entry_id(item) != item.entry_id:
                 dropped.add("entry ids")
             if text is not None and text(item.text) != item.text:
                 dropped.add(CHANGED_TEXTS)
 
 
-def _dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:
+def _count_dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:
     present = {
         "importance labels": item.importance is not None,
         "weights": item.weight != 1,
@@ -170,7 +170,9 @@ def _without_target(info: Any) -> Any:
     return {key: value for key, value in info.items() if key != "prompt_target"}
 
 
-def dropped_passage_fields(query: QueryPassages, keeps: Collection[str], dropped: DroppedFields) -> None:
+def count_dropped_passage_fields(
+    query: QueryPassages, keeps: Collection[str], dropped: DroppedFields
+) -> None:
     """Count the fields of a query's passages that a format drops which holds only those in ``keeps``."""
     for passage in query.passages:
         counts = {
@@ -191,7 +193,7 @@ def dropped_passage_fields(query: QueryPassages, keeps: Collection[str], dropped
             dropped.keys(record.model_extra)
 
 
-def dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
+def count_dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
     """Count the ids, facets and repeated entries that a run cannot hold of a passage's ranking entries."""
     entries = passage.rankings
     dropped.add("passage ids of ranking entries", sum(e.passage_id != passage.passage_id for e in entries))
@@ -200,13 +202,13 @@ def dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFiel
     dropped.add("repeated ranking entries of a passage", len(entries) - len(systems))
 
 
-def dropped_query_fields(query: Query, dropped: DroppedFields) -> None:
+def count_dropped_query_fields(query: Query, dropped: DroppedFields) -> None:
     """Count the fields of a query that a format of ids and texts drops."""
     dropped.add("facets", len(query.facets or ()))
     dropped.keys(query.model_extra)
 
 
-def dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: DroppedFields) -> None:
+def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: DroppedFields) -> None:
     """Count the fields of an answer that a format drops which holds only those in ``keeps``."""
     cited = {docid for part in answer.parts for docid in part.citations}
     counts = {

@@ -15,8 +15,8 @@ from pydantic import Field
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
-from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_bank_fields, used
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
@@ -180,7 +180,9 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
         target.dropped.keys(line.model_extra)
     keeps = {"query texts", "importance labels", "extra keys", "queries without entries"}
     kept = [without_kept_info(line, _KEPT) for line in lines]
-    dropped_bank_fields(kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text))
+    count_dropped_bank_fields(
+        kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text)
+    )
     write_nuggetizer(lines, target.path, inputs=target.inputs)
 
 
@@ -211,12 +213,12 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
 register(
     Format(
         "nuggetizer", "bank", "nuggets of AutoNuggetizer", with_keys("qid", "nuggets", fit=Fit.GOOD),
-        read_nuggetizer, "query", reading(read_nuggetizer, used("qid query nuggets")), _write_bank,
+        read_nuggetizer, "query", make_reader(read_nuggetizer, used("qid query nuggets")), _write_bank,
         schema=Schema("nuggets", "a line of nuggets of AutoNuggetizer", NuggetLine),
     ),
     Format(
         "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, one run", fits(_are_metrics),
         read_nugget_metrics, "score",
-        reading(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
+        make_reader(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
     ),
 )  # fmt: skip

@@ -22,7 +22,7 @@ from pathlib import Path
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
-from exam_pp.formats.dropped_fields import dropped_answer_fields, trimmed
+from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.sentences import sentences
@@ -263,7 +263,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
                     "Open RAG Eval needs; name a file of query texts with --queries."
                 )
             keeps = {"query texts", "citations", "uncited references", "boundaries of answer parts"}
-            dropped_answer_fields(answer, keeps, target.dropped)
+            count_dropped_answer_fields(answer, keeps, target.dropped)
             runs.setdefault(answer.system, str(len(runs) + 1))
             references = references_of(answer)
             numbers = {docid: str(number) for number, docid in enumerate(references, 1)}

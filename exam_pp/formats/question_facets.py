@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from exam_pp.data_model import Record
 from exam_pp.formats.bank import of_kind, with_texts
-from exam_pp.formats.base import Format, Target, reading, register
-from exam_pp.formats.dropped_fields import CHANGED_TEXTS, dropped_bank_fields, used
+from exam_pp.formats.base import Format, Target, make_reader, register
+from exam_pp.formats.dropped_fields import CHANGED_TEXTS, count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
@@ -108,7 +108,7 @@ def _is_genq(sample: Sample) -> bool:
 def _write(lines: Iterable[BankLine], target: Target) -> None:
     lines = with_texts(of_kind(lines, "question", target.dropped), target.dropped)
     keeps = {"query texts", "facets", "facet texts", "queries without entries"}
-    dropped_bank_fields(lines, keeps, target.dropped)
+    count_dropped_bank_fields(lines, keeps, target.dropped)
     positions: Counter[tuple[str, str | None]] = Counter()
     for line in lines:
         for item in line.items:
@@ -123,6 +123,6 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 register(
     Format(
         "genq", "bank", "question bank by facet, JSON", fits(_is_genq, Fit.LOOSE), read_genq, "facet",
-        reading(read_genq, {"*": {"*": used("title facet questions")}}), _write,
+        make_reader(read_genq, {"*": {"*": used("title facet questions")}}), _write,
     ),
 )  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Source, Target, register, writing
-from exam_pp.formats.dropped_fields import stream_not_counted
+from exam_pp.formats.base import Format, Source, Target, make_writer, register
+from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import folder_output, is_stream, read_lines, safe_name
@@ -43,7 +43,7 @@ def _is_run(sample: Sample) -> bool:
 def _read_qrels(source: Source) -> list[Qrel]:
     """Read qrels; a second column other than 0 is counted as dropped."""
     if is_stream(source.path):
-        stream_not_counted(source.dropped)
+        report_uncounted_stream(source.dropped)
     else:
         columns = [line.split()[1:2] for _, line in read_lines(source.path)]
         source.dropped.add("second columns other than 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
@@ -92,7 +92,7 @@ def run_file_name(system: str) -> str:
 register(
     Format(
         "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read=_read_qrels,
-        write=writing(write_qrels),
+        write=make_writer(write_qrels),
     ),
     Format(
         "run", "runs", "TREC run, or a folder of runs", fits(_is_run, Fit.STRONG), read=_read_runs,

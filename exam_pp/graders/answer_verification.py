@@ -33,7 +33,7 @@ class AnswerVerifier:
     options: dict[str, Any]
     source: dict[str, Any] = field(default_factory=dict)
 
-    def of(self, source: dict[str, Any]) -> AnswerVerifier:
+    def with_source(self, source: dict[str, Any]) -> AnswerVerifier:
         """A copy of this verifier for answers from ``source``."""
         return replace(self, source=source)
 

@@ -33,14 +33,14 @@ def load_llm(options: ModelOptions) -> LLM:
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 
 
-def reads_lists(options: ModelOptions) -> bool:
+def can_read_lists(options: ModelOptions) -> bool:
     """Whether the model can answer prompts with lists, which needs a decoder-only model or an endpoint."""
     if options.model in _OWN_MODELS:
         return options.model == "fake"
     return options.pipeline not in _PIPELINES_WITHOUT_THINKING
 
 
-def rates(options: ModelOptions) -> bool:
+def can_rate(options: ModelOptions) -> bool:
     """Whether the model can give ratings; extractive models only return answers."""
     return options.model in _OWN_MODELS or options.pipeline != "question-answering"
 

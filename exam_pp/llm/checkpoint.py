@@ -65,7 +65,7 @@ _GATED, _UNKNOWN = {"GatedRepoError"}, {"RepositoryNotFoundError", "HFValidation
 _UNREACHABLE = {"LocalEntryNotFoundError", "OfflineModeIsEnabled"}
 
 
-def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
+def load_error(options: ModelOptions, error: BaseException) -> ModelError:
     """Make a ModelError with a short message from a load error of transformers."""
     name = options.model
     causes = {type(cause).__name__ for cause in _chain(error)}
@@ -151,7 +151,7 @@ class ModelCheckpoint:
             self.revision = self.identity.get("revision")
             self.config: Any = transformers.AutoConfig.from_pretrained(self.path, **self._source)
         except _LOAD_ERRORS as error:
-            raise load_failed(options, error) from error
+            raise load_error(options, error) from error
         self._check_kind()
         self.tokenizer: Any = self._load_tokenizer()
 
@@ -163,7 +163,7 @@ class ModelCheckpoint:
         try:
             return model.to(device)
         except (RuntimeError, AssertionError) as error:  # AssertionError: no support for the device in torch
-            raise load_failed(self.options, error) from error
+            raise load_error(self.options, error) from error
 
     def model(self, dtype: Any, device_map: str | None = None) -> Any:
         """Load the weights in ``dtype`` for inference, on the CPU or according to ``device_map``."""
@@ -178,7 +178,7 @@ class ModelCheckpoint:
                     self.path, **self._source, dtype=dtype, output_loading_info=True, **where
                 )
         except (*_LOAD_ERRORS, SafetensorError) as error:
-            raise load_failed(self.options, error) from error
+            raise load_error(self.options, error) from error
         self._check_weights(info["missing_keys"], info["unexpected_keys"])
         return model.eval()
 
@@ -228,7 +228,7 @@ class ModelCheckpoint:
         except _LOAD_ERRORS as error:
             if "backend tokenizer" in str(error) or "load tokenizer" in str(error):
                 raise missing from error
-            raise load_failed(self.options, error) from error
+            raise load_error(self.options, error) from error
         if len(tokenizer) < len(tokenizer.added_tokens_decoder) + _FEWEST_PIECES:
             raise missing
         return tokenizer

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.checkpoint import ModelCheckpoint, folder_hash, load_failed, quiet_loading
+from exam_pp.llm.checkpoint import ModelCheckpoint, folder_hash, load_error, quiet_loading
 
 log = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exam_pp"
 
 
-def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[Path], None]) -> Path:
+def convert_once(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[Path], None]) -> Path:
     """Convert and check the checkpoint on first use, and return the folder of the converted checkpoint.
 
     ``check`` gets the folder and raises :class:`ModelError` if the conversion is wrong. The folder gets its
@@ -267,7 +267,7 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
         with quiet_loading(transformers):
             converter.convert(str(folder), quantization=compute_type, force=True)
     except UnpicklingError as error:
-        raise load_failed(checkpoint.options, error) from error
+        raise load_error(checkpoint.options, error) from error
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         # The converter may not know newer config formats.
         raise ModelError(f"the conversion fails ({type(error).__name__}: {error})") from error
@@ -284,7 +284,7 @@ def start_engine(load: Callable[[], T], probe: Callable[[T], object]) -> T:
     return engine
 
 
-def check_type(compute_type: str) -> str:
+def probe_compute_type(compute_type: str) -> str:
     """The compute type of the check, which runs on the CPU and falls back to float32 there."""
     import ctranslate2
 

@@ -15,8 +15,8 @@ from exam_pp.llm.batched import free_memory
 from exam_pp.llm.conversion import (
     Placement,
     check_probe,
-    check_type,
-    converted,
+    convert_once,
+    probe_compute_type,
     start_engine,
     start_or_none,
 )
@@ -70,7 +70,7 @@ class CTranslate2Engine:
         self._tokenizer = checkpoint.tokenizer
         self._beams = options.beams
         self._place = place = Placement.of(options)
-        folder = converted(
+        folder = convert_once(
             checkpoint, place.compute_type, lambda part: _check(checkpoint, part, place.compute_type)
         )
         self._translator = start_engine(
@@ -250,7 +250,9 @@ def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
 
     tokenizer = checkpoint.tokenizer
     model = checkpoint.model(torch.float32)
-    translator = ctranslate2.Translator(str(folder), device="cpu", compute_type=check_type(compute_type))
+    translator = ctranslate2.Translator(
+        str(folder), device="cpu", compute_type=probe_compute_type(compute_type)
+    )
     for probe in _PROBES:
         prompt = tokenizer(probe)["input_ids"]
         for target in checkpoint.label_rows(("0", "3", "the answer")):

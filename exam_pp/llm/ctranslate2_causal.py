@@ -12,8 +12,8 @@ from exam_pp.llm.causal import SHORTEST_PREFIX, CausalCheckpoint, DecoderLLM, sh
 from exam_pp.llm.conversion import (
     Placement,
     check_probe,
-    check_type,
-    converted,
+    convert_once,
+    probe_compute_type,
     start_engine,
 )
 from exam_pp.llm.encoding import Encoded, label_pieces
@@ -36,7 +36,7 @@ _PROBES = (
     "Rate from 0 to 5. " + "The bridge over the river was opened in 1932, after nine years of work. " * 100,
 )
 
-Path_ = tuple[int, ...]
+TokenPath = tuple[int, ...]
 """Token ids at the beginning of a reply."""
 
 
@@ -60,7 +60,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         _check_kind(checkpoint, self._encoder.max_tokens)
         if not self._stops:
             raise ModelError("the checkpoint has no end-of-sequence token")
-        folder = converted(checkpoint, place.compute_type, self._check)
+        folder = convert_once(checkpoint, place.compute_type, self._check)
         self._generator = start_engine(
             lambda: ctranslate2.Generator(str(folder), **place.arguments),
             lambda generator: generator.generate_batch(
@@ -68,7 +68,7 @@ class CTranslate2CausalLLM(DecoderLLM):
             ),
         )
         self._prefixes: dict[str, list[int]] = {}
-        self._kept: set[Path_] = set()
+        self._kept: set[TokenPath] = set()
 
     def engine_provenance(self) -> dict[str, str]:
         """Engine, compute type as dtype, device kind and version."""
@@ -119,7 +119,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
     def _ask_labels(
         self, prompt: list[int], labels: Sequence[Sequence[int]]
-    ) -> Callable[[], dict[Path_, torch.Tensor]]:
+    ) -> Callable[[], dict[TokenPath, torch.Tensor]]:
         """Log-probabilities of the next token after the prompt and after each prefix of a label."""
         rows = sorted({tuple(label[:end]) for label in labels for end in range(len(label) + 1)})
         futures = self._generator.generate_batch(
@@ -131,7 +131,7 @@ class CTranslate2CausalLLM(DecoderLLM):
             **self._search,
         )
 
-        def wait() -> dict[Path_, torch.Tensor]:
+        def wait() -> dict[TokenPath, torch.Tensor]:
             # The engine starts at the length of the shortest row, which is the empty label, so it returns
             # logits for every step of the longer rows.
             steps = [future.result().logits[0] for future in futures]
@@ -157,7 +157,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         first: Request,
         prompts: Sequence[list[int]],
         labels: Sequence[Sequence[int]],
-        following: Sequence[dict[Path_, torch.Tensor]],
+        following: Sequence[dict[TokenPath, torch.Tensor]],
     ) -> list[Completion]:
         """Take replies that are labels from the scores, and generate the others."""
         one_line, limit = self.ends_with_line(first), self._encoder.new_tokens(first)
@@ -171,9 +171,9 @@ class CTranslate2CausalLLM(DecoderLLM):
                 texts[row] = text
         return [Completion(text, label_logprobs=row) for text, row in zip(texts, likelihoods, strict=True)]
 
-    def _walk(self, following: dict[Path_, torch.Tensor], limit: int, one_line: bool) -> Path_ | None:
+    def _walk(self, following: dict[TokenPath, torch.Tensor], limit: int, one_line: bool) -> TokenPath | None:
         """The greedy reply if it is within the scored paths, else None."""
-        reply: Path_ = ()
+        reply: TokenPath = ()
         while len(reply) < limit:
             if reply not in following:
                 return None
@@ -213,7 +213,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
         model = self._checkpoint.model(torch.float32)
         generator = ctranslate2.Generator(
-            str(folder), device="cpu", compute_type=check_type(self._place.compute_type)
+            str(folder), device="cpu", compute_type=probe_compute_type(self._place.compute_type)
         )
         longest = min(_LONG_PROBE, self._checkpoint.context - 8)
         for probe in _PROBES:
@@ -251,7 +251,7 @@ def _instruction(request: Request) -> str:
 
 
 def _label_logprobs(
-    following: dict[Path_, torch.Tensor], labels: Iterable[Sequence[int]], stops: Sequence[int]
+    following: dict[TokenPath, torch.Tensor], labels: Iterable[Sequence[int]], stops: Sequence[int]
 ) -> tuple[float, ...]:
     """Joint log-probability of every label followed by a stop token."""
     return tuple(

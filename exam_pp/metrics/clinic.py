@@ -112,7 +112,7 @@ def entry_health(
             )
 
 
-def alike(
+def similar_pairs(
     file: GradedFile, min_grade: int, texts: Mapping[str, Mapping[str, str]], behaviour: float = 0.95
 ) -> Iterator[EntryPair]:
     """Pairs of entries with similar texts, or passed by the same passages (at least 5 pass either one)."""

@@ -96,14 +96,14 @@ def ranks_of(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 @overload
-def whole(rank: float) -> int | float: ...
+def int_if_whole(rank: float) -> int | float: ...
 
 
 @overload
-def whole(rank: float | None) -> int | float | None: ...
+def int_if_whole(rank: float | None) -> int | float | None: ...
 
 
-def whole(rank: float | None) -> int | float | None:
+def int_if_whole(rank: float | None) -> int | float | None:
     """A rank as an int, or as a float if a tie makes it fractional; None stays None."""
     return int(rank) if rank is not None and rank == int(rank) else rank
 

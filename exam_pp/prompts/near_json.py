@@ -46,9 +46,9 @@ def json_pieces(reply: str) -> Iterator[Any]:
             position = bracket.end()
 
 
-def parsed(text: str) -> Any:
+def parse_near_json(text: str) -> Any:
     """Parse nearly valid JSON or a Python literal; None if that fails."""
-    plain = unescaped_marks(_COMMENT.sub("", text.translate(_QUOTES)))
+    plain = remove_escapes(_COMMENT.sub("", text.translate(_QUOTES)))
     plain = _TRAILING_COMMA.sub(r"\1", plain)
     plain = _MISSING_COMMA.sub(r"\1,\2", plain)
     for candidate in (text, plain):
@@ -65,12 +65,12 @@ def parsed(text: str) -> Any:
     return None
 
 
-def unescaped_marks(text: str) -> str:
+def remove_escapes(text: str) -> str:
     r"""Remove the backslashes of Markdown escapes (``not\_support``)."""
     return _ESCAPED_MARK.sub(r"\1", text)
 
 
-def strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:
+def complete_strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:
     """Yield the complete strings of an invalid JSON list, each with the key before it or None.
 
     ``quote`` is the quotation mark around strings. Models forget to escape it inside a string, so a quotation
@@ -107,7 +107,7 @@ def _string(quote: str) -> re.Pattern[str]:
 def _spans(text: str) -> list[Any]:
     """Parse the text from the first to the last bracket, for braces and for square brackets."""
     spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
-    values = [parsed(text[start : end + 1]) for start, end in sorted(spans) if 0 <= start < end]
+    values = [parse_near_json(text[start : end + 1]) for start, end in sorted(spans) if 0 <= start < end]
     return [value for value in values if value is not None]
 
 

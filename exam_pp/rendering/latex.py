@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from exam_pp.rendering.cells import one_line, printable, shown_row
+from exam_pp.rendering.cells import format_row, one_line, printable
 from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 
 _SPECIAL = {
@@ -63,7 +63,7 @@ def _table(table: Table) -> str:
     lines = [_row([_heading(name) for name in table.columns]), r"\hline"]
     for number in range(len(table.rows)):
         cells = []
-        for column, shown in enumerate(shown_row(table, number)):
+        for column, shown in enumerate(format_row(table, number)):
             text = _breakable(escape(one_line(shown)))
             if (number, column) in table.bold:
                 text = f"\\textbf{{{text}}}"

@@ -196,7 +196,7 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -
     return figure
 
 
-def compared(
+def scaled_leaderboards(
     leaderboards: Mapping[str, Mapping[str, float]],
     order: Sequence[str],
     errors: Mapping[str, Mapping[str, float]] | None = None,

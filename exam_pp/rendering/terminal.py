@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from exam_pp.rendering.cells import is_numeric, printable, shown_rows
+from exam_pp.rendering.cells import format_rows, is_numeric, printable
 from exam_pp.rendering.rows import table, unique
 
 MOST_ROWS = 200
@@ -23,7 +23,7 @@ def draw_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, most: in
     shown = table(unique(columns), islice(iterator, most))
     more = next(iterator, None) is not None
     drawing = Table()
-    header, *rows = shown_rows(shown)
+    header, *rows = format_rows(shown)
     for number, name in enumerate(header):
         numeric = is_numeric(shown, number)
         drawing.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")

@@ -20,7 +20,7 @@ from weakref import WeakSet
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
-from exam_pp.store.gunzip import PIECE, limit_of, unzipped
+from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
 
 STDIO = "-"
 NO_UTF8 = "is not UTF-8 text. Convert it first, for example from Latin-1 with iconv -f LATIN1 -t UTF-8."
@@ -61,7 +61,7 @@ def without_lines(path: str | Path, numbers: Collection[int]) -> Iterator[None]:
 def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Yield line number and line, without the line end."""
     skipped = _skipped_lines.get(str(path), ())
-    number, limit = 0, limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    number, limit = 0, limit_from_environment(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     try:
         with _open_input(path) as stream:
             for line in _split(stream, limit):
@@ -119,7 +119,7 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 def read_bytes(path: str | Path) -> bytearray:
     """Return a whole text file without its byte order mark; gzip and errors as in :func:`read_lines`."""
-    limit = limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    limit = limit_from_environment(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     if _skipped_lines.get(str(path)):
         return bytearray(b"\n").join(line for _, line in _raw_lines(path))
     data = bytearray()

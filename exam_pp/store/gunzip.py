@@ -51,7 +51,7 @@ class _GuardedGzip(io.RawIOBase):
         self._packed = _Counted(packed)
         self._zipped = gzip_ng.GzipNGFile(fileobj=self._packed, mode="rb")
         self._file = file
-        self._ratio = limit_of(MAX_RATIO_VARIABLE, _MAX_RATIO)
+        self._ratio = limit_from_environment(MAX_RATIO_VARIABLE, _MAX_RATIO)
         self._unpacked = 0
 
     def readable(self) -> bool:
@@ -90,7 +90,7 @@ class _Counted(io.RawIOBase):
         return count
 
 
-def limit_of(variable: str, default: int) -> int:
+def limit_from_environment(variable: str, default: int) -> int:
     """Return the limit in an environment variable; raises :class:`DataError` unless it is an integer > 0."""
     text = os.environ.get(variable, "").strip()
     if text and not (text.isascii() and text.isdigit() and int(text) > 0):

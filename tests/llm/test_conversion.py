@@ -31,7 +31,7 @@ CHECKPOINT: Any = SimpleNamespace(identity={"checkpoint_hash": "abc"}, options=M
 
 
 def convert(checks: list[Path]) -> Path:
-    return conversion.converted(CHECKPOINT, "float32", checks.append)
+    return conversion.convert_once(CHECKPOINT, "float32", checks.append)
 
 
 def test_processes_that_start_together_convert_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_a_failed_check_leaves_no_files(cache: Path, monkeypatch: pytest.MonkeyP
         raise ModelError("it is wrong")
 
     with pytest.raises(ModelError, match="it is wrong"):
-        conversion.converted(CHECKPOINT, "float32", refuse)
+        conversion.convert_once(CHECKPOINT, "float32", refuse)
     assert not list(cache.iterdir())
 
 

@@ -35,7 +35,7 @@ def rank_journals(journal: Path) -> list[Path]:
     return sorted(path for path in journal.parent.iterdir() if pattern.fullmatch(path.name))
 
 
-def rank_journal(journal: Path, rank: int) -> Path:
+def rank_journal_path(journal: Path, rank: int) -> Path:
     """Return the journal path for a rank of a process group; rank 0 writes ``journal`` itself."""
     return journal.with_name(f"{journal.name}.rank{rank}") if rank else journal
 
@@ -109,7 +109,7 @@ class Journal:
             count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
         return count
 
-    def count_others(self) -> int:
+    def count_other_replies(self) -> int:
         """Return the number of replies of other models than :attr:`model`."""
         with self._access():
             rows = self._db.execute(

@@ -26,7 +26,7 @@ class ShapeError(ValueError):
     """JSON of an unexpected type, or an object with a duplicate key, of which an edit would lose a value."""
 
 
-def fields_of(record: RawJson) -> dict[str, RawJson]:
+def decode_object(record: RawJson) -> dict[str, RawJson]:
     """Return the fields of a JSON object, in order; raises :class:`ShapeError`."""
     try:
         fields: dict[str, RawJson] = dict(_RECORD.decode(record))
@@ -46,7 +46,7 @@ def _size(value: RawJson) -> int:
 
 def _possible_sizes(fields: Mapping[str, RawJson]) -> tuple[int, int]:
     """Return the size in bytes of an object of these fields, with and without spaces after separators."""
-    content = sum(len(text_of(key)) + _size(value) for key, value in fields.items())
+    content = sum(len(encode_string(key)) + _size(value) for key, value in fields.items())
     separators = max(2 * len(fields) - 1, 0)
     return content + 2 + 2 * separators, content + 2 + separators
 
@@ -75,7 +75,7 @@ def duplicate_key(value: RawJson) -> str | None:
     return duplicates[0] if duplicates else None
 
 
-def list_of(value: RawJson | None) -> list[RawJson]:
+def decode_list(value: RawJson | None) -> list[RawJson]:
     """Return the elements of a JSON list, empty for None or null; raises :class:`ShapeError`."""
     if value is None:
         return []
@@ -88,17 +88,17 @@ def list_of(value: RawJson | None) -> list[RawJson]:
         return [json.dumps(item, ensure_ascii=False).encode() for item in items]
 
 
-def record_of(fields: Mapping[str, RawJson]) -> bytes:
+def encode_object(fields: Mapping[str, RawJson]) -> bytes:
     """Encode fields as a JSON object."""
-    return b"{%b}" % b", ".join(b"%b: %b" % (text_of(key), value) for key, value in fields.items())
+    return b"{%b}" % b", ".join(b"%b: %b" % (encode_string(key), value) for key, value in fields.items())
 
 
-def joined(values: Iterable[RawJson]) -> bytes:
+def encode_list(values: Iterable[RawJson]) -> bytes:
     """Encode values as a JSON list."""
     return b"[%b]" % b", ".join(values)
 
 
-def text_of(value: str) -> bytes:
+def encode_string(value: str) -> bytes:
     """Encode a text as a JSON string."""
     return msgspec.json.encode(value)
 
@@ -113,7 +113,7 @@ def canonical(value: RawJson) -> bytes:
 
 def text_at(record: RawJson, key: str) -> str:
     """Return a field of a JSON object as text."""
-    return str(json.loads(bytes(fields_of(record)[key])))
+    return str(json.loads(bytes(decode_object(record)[key])))
 
 
 def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
@@ -121,9 +121,9 @@ def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) 
     key, *inner = path
     old, after = fields.get(key), dict(fields)
     if inner:
-        old_fields = {} if old is None or bytes(old) == b"null" else fields_of(old)
+        old_fields = {} if old is None or bytes(old) == b"null" else decode_object(old)
         new_fields = changed(old_fields, inner, change)
-        new = old if new_fields == old_fields else record_of(new_fields)
+        new = old if new_fields == old_fields else encode_object(new_fields)
     else:
         new = change(old)
     if new is None:

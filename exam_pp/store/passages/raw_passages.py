@@ -36,11 +36,11 @@ from exam_pp.store.passages.raw_json import (
     ShapeError,
     canonical,
     changed,
-    fields_of,
-    joined,
-    list_of,
-    record_of,
-    text_of,
+    decode_list,
+    decode_object,
+    encode_list,
+    encode_object,
+    encode_string,
 )
 from exam_pp.store.passages.structs import PassageFields, PassageHead
 
@@ -103,7 +103,9 @@ def _read(line: _Line) -> RawQuery:
     ]
     if not _is_unicode(line.data):  # surrogates were replaced, so the original line is not written
         return RawQuery(query.query_id, passages)
-    return RawQuery(query.query_id, passages, _Original(line.data, text_of(query.query_id), tuple(passages)))
+    return RawQuery(
+        query.query_id, passages, _Original(line.data, encode_string(query.query_id), tuple(passages))
+    )
 
 
 def _is_unicode(line: bytes) -> bool:
@@ -144,8 +146,8 @@ class RawQuery:
         line = self.original
         if line and tuple(self.passages) == line.passages and not any(p.is_changed for p in self.passages):
             return line.data
-        raw_id = line.raw_id if line else text_of(self.query_id)
-        return b"[%b, %b]" % (raw_id, joined(passage.raw for passage in self.passages))
+        raw_id = line.raw_id if line else encode_string(self.query_id)
+        return b"[%b, %b]" % (raw_id, encode_list(passage.raw for passage in self.passages))
 
 
 @dataclass(frozen=True)
@@ -168,9 +170,9 @@ class RawGrades:
 
     def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
         """Return grades with ``change`` applied at a path of keys; their ``view`` is not updated."""
-        before = fields_of(self.raw)
+        before = decode_object(self.raw)
         after = changed(before, path, change)
-        return self if after == before else RawGrades(self.key, self.view, record_of(after))
+        return self if after == before else RawGrades(self.key, self.view, encode_object(after))
 
 
 class RawPassage:
@@ -192,14 +194,14 @@ class RawPassage:
     @property
     def raw(self) -> RawJson:
         """The passage as JSON."""
-        return record_of(self.fields) if self._raw is None else self._raw
+        return encode_object(self.fields) if self._raw is None else self._raw
 
     @property
     def fields(self) -> Mapping[str, RawJson]:
         """The fields of the passage, in order."""
         if self._fields is None:
             try:
-                self._fields = fields_of(self.raw)
+                self._fields = decode_object(self.raw)
             except ShapeError as error:
                 raise self._error(str(error)) from error
         return self._fields
@@ -209,7 +211,7 @@ class RawPassage:
         parts: dict[tuple[str, ...], RawJson] = {}
         for key, value in self.fields.items():
             try:
-                inner = fields_of(value) if key == "paragraph_data" else {}
+                inner = decode_object(value) if key == "paragraph_data" else {}
             except ShapeError as error:
                 raise self._error(str(error), key) from error
             if inner:
@@ -231,7 +233,7 @@ class RawPassage:
     def set_text(self, text: str) -> None:
         """Replace the text of the passage."""
         self.text = text
-        self.change(["text"], lambda _old: text_of(text))
+        self.change(["text"], lambda _old: encode_string(text))
 
     def _error(self, message: str, field: str = "") -> DataError:
         return DataError(
@@ -280,7 +282,7 @@ class RawPassage:
 
     def raw_grades(self) -> list[RawGrades]:
         """Return all sets of grades with their JSON, in the order of :meth:`grade_sets`."""
-        raw_sets = [(key, raw) for key in _KINDS for raw in list_of(self.fields.get(key))]
+        raw_sets = [(key, raw) for key in _KINDS for raw in decode_list(self.fields.get(key))]
         views = self.grade_sets()
         return [RawGrades(key, view, raw) for (key, raw), view in zip(raw_sets, views, strict=True)]
 
@@ -306,7 +308,7 @@ class RawPassage:
     def take_grades(self, passage: Passage) -> None:
         """Replace all grades by those of ``passage``; grades that are equal keep their bytes."""
         for key, grades in (("exam_grades", passage.rubric_grades), ("grades", passage.direct_grades)):
-            before = list_of(self.fields.get(key))
+            before = decode_list(self.fields.get(key))
             old_bytes = {canonical(raw): raw for raw in before}
             new = [old_bytes.get(canonical(raw), raw) for raw in map(dump, grades or ())]
             if new != before:
@@ -323,8 +325,8 @@ class RawPassage:
 
 
 def _replaced(new: Sequence[RawJson], _old: RawJson | None) -> RawJson:
-    return joined(new)
+    return encode_list(new)
 
 
 def _appended(new: Sequence[RawJson], old: RawJson | None) -> RawJson:
-    return joined([*list_of(old), *new])
+    return encode_list([*decode_list(old), *new])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectRules, Passage, RubricGrades
+from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectMixin, Passage, RubricGrades
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import read_lines
 from exam_pp.store.garbage_collector import without_garbage_collection
@@ -112,7 +112,7 @@ class GradedRows:
         keys = _merge_keys(sets)
         for grades, key in zip(sets, keys, strict=True):
             self._grade_set += 1
-            pairs = _direct_pairs(grades) if isinstance(grades, DirectRules) else _rubric_pairs(grades)
+            pairs = _direct_pairs(grades) if isinstance(grades, DirectMixin) else _rubric_pairs(grades)
             grader = (*key[:2], grades.kind)
             if "grades" in self._tables:
                 self._emit("grades", (self._grade_set, *here, *grader, *_summary(grades, pairs)))
@@ -205,7 +205,7 @@ def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
 
 def _answers(grades: AnyRubric | AnyDirect) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield entry id, reply and failure reason; the errors hold the replies of failures."""
-    if isinstance(grades, DirectRules):
+    if isinstance(grades, DirectMixin):
         error = grades.error
         if grades.answer is not None or error:
             answer = grades.answer if grades.answer is not None else _response(error)

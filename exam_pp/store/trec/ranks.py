@@ -60,7 +60,7 @@ def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path))
 
 
-def side_cells(path: str | Path) -> int:
+def count_ignored_cells(path: str | Path) -> int:
     """Return the number of cells in columns after the rank, which :func:`read_ranks` ignores."""
     lines = [text for _, text in read_text_lines(path)]
     rows = [] if lines and lines[0].startswith("{") else [cells_of(line) for line in lines]

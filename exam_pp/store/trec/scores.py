@@ -73,7 +73,7 @@ def read_leaderboard_queries(path: str | Path) -> list[Score]:
     return _long_scores(table[1], path, means=False)
 
 
-def side_values(path: str | Path) -> Counter[str]:
+def count_ignored_values(path: str | Path) -> Counter[str]:
     """Count the values of a leaderboard that are neither systems nor scores, by column, row or JSON key.
 
     These are columns of errors, intervals, ranks and text, rows of correlations, and in JSON the title, the
@@ -182,11 +182,11 @@ def _score_columns(columns: Sequence[str], rows: list[Row]) -> list[str]:
     return [
         column
         for column in dict.fromkeys(columns[1:])
-        if not _is_side_column(column) and any(_is_number(row.get(column)) for _, row in rows)
+        if not _is_ignored_column(column) and any(_is_number(row.get(column)) for _, row in rows)
     ]
 
 
-def _is_side_column(column: str) -> bool:
+def _is_ignored_column(column: str) -> bool:
     name = column.lower()
     return _RANK.search(name) is not None or name == "queries" or name.endswith(_ERRORS)
 
