@@ -12,8 +12,8 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\s*\n\s*")
 # Thai, Lao, Khmer, kana, CJK: scripts without spaces between words, so an answer may start after a letter.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_LONGEST = 2000
-"""Longer answers are truncated to this number of characters; they repeat the passage."""
+_MAX_ANSWER = 2000
+"""Answers are truncated to this number of characters, because longer ones repeat the passage."""
 
 
 def answer_spans(text: str, answer: str) -> list[Span]:
@@ -22,7 +22,7 @@ def answer_spans(text: str, answer: str) -> list[Span]:
     If the text does not contain the whole answer, the spans of its sentences are returned. The list is empty
     if the text contains no sentence of the answer.
     """
-    answer = answer[:_LONGEST]
+    answer = answer[:_MAX_ANSWER]
     return _occurrences(text, answer) or merge_spans(
         span for sentence in _SENTENCE.split(answer) for span in _occurrences(text, sentence)
     )
@@ -40,7 +40,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def split_at_spans(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
-    """Split a text at the spans; returns every piece and whether it is inside a span."""
+    """Split a text at the spans into pairs (piece, whether it is inside a span), without empty pieces."""
     cut: list[tuple[str, bool]] = []
     position = 0
     for start, end in merge_spans(spans):

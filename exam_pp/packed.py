@@ -13,14 +13,14 @@ from exam_pp.errors import OutputError
 V = TypeVar("V")
 
 _IN_MEMORY = 8 * 2**20
-"""Packed bytes that are kept in memory; beyond that, values are in a temporary file."""
+"""Number of bytes up to which a mapping stays in memory; a larger mapping is in a temporary file."""
 
 
 class PackedMapping(MutableMapping[str, V]):
     """A mapping that keeps its values as bytes, in a temporary file if they are large.
 
-    ``mapping[key]`` returns a copy of the value; assign the copy again to keep a change. Raises OutputError
-    if the folder for temporary files is full.
+    ``mapping[key]`` returns a copy of the value; to keep a change of the copy, assign it again. Raises
+    OutputError if the temporary file cannot be written.
     """
 
     def __init__(self, pack: Callable[[V], bytes], unpack: Callable[[bytes], V]) -> None:
@@ -100,4 +100,4 @@ class LazySequence(Sequence[V]):
         """Compare the values, as lists do."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as of lists
+    __hash__ = None  # type: ignore[assignment]  # not hashable, like a list

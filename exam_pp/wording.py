@@ -34,5 +34,5 @@ def listed(names: Sequence[str], separator: str = ", ") -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Escape line ends and control characters, which ids and keys of a file could smuggle into a message."""
+    """Escape line ends and control characters, so that an id or key of a file cannot break a message."""
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)

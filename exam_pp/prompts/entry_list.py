@@ -1,4 +1,4 @@
-"""Lists of questions, nuggets or labels from the replies of models."""
+"""Reading lists of questions, nuggets or labels from the replies of models."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _LIST = re.compile(r"(?P<place>(?:\A|[\n:=>{])[ \t`*]*)?(?<!\w)(?P<list>\[[^\[\]
 _REFERENCE = re.compile(r"\[\s*\d+\s*\]")
 _LABEL_WORD = re.compile(r"^\W*labels?[\"'*_]*\s*[:=]", re.IGNORECASE)
 _MARKS = string.punctuation + string.whitespace + "“”„‟‘’«»"
-_DEEPEST = 50
-"""Maximal nesting of lists and objects: a model that repeats itself opens hundreds."""
+_MAX_DEPTH = 50
+"""Maximum nesting of lists and objects: a model that repeats itself opens hundreds."""
 
 
 def read_entries(reply: str, key: str) -> list[str] | None:
@@ -87,7 +87,7 @@ def plain_label(text: str) -> str:
 
 def _texts(value: Any, key: str, depth: int = 0) -> list[str]:
     """All entries in a nested value."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return []
     match value:
         case str():
@@ -119,6 +119,7 @@ def _encodable(text: str) -> str:
 
 
 def _named(value: dict[Any, Any], key: str) -> Any:
+    """The value of a key, ignoring its case; None if the key is missing."""
     return next((item for name, item in value.items() if str(name).lower() == key), None)
 
 
@@ -162,7 +163,7 @@ def _broken_list(reply: str, key: str) -> list[str]:
 
 
 def _lines(reply: str) -> list[str]:
-    """At least two numbered or bulleted lines, else at least two questions in lines of their own."""
+    """At least two numbered or bulleted lines, else at least two questions on separate lines."""
     lines = [line.strip() for line in remove_escapes(reply).splitlines()]
     lines = [line for line in lines if line and not line.startswith("```")]
     marked = [match[1] for line in lines if (match := _MARKED.match(line))]
@@ -173,6 +174,7 @@ def _lines(reply: str) -> list[str]:
 
 
 def _cleaned(texts: list[str]) -> list[str]:
+    """The texts that are entries, each as one line without list number, marks and quotes."""
     lines = [_encodable(" ".join(text.split())) for text in texts]
     plain = [_clean(_LEADING_NUMBER.sub("", line)) for line in lines]
     entries = [(line, entry) for line, entry in zip(lines, plain, strict=True) if _is_entry(entry)]

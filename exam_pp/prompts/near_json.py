@@ -20,22 +20,25 @@ _QUOTES = str.maketrans("“”„‟", '""""')
 # Escapes of Markdown, which are invalid in JSON and Python.
 _ESCAPED_MARK = re.compile(r"(?<!\\)\\([_*\[\](){}<>#&$%~`.!?+-])")
 _BRACKET = re.compile(r"[\[{]")
-_MOST_TRIES = 100
+_MAX_TRIES = 100
 """Number of brackets at which parsing is tried: text has few, but a broken reply may have very many."""
 
 
 def json_values(reply: str) -> Iterator[Any]:
-    """Yield candidate values of a reply, the likeliest first: all fenced blocks, then the whole text."""
+    """Yield candidates for the JSON value of a reply: that of the fenced blocks, then those of the whole text.
+
+    The values of several fenced blocks are yielded as one list.
+    """
     if fenced := [value for text in _FENCE.findall(reply) for value in _spans(text)[:1]]:
         yield fenced if len(fenced) > 1 else fenced[0]
     yield from _spans(reply)
 
 
 def json_pieces(reply: str) -> Iterator[Any]:
-    """Yield the JSON values of a reply in order; any text may stand between them."""
+    """Yield the valid JSON lists and objects of a reply in order; any text may be between them."""
     decoder = json.JSONDecoder(strict=False)
     position = 0
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         bracket = _BRACKET.search(reply, position)
         if bracket is None:
             return

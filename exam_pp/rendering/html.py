@@ -120,11 +120,11 @@ def _table(table: Table) -> str:
     )
 
 
-def _cell(table: Table, row: int, column: int, kind: str) -> str:
+def _cell(table: Table, row: int, column: int, css_class: str) -> str:
     text = escape(format_row(table, row)[column])
     if (row, column) in table.bold:
         text = f"<strong>{text}</strong>"
-    return f"<td{_class(kind, 'boxed' * ((row, column) in table.boxed))}>{text}</td>"
+    return f"<td{_class(css_class, 'boxed' * ((row, column) in table.boxed))}>{text}</td>"
 
 
 def _class(*names: str) -> str:

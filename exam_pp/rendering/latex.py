@@ -72,9 +72,9 @@ def _table(table: Table) -> str:
             cells.append(text)
         lines.append(_row(cells))
     caption = [f"\\caption{{{escape(one_line(table.title))}}}"] if table.title else []
-    kinds = [_kind(column) for column in columns]
-    size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in kinds else []
-    begin = f"\\begin{{tabular}}{{{''.join(kinds)}}}"
+    types = [_column_type(column) for column in columns]
+    size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in types else []
+    begin = f"\\begin{{tabular}}{{{''.join(types)}}}"
     return "\n".join(
         [
             r"\begin{table}[ht]",
@@ -89,7 +89,7 @@ def _table(table: Table) -> str:
     )
 
 
-def _kind(cells: Sequence[Cell]) -> str:
+def _column_type(cells: Sequence[Cell]) -> str:
     """Column type: numbers are aligned right, text left, long text is wrapped."""
     if all(not isinstance(cell, str) for cell in cells):
         return "r"

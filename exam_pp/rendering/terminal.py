@@ -1,4 +1,4 @@
-"""Tables on a terminal, fitted to its width."""
+"""Drawing of tables on a terminal, fitted to its width."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ _UNSUPPORTED = {
 }
 """First bytes of files that no command reads, as a pattern, and the start of the error message."""
 PIECE = 2**16
-"""Unpacked bytes that are read at a time. A larger piece loses more lines where a gzip is truncated. Twice
-this size is also slower, because every allocation asks the system for memory."""
+"""Number of unpacked bytes that are read at a time. If a file is truncated, its last piece is lost, so pieces
+are small. Larger pieces are also slower, because every allocation asks the system for memory."""
 
 
 def unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
@@ -45,7 +45,7 @@ def unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
 
 
 class _GuardedGzip(io.RawIOBase):
-    """The decompressed bytes, with a limit of their ratio to the compressed bytes."""
+    """A stream of decompressed bytes that limits their ratio to the compressed bytes."""
 
     def __init__(self, packed: io.BufferedReader, file: str) -> None:
         self._packed = _Counted(packed)
@@ -60,7 +60,6 @@ class _GuardedGzip(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read decompressed bytes; raises :class:`DataError` beyond the limit."""
-        # Where a gzip is truncated, the whole last piece is lost, so pieces are small.
         count: int = self._zipped.readinto(memoryview(buffer)[:PIECE])
         self._unpacked += count
         if self._unpacked > max(_UNGUARDED, self._ratio * self._packed.bytes_read):

@@ -23,14 +23,14 @@ _LIST = msgspec.json.Decoder(list[msgspec.Raw] | None)
 
 
 class ShapeError(ValueError):
-    """JSON of an unexpected type, or an object with a duplicate key, of which an edit would lose a value."""
+    """JSON of an unexpected type, or an object with a duplicate key, whose values an edit would not keep."""
 
 
 def decode_object(record: RawJson) -> dict[str, RawJson]:
-    """Return the fields of a JSON object, in order; raises :class:`ShapeError`."""
+    """Decode a JSON object to key and undecoded value, in order; raises :class:`ShapeError`."""
     try:
         fields: dict[str, RawJson] = dict(_RECORD.decode(record))
-    except msgspec.DecodeError:  # NaN and Infinity, which only Python's json module reads
+    except msgspec.DecodeError:  # NaN or Infinity, which only Python's json module reads
         values: Any = json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
         if not isinstance(values, dict):
             raise ShapeError("is not a JSON object.") from None
@@ -76,7 +76,7 @@ def duplicate_key(value: RawJson) -> str | None:
 
 
 def decode_list(value: RawJson | None) -> list[RawJson]:
-    """Return the elements of a JSON list, empty for None or null; raises :class:`ShapeError`."""
+    """Decode a JSON list to undecoded elements; empty for None or null. Raises :class:`ShapeError`."""
     if value is None:
         return []
     try:
@@ -112,7 +112,7 @@ def canonical(value: RawJson) -> bytes:
 
 
 def text_at(record: RawJson, key: str) -> str:
-    """Return a field of a JSON object as text."""
+    """Return the decoded value of a field of a JSON object as text; raises KeyError if it is missing."""
     return str(json.loads(bytes(decode_object(record)[key])))
 
 

@@ -1,6 +1,7 @@
-"""Lazy editing of passages files: only fields that are read are decoded, only changed ones are encoded.
+"""Lazy editing of passages files, for commands that change a part of a file.
 
-For commands that change a part of a file. All other fields keep their bytes, unknown keys and key order.
+Only fields that are read are decoded, and only changed fields are encoded. All other fields keep their bytes,
+so that unknown keys and the order of keys stay the same.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ _LINE = msgspec.json.Decoder(tuple[msgspec.Raw, list[msgspec.Raw]])
 _ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is converted to text
 _HEAD = msgspec.json.Decoder(PassageHead)
 _VIEW = msgspec.json.Decoder(PassageFields)
-_KINDS: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
-"""The keys of a passage that hold sets of grades, in the order of ``grade_sets``."""
+_GRADE_TYPES: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
+"""The keys of a passage for sets of grades, with their type, in the order of ``grade_sets``."""
 
 
 def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
     """Yield the queries of a passages file, in file order.
 
-    Ids and texts are checked immediately, other fields when they are accessed. Raises :class:`DataError` with
-    file, line and field.
+    Ids and texts are checked immediately, other fields when they are accessed. Both raise :class:`DataError`
+    with file, line and field.
     """
     for number, data in read_lines(path):
         line = _Line(str(path), number, data)
@@ -74,7 +75,7 @@ def raw_query(query: QueryPassages, file: str | Path) -> RawQuery:
 
 @dataclass
 class _Line:
-    """A line of the file; only the passage that was accessed last stays decoded."""
+    """A line of the file. Only the passage that was accessed last stays decoded: ``viewed`` is its position."""
 
     file: str
     number: int
@@ -152,7 +153,7 @@ class RawQuery:
 
 @dataclass(frozen=True)
 class RawGrades:
-    """A set of grades: its key in the passage, the view for metrics, and its JSON."""
+    """A set of grades: the key of its list in the passage, the view for metrics, and its JSON."""
 
     key: str
     view: GradesView
@@ -221,7 +222,7 @@ class RawPassage:
         return parts
 
     def change(self, path: Sequence[str], change: Change) -> None:
-        """Apply ``change`` to the value at a path of keys."""
+        """Apply ``change`` to the value at a path of keys; raises :class:`DataError`."""
         try:
             after = changed(self.fields, path, change)
         except ShapeError as error:
@@ -268,7 +269,7 @@ class RawPassage:
 
     @property
     def judgments(self) -> Sequence[JudgmentView]:
-        """Judgments of the passage; there may be several."""
+        """Judgments of the passage; several judges may have judged it."""
         return self.view.judgments
 
     @property
@@ -282,7 +283,7 @@ class RawPassage:
 
     def raw_grades(self) -> list[RawGrades]:
         """Return all sets of grades with their JSON, in the order of :meth:`grade_sets`."""
-        raw_sets = [(key, raw) for key in _KINDS for raw in decode_list(self.fields.get(key))]
+        raw_sets = [(key, raw) for key in _GRADE_TYPES for raw in decode_list(self.fields.get(key))]
         views = self.grade_sets()
         return [RawGrades(key, view, raw) for (key, raw), view in zip(raw_sets, views, strict=True)]
 
@@ -293,20 +294,20 @@ class RawPassage:
             after = [edit(grades) for grades in before]
         except ShapeError as error:
             raise self._error(str(error), "grades") from error
-        for key in _KINDS:
+        for key in _GRADE_TYPES:
             new = [grades.raw for grades in after if grades is not None and grades.key == key]
             if new != [grades.raw for grades in before if grades.key == key]:
                 self.change([key], partial(_replaced, new))
 
     def add_grades(self, new: Sequence[AnyGrades]) -> None:
-        """Append rubric grades and direct grades to the sets of the same kind."""
-        for key, kind in _KINDS.items():
-            added = [dump(grades) for grades in new if isinstance(grades, kind)]
+        """Append each set of grades to the list of its type."""
+        for key, type_ in _GRADE_TYPES.items():
+            added = [dump(grades) for grades in new if isinstance(grades, type_)]
             if added:
                 self.change([key], partial(_appended, added))
 
     def take_grades(self, passage: Passage) -> None:
-        """Replace all grades by those of ``passage``; grades that are equal keep their bytes."""
+        """Replace all grades by those of ``passage``; sets of grades that are equal keep their bytes."""
         for key, grades in (("exam_grades", passage.rubric_grades), ("grades", passage.direct_grades)):
             before = decode_list(self.fields.get(key))
             old_bytes = {canonical(raw): raw for raw in before}
@@ -317,7 +318,7 @@ class RawPassage:
     def full_grades(self, grades: RawGrades) -> AnyGrades:
         """Parse all fields of one set of grades of the passage; raises :class:`DataError`."""
         try:
-            return _KINDS[grades.key].model_validate_json(bytes(grades.raw), by_alias=True, by_name=False)
+            return _GRADE_TYPES[grades.key].model_validate_json(bytes(grades.raw), by_alias=True, by_name=False)
         except ValidationError as error:
             raise data_error(
                 error, self._line.file, self._line.number, f"passage {self._position + 1}"

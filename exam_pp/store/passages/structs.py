@@ -2,8 +2,8 @@
 
 There are three sizes: the head of a passage, the fields for metrics, and the fields for SQL. The structs
 satisfy the protocols of :mod:`exam_pp.data_model`, use the attribute names of its models, and inherit the
-same rules for ratings and kinds; property tests compare both. ``gc=False`` saves the garbage collector a
-scan of a million small objects without cycles.
+same mixins; property tests compare both. ``gc=False`` saves the garbage collector a scan of a million small
+objects without cycles.
 """
 
 # ruff: noqa: D101, D102 - the models and protocols document all fields
@@ -21,7 +21,7 @@ from exam_pp.data_model import DirectMixin, RatingMixin, RatingSource, RubricMix
 
 
 class PassageHead(msgspec.Struct, gc=False, frozen=True):
-    """Id and text; an id that is a number is converted to text."""
+    """Id and text of a passage. The id may be a number, which the reader converts to text."""
 
     passage_id: str | int = field(name="paragraph_id")
     text: str

@@ -18,7 +18,7 @@ from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, Deta
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
-"""Takes a row of a table."""
+"""A function that receives the name of a table and a row."""
 
 # Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
 AnyPassage = Passage | DetailedPassage
@@ -30,7 +30,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class _Pair(NamedTuple):
-    """The last columns of ``ratings`` for one passage and entry."""
+    """The last columns of the table ``ratings``, for one passage and entry."""
 
     rating: int | None
     is_rated: bool
@@ -43,11 +43,11 @@ class _Pair(NamedTuple):
 
 
 class GradedRows:
-    """Passes the rows of graded files for ``tables`` to ``emit``.
+    """Reads graded files and passes the rows of ``tables`` to ``emit``.
 
-    ``expect`` is called with the number of bytes of a line before its rows. ``queries`` holds the query ids
-    so far, ``repeated`` the pairs of file and query id that occur on several lines. Sets of grades are
-    numbered over all files.
+    ``expect`` is called with the number of bytes of a line before its rows. ``queries`` are the query ids so
+    far, ``repeated`` the pairs (file, query id) that occur on several lines. Sets of grades are numbered over
+    all files.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
 
 
 def _answers(grades: AnyRubric | AnyDirect) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield entry id, reply and failure reason; the errors hold the replies of failures."""
+    """Yield entry id, reply and failure reason; replies of failures come from the errors."""
     if isinstance(grades, DirectMixin):
         error = grades.error
         if grades.answer is not None or error:

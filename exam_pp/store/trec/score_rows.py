@@ -25,7 +25,10 @@ class ScoreRow(Record):
 
 
 def read_score_rows(path: str | Path) -> Iterator[Score]:
-    """Yield the scores, in file order; raises :class:`~exam_pp.errors.DataError`, also for contradictions."""
+    """Yield the scores in file order, without duplicates.
+
+    Raises :class:`~exam_pp.errors.DataError`, also for two values of the same system, query and metric.
+    """
     rows = ((number, parse_record(ScoreRow, line, path, number)) for number, line in read_lines(path))
     scores = ((number, Score(row.system, row.query_id, row.metric, row.value)) for number, row in rows)
     yield from without_duplicates(scores, path)
