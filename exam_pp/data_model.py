@@ -100,7 +100,7 @@ class RatingMixin:
 
 
 class RubricMixin:
-    """Values that are derived from the grades of one passage by one model with one prompt, for many entries."""
+    """Values that are derived from a set of rubric grades of one passage."""
 
     __slots__ = ()
     if TYPE_CHECKING:

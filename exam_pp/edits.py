@@ -80,7 +80,7 @@ class Edits(Record):
 
 
 def canonical_sha256(lines: Iterable[Any]) -> str:
-    """Return the SHA-256 (hex) of decoded JSON lines, each written with sorted keys, no spaces and a line end.
+    """Return the SHA-256 (hex) of decoded JSON lines, written with sorted keys, no spaces and a line end.
 
     A file has the same digest as a copy that is compressed, reformatted or has its keys in another order.
     """

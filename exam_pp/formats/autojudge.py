@@ -1,6 +1,6 @@
 """TREC AutoJudge: nugget banks (``NuggetBank``, format v3) and evaluation results.
 
-A nugget bank holds questions and claims, one object per query. Results are rows of run, topic, measure and
+A nugget bank contains questions and claims, one object per query. Results are rows of run, topic, measure and
 value in one of two orders: ``run topic measure value`` (``ir_measures``) or ``run measure topic value``
 (``tot``). The topic ``all`` is the mean. An optional header line gives the order.
 """
@@ -52,7 +52,7 @@ class NuggetBankLine(Record):
 
 
 def read_autojudge(path: str | Path) -> Iterator[BankLine]:
-    """Read nugget banks as bank lines; a file holds one object, a list of objects, or JSON lines.
+    """Read nugget banks as bank lines; a file is one object, a list of objects, or JSON lines.
 
     The answers of a question become gold answers. All other fields, such as references and quality, are kept
     in ``info``, and :func:`write_autojudge` restores them. Raises :class:`DataError`, also for other versions

@@ -87,9 +87,9 @@ def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Itera
 
 
 def unused_cells(path: str | Path) -> Counter[str]:
-    """The number of non-empty cells in each column that :func:`read_bank_csv` ignores.
+    """Count the non-empty cells in each column that :func:`read_bank_csv` ignores.
 
-    Cells after the last column have the name ``""``.
+    Cells after the last column are counted under the name ``""``.
     """
     unused: Counter[str] = Counter()
     for _, record in _records(path):
@@ -116,7 +116,7 @@ def read_bank_csv(path: str | Path) -> list[Row]:
 
 
 def _records(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows that are not blank, as column name to cell, each with its last line number."""
+    """Yield pairs of last line number and cells by column name, without blank rows."""
     content = read_text(path).removeprefix(_BOM)
     header = content.split("\n", 1)[0]
     separator = max(",;\t", key=header.count)
@@ -187,7 +187,7 @@ def is_stale(key: str, text: str) -> bool:
 
 
 def entry_fields(file: Path, row: Row) -> dict[str, Any]:
-    """Importance, weight and gold answers, without those that the row lacks; raises :class:`DataError`."""
+    """Return importance, weight and gold answers, except empty cells; raises :class:`DataError`."""
     values: dict[str, Any] = {}
     if row.importance:
         values["importance"] = row.importance

@@ -18,10 +18,11 @@ from exam_pp.store.trec.runs import MethodName
 Content = Literal[
     "passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games", "edits"
 ]
-"""Contents of files, whatever the format. Readers return and writers take the same Python type for a content.
+"""The subject of a file, whatever its format.
 
-An iterable for most: passages: QueryPassages, bank: BankLine, queries: Query, qrels: Qrel, scores: Score,
-answers: Answer, games: Game. Runs: a mapping of system to lines; ranks: of system to rank; edits: Edits.
+Each content has a Python type, which readers return and writers take. It is an iterable of QueryPassages
+(passages), BankLine (bank), Query (queries), Qrel (qrels), Score (scores), Answer (answers) or Game (games); a
+mapping of system to lines (runs) or to rank (ranks); or Edits (edits).
 """
 
 
@@ -65,9 +66,9 @@ class Format:
 
     Args:
         name: Name in ``--from``, ``--to`` and ``--kind``.
-        content: What the files hold.
+        content: The content of the files.
         about: Description in a few words, for lists of formats.
-        sniff: Rates how well the beginning of a file fits the format.
+        sniff: Returns how well the beginning of a file fits the format.
         records: Reads the records of the file and raises :class:`DataError` for the first invalid record;
             ``exam-pp validate`` uses it to check files.
         noun: Singular noun for a record, for messages.
@@ -127,7 +128,7 @@ def format_of(path: str | Path, option: str = "--kind") -> Format:
 
 
 def known_format(path: str | Path) -> Format | None:
-    """As :func:`format_of`, but None if no format fits.
+    """Detect the format of a file as :func:`format_of` does, but return None if no format fits.
 
     Raises :class:`DataError` for a stream and for a file that cannot be read.
     """
@@ -138,12 +139,12 @@ def known_format(path: str | Path) -> Format | None:
         )
     sample = Sample.of(path)
     fits = [(form.sniff(sample), form) for form in all_formats()]
-    fit, best = max(fits, key=lambda pair: pair[0])  # a tie goes to the first format by name
+    fit, best = max(fits, key=lambda pair: pair[0])  # of several best fits, the first by name
     return best if fit > Fit.NOT else None
 
 
 def make_reader(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:
-    """Turn a function of a path into a reader that counts the keys outside ``tree`` as dropped."""
+    """Make a reader from a function of a path; it counts the keys outside ``tree``, if any, as dropped."""
 
     def reader(source: Source) -> Any:
         content = read(source.path)
@@ -156,7 +157,7 @@ def make_reader(read: Callable[[Path], Any], tree: Used | None = None) -> Callab
 
 
 def make_writer(write: Callable[..., None], **options: Any) -> Callable[[Any, Target], None]:
-    """Turn a function of content and path into a writer, for a format that drops no field."""
+    """Make a writer from a function of content and path, for a format that drops no field."""
     return lambda value, target: write(value, target.path, inputs=target.inputs, **options)
 
 
@@ -184,12 +185,12 @@ def csv_format(
 
 
 def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Path], Any]:
-    """A reader that turns the cells of a CSV file into records with ``parse``."""
+    """Make a function that reads the cells of a CSV file and turns them into records with ``parse``."""
     return lambda path: parse(read_cells(path, layout), path)
 
 
 def read_source_cells(source: Source, layout: Layout) -> Cells:
-    """The cells of a CSV file; counts the values of columns outside the layout as dropped."""
+    """Read the cells of a CSV file, and count the values of columns outside the layout as dropped."""
     cells = read_cells(source.path, layout)
     for name, count in cells.unused.items():
         source.dropped.field(name, count)

@@ -47,22 +47,22 @@ class DroppedFields:
         return bool(self._counts)
 
     def lines(self) -> Iterator[str]:
-        """The message with all counts; no line if no field was dropped."""
+        """Yield the message with all counts; yields no line if no field was dropped."""
         if self._counts:
             listed = ", ".join(f"{name} ({count})" for name, count in sorted(self._counts.items()))
             yield f"Dropped fields, which the target format cannot hold: {listed}."
 
 
 Used = Mapping[str, Any]
-"""Keys that a reader uses, as a tree: True stands for the key with all its values, ``*`` for any key.
+"""Keys that a reader uses, as a tree: True means the key with all values below it, and ``*`` means any key.
 
-Lists are transparent. A text in place of a subtree is a name: the keys of that mapping are used, and its
-values are counted as dropped under the name.
+The elements of a list are compared with the subtree of the list. A string in place of a subtree is a name: the
+keys of that mapping are used, and its values are counted as dropped under the name.
 """
 
 
 def used(keys: str, **nested: Any) -> Used:
-    """A tree of the space-separated ``keys``, each with all its values, and of the ``nested`` trees."""
+    """Make a tree of the space-separated ``keys``, each with all values below it, and ``nested`` subtrees."""
     return {**dict.fromkeys(keys.split(), True), **nested}
 
 
@@ -76,7 +76,7 @@ def count_unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
 
 
 def report_uncounted_stream(dropped: DroppedFields) -> None:
-    """Record that a stream may have dropped fields: it cannot be read a second time to count them."""
+    """Report fields of a stream as not counted, because a stream cannot be read a second time."""
     dropped.add("unread fields of a stream, not counted")
 
 
@@ -121,10 +121,10 @@ def count_dropped_bank_fields(
     text: Callable[[str], str] | None = None,
     collection: str | None = None,
 ) -> None:
-    """Count the fields of a bank that a format drops which holds only those in ``keeps``.
+    """Count the fields of a bank that are not in ``keeps``, the fields of the target format.
 
     ``entry_id`` and ``text`` compute the id and text of an entry after a round trip (None: unchanged).
-    ``collection`` is the test collection that the reader of the format sets by itself.
+    ``collection`` is the test collection that the reader of the format sets.
     """
     for line in lines:
         present = {
@@ -164,7 +164,7 @@ def _count_dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: Dr
 
 
 def _without_target(info: Any) -> Any:
-    """The info without ``prompt_target`` (questions or nuggets), which every reader sets by itself."""
+    """Return the info without ``prompt_target`` (questions or nuggets), which every reader sets."""
     if not isinstance(info, dict):
         return info
     return {key: value for key, value in info.items() if key != "prompt_target"}
@@ -173,7 +173,7 @@ def _without_target(info: Any) -> Any:
 def count_dropped_passage_fields(
     query: QueryPassages, keeps: Collection[str], dropped: DroppedFields
 ) -> None:
-    """Count the fields of a query's passages that a format drops which holds only those in ``keeps``."""
+    """Count the fields of a query's passages that are not in ``keeps``, the fields of the target format."""
     for passage in query.passages:
         counts = {
             "passage texts": 1,
@@ -194,7 +194,7 @@ def count_dropped_passage_fields(
 
 
 def count_dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
-    """Count the ids, facets and repeated entries that a run cannot hold of a passage's ranking entries."""
+    """Count passage ids, facets and repeated entries of a passage's ranking entries, which a run drops."""
     entries = passage.rankings
     dropped.add("passage ids of ranking entries", sum(e.passage_id != passage.passage_id for e in entries))
     dropped.add("facets of ranking entries", sum(entry.query_id != query_id for entry in entries))
@@ -209,7 +209,7 @@ def count_dropped_query_fields(query: Query, dropped: DroppedFields) -> None:
 
 
 def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: DroppedFields) -> None:
-    """Count the fields of an answer that a format drops which holds only those in ``keeps``."""
+    """Count the fields of an answer that are not in ``keeps``, the fields of the target format."""
     cited = {docid for part in answer.parts for docid in part.citations}
     counts = {
         "query texts": bool(answer.query_text),
@@ -224,6 +224,6 @@ def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped:
 
 
 def trimmed(text: str, dropped: DroppedFields) -> str:
-    """The text without leading and trailing whitespace, which cells of a table do not keep."""
+    """Return the stripped text, because table cells drop surrounding whitespace; counted if it differs."""
     dropped.add("leading or trailing whitespace", text != text.strip())
     return text.strip()

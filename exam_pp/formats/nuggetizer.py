@@ -62,7 +62,7 @@ def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> 
 
 
 _KEPT = "nuggetizer"
-"""The key of ``info`` that keeps fields that share a name with a field of exam_pp but not its meaning."""
+"""The key of ``info`` for fields that have the name of a field of exam_pp, but another meaning."""
 
 
 def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
@@ -149,12 +149,12 @@ def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Sco
             Score(run, line.qid, metric, value) for metric, value in values.items() if value is not None
         ]
     if not scores:
-        raise DataError("holds no nugget scores.", file=str(path))
+        raise DataError("has no nugget scores.", file=str(path))
     return scores
 
 
 def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mapping[str, float]) -> str:
-    """The lines for the scores of one run; ``means`` maps metric (as in exam_pp) to the mean over topics.
+    """Format the scores of one run as JSON lines; ``means`` maps metric to the mean over topics.
 
     An undefined score has no key.
     """
@@ -192,7 +192,7 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
     systems = list(dict.fromkeys(score.system for score in scores))
     if len(systems) != 1:
         raise SelectionError(
-            "A file of AutoNuggetizer's nugget scores holds one system, but the source has "
+            "A file of AutoNuggetizer's nugget scores can have only one system, but the source has "
             f"{len(systems)}: {', '.join(systems[:5])}."
         )
     target.dropped.add("system names")

@@ -1,4 +1,4 @@
-"""Generated question banks in their first published format.
+"""Generated question banks by facet, in the first published format of the workbench.
 
 A JSON object ``{query: {facet: {"title", "facet", "questions"}}}``.
 """
@@ -72,7 +72,7 @@ def _plain_text(text: str) -> str:
 
 
 def _facet(facet_id: str) -> dict[str, str]:
-    """The ``facet_id``, or no field for the empty name, which stands for the query itself."""
+    """The field ``facet_id``, or no field for the empty name, which means the query itself."""
     return {"facet_id": facet_id} if facet_id else {}
 
 
@@ -94,7 +94,7 @@ def write_genq(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[
 
 
 def _numbered_text(item: Entry, position: int) -> str:
-    """The text, with its position as list number if the entry's id is the digest of that."""
+    """The text, with its position as list number if the entry's id is the digest of the numbered text."""
     numbered = (f"{position}{mark} {item.text}" for mark in ".)")
     matches = (t for t in numbered if entry_id(item.query_id, t, item.facet_id) == item.entry_id)
     return next(matches, item.text)

@@ -126,7 +126,7 @@ def reasonings_of(cells: Cells, path: str | Path) -> list[Reasoning]:
 
 
 EVALUATOR = "ReasonerEvaluator"
-"""RAGElo's evaluator that writes reasonings: the grader, since the files do not name the model."""
+"""RAGElo's evaluator that writes reasonings. It is recorded as the model, which the files do not name."""
 
 # Appendix A.1 of the paper: the reply begins with one of three labels. Other evaluators reply with numbers.
 _LABELS = {"not relevant": 0, "somewhat relevant": 1, "very relevant": 2}
@@ -155,7 +155,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
     """Write a row for each passage and system that ranks it, in the order of the system's ranks.
 
-    Only the order is kept: a reader numbers the ranks from 1 and makes up scores that count down to 1.
+    Only the order is kept: a reader numbers the ranks from 1 and sets scores that count down to 1.
     """
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
@@ -265,7 +265,7 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
 
         if not seen:
             raise SelectionError(
-                "ragelo-reasonings holds direct grades, but the passages have no direct grades."
+                "The format ragelo-reasonings needs direct grades, but the passages have no direct grades."
             )
 
     write_cells(REASONINGS.required, rows(), target.path, ids=_IDS, inputs=target.inputs)

@@ -72,7 +72,7 @@ def read_query_scores(path: str | Path) -> list[Score]:
 
 
 def contains_scores(path: str | Path) -> bool:
-    """Whether a file holds scores, in any format, and not official ranks (a name and a number first)."""
+    """Whether a file contains scores, in any format, and not official ranks."""
     if is_stream(path) or _reader_of(known_format(path)) is None:
         return is_leaderboard(path)
     return not any(map(is_number, Sample.of(path).header[1:2]))
@@ -113,7 +113,10 @@ def _sniff_leaderboard(sample: Sample) -> Fit:
 
 
 def one_measure(scores: Iterable[Score], name: str, dropped: DroppedFields) -> list[Score]:
-    """The scores of the first measure, for a format whose table has one column of means called ``name``."""
+    """Return the scores of the first measure, for a format that has one column of means, called ``name``.
+
+    All other measures, scores of single queries, and a different name of the measure are counted as dropped.
+    """
     scores = list(scores)
     metric = next((score.metric for score in scores), name)
     kept = [score for score in scores if score.metric == metric]

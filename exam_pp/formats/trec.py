@@ -61,7 +61,7 @@ def _read_runs(source: Source) -> Runs:
             source.dropped.add("run tags that differ from the file name", name != line.system)
             runs.setdefault(name, []).append(line._replace(system=name))
     if not runs:
-        raise DataError("holds no results.", file=str(source.path))
+        raise DataError("has no results.", file=str(source.path))
     return runs
 
 
@@ -77,7 +77,7 @@ def _write_runs(runs: Runs, target: Target) -> None:
 def write_runs(
     runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> list[Path]:
-    """Write one run file per system into a folder, which is created if missing; all files or no file."""
+    """Write one run file per system into a folder; after an error, no file is written. Returns the paths."""
     with folder_output(folder, inputs) as work:
         for system in runs:
             write_run(runs[system], work / run_file_name(system))

@@ -140,7 +140,7 @@ def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> DirectGrade:
-    """Read the stored reply again and return the new grade; failed calls and missing replies do not change."""
+    """Read the stored reply again and return the new grade; without a reply, return the same grade."""
     failed = grade.error is not None and grade.error.get("failure_reason") not in UNREADABLE
     if (failed and grade.error) or not grade.answer:
         return grade

@@ -13,12 +13,12 @@ from exam_pp.registry import Registry
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
-"""Maps the model names that need no checkpoint to their backends."""
+"""Names of models without a checkpoint, with their backends."""
 _PIPELINES_WITHOUT_THINKING = ("text2text", "question-answering")
 
 
 def load_llm(options: ModelOptions) -> LLM:
-    """Load the model that the options name. This loads weights, so call it once in a process.
+    """Load the model that the options name. This may load weights, so call it once in a process.
 
     Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
     :class:`exam_pp.errors.MissingExtraError`.
@@ -46,7 +46,7 @@ def can_rate(options: ModelOptions) -> bool:
 
 
 def _refuse_misspelt_name(model: str) -> None:
-    """Raise UnknownNameError for a misspelt built-in model name, instead of searching it on the Hub."""
+    """Raise UnknownNameError for a misspelt built-in model name, which is not searched on the Hub."""
     own = [*_OWN_MODELS, BUNDLED]
     close = get_close_matches(model, own, n=1, cutoff=0.75)
     if close and model not in own and not Path(model).exists():

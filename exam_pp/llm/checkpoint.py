@@ -31,7 +31,7 @@ def checkpoint_path(options: ModelOptions) -> str:
 
 
 def identity(path: str, revision: str | None) -> dict[str, str]:
-    """The identity of a checkpoint: the commit on the Hub, or a hash of the local files."""
+    """Return the ``revision`` (commit) of a checkpoint on the Hub, or the ``checkpoint_hash`` of a folder."""
     if Path(path).is_dir():
         return {"checkpoint_hash": folder_hash(Path(path))}
     # Cached files of the Hub are in a folder whose name is the commit.
@@ -61,6 +61,7 @@ def import_transformers() -> Any:
     return transformers
 
 
+# Names of exceptions of huggingface_hub, which may not be installed.
 _GATED, _UNKNOWN = {"GatedRepoError"}, {"RepositoryNotFoundError", "HFValidationError"}
 _UNREACHABLE = {"LocalEntryNotFoundError", "OfflineModeIsEnabled"}
 
@@ -106,6 +107,7 @@ def load_error(options: ModelOptions, error: BaseException) -> ModelError:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and its causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -152,7 +154,7 @@ class ModelCheckpoint:
             self.config: Any = transformers.AutoConfig.from_pretrained(self.path, **self._source)
         except _LOAD_ERRORS as error:
             raise load_error(options, error) from error
-        self._check_kind()
+        self._check_pipeline()
         self.tokenizer: Any = self._load_tokenizer()
 
     def placed_model(self, dtype: Any, device: str) -> Any:
@@ -170,12 +172,12 @@ class ModelCheckpoint:
         transformers = import_transformers()
         from safetensors import SafetensorError
 
-        where = {"device_map": device_map} if device_map else {}
+        placement = {"device_map": device_map} if device_map else {}
         loader = getattr(transformers, _LOADERS[self.pipeline][0])
         try:
             with quiet_loading(transformers):
                 model, info = loader.from_pretrained(
-                    self.path, **self._source, dtype=dtype, output_loading_info=True, **where
+                    self.path, **self._source, dtype=dtype, output_loading_info=True, **placement
                 )
         except (*_LOAD_ERRORS, SafetensorError) as error:
             raise load_error(self.options, error) from error
@@ -202,7 +204,7 @@ class ModelCheckpoint:
                 self.options.model, counted(len(unexpected), "weight"), min(unexpected),
             )  # fmt: skip
 
-    def _check_kind(self) -> None:
+    def _check_pipeline(self) -> None:
         """Raise ModelError for models of other pipelines, whose missing head would be random numbers."""
         architectures = getattr(self.config, "architectures", None) or []
         fitting = [pipeline for pipeline in _LOADERS if set(architectures) & _architectures(pipeline)]
@@ -210,10 +212,10 @@ class ModelCheckpoint:
             not architectures and self.config.is_encoder_decoder == (self.pipeline == "text2text")
         ):
             return
-        kind = architectures[0] if architectures else f"{self.config.model_type} model"
+        architecture = architectures[0] if architectures else f"{self.config.model_type} model"
         hint = f"; use --model-pipeline {fitting[0]}" if fitting else ""
         raise ModelError(
-            f"The model {self.options.model!r} ({kind}) cannot be used with --model-pipeline "
+            f"The model {self.options.model!r} ({architecture}) cannot be used with --model-pipeline "
             f"{self.pipeline}{hint}."
         )
 
@@ -229,13 +231,13 @@ class ModelCheckpoint:
             if "backend tokenizer" in str(error) or "load tokenizer" in str(error):
                 raise missing from error
             raise load_error(self.options, error) from error
-        if len(tokenizer) < len(tokenizer.added_tokens_decoder) + _FEWEST_PIECES:
+        if len(tokenizer) < len(tokenizer.added_tokens_decoder) + _MIN_PIECES:
             raise missing
         return tokenizer
 
 
-_FEWEST_PIECES = 10
-"""Minimal vocabulary besides special tokens; without files, transformers makes a nearly empty tokenizer."""
+_MIN_PIECES = 10
+"""Minimum vocabulary besides special tokens: without files, transformers makes a nearly empty tokenizer."""
 
 _LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError, UnpicklingError)
 
@@ -248,7 +250,7 @@ def _architectures(pipeline: str) -> set[str]:
 
 @contextlib.contextmanager
 def quiet_loading(transformers: Any) -> Iterator[None]:
-    """Silence the progress bar and the warnings of transformers, which would break our progress bar."""
+    """Silence transformers, whose progress bar and warnings would break the progress bar of exam_pp."""
     logging = transformers.utils.logging
     bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 
-_MOST_PREFIXES = 4
-"""Maximal number of cached prefixes: they stay in the memory of every worker until the end."""
+_MAX_PREFIXES = 4
+"""Maximum number of cached prefixes: they stay in the memory of every worker until the end."""
 
 _LONG_PROBE = 1024
 """Tokens of the longest test prompt, because errors in positions grow with the length."""
@@ -57,7 +57,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         self._place = place = Placement.of(options)
         usual = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
         super().__init__(checkpoint, usual, 2 * place.workers)
-        _check_kind(checkpoint, self._encoder.max_tokens)
+        _check_architecture(checkpoint, self._encoder.max_tokens)
         if not self._stops:
             raise ModelError("the checkpoint has no end-of-sequence token")
         folder = convert_once(checkpoint, place.compute_type, self._check)
@@ -184,7 +184,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         return reply
 
     def _line_watch(self, rows: int) -> Callable[[Any], bool]:
-        """A callback for each token that returns whether the reply has reached the end of its line."""
+        """Return a callback for each token that returns whether the reply has reached its line end."""
         replies: list[list[int]] = [[] for _ in range(rows)]
 
         def ends(step: Any) -> bool:
@@ -198,7 +198,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         prefix = self._prefixes.get(_instruction(first), [])
         if len(prefix) < SHORTEST_PREFIX or any(ids[: len(prefix)] != prefix for ids in prompts):
             return []
-        if len(self._kept) < _MOST_PREFIXES:
+        if len(self._kept) < _MAX_PREFIXES:
             self._kept.add(tuple(prefix))
         return prefix if tuple(prefix) in self._kept else []
 
@@ -229,16 +229,16 @@ class CTranslate2CausalLLM(DecoderLLM):
                 check_probe(actual, expected, self._place.compute_type)
 
 
-def _check_kind(checkpoint: CausalCheckpoint, longest: int) -> None:
+def _check_architecture(checkpoint: CausalCheckpoint, longest: int) -> None:
     """Raise ModelError for models whose errors a check with short prompts cannot show."""
     config = checkpoint.config.get_text_config()
     window = getattr(config, "sliding_window", None)
     if window and getattr(config, "use_sliding_window", True) and window < longest:
         raise ModelError(f"the model's attention has a sliding window of {window} tokens")
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    kind = rope.get("rope_type") or rope.get("type") or "default"
-    if kind not in ("default", "linear"):  # CTranslate2 4.8.5 scales the positions of Llama 3 wrongly
-        raise ModelError(f"the model's scaling of token positions is not supported ({kind})")
+    scaling = rope.get("rope_type") or rope.get("type") or "default"
+    if scaling not in ("default", "linear"):  # CTranslate2 4.8.5 scales the positions of Llama 3 wrongly
+        raise ModelError(f"the model's scaling of token positions is not supported ({scaling})")
     ids = sorted(checkpoint.tokenizer.get_vocab().values())
     if ids != list(range(len(ids))):
         raise ModelError("the token ids of the model have gaps")

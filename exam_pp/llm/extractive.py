@@ -36,7 +36,7 @@ _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
 
 
 def load_extractive(options: ModelOptions) -> LLM:
-    """Load an extractive model; raises :class:`exam_pp.errors.ModelError` for other kinds of models."""
+    """Load an extractive model; raises :class:`exam_pp.errors.ModelError` for other models."""
     return ExtractiveLLM(options, ExtractiveCheckpoint(options))
 
 
@@ -79,7 +79,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         super().__init__(options.model, options.batch_tokens or usual)
 
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the replies, in a fixed order of keys."""
+        """Return all facts that determine the replies, in a fixed order of keys."""
         return {
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,

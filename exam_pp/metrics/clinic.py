@@ -142,9 +142,9 @@ def bank_size_curve(
 ) -> Iterator[CurvePoint]:
     """Yield τ-b between the leaderboards of k random entries per query and of the full bank, for every k.
 
-    Points are for each query, and for all queries together (query id ``all``). Weights of entries are ignored.
-    The draws of a query depend only on the seed and the query. Samples in which all systems tie are skipped,
-    as are points without samples.
+    There are points for each query, and for all queries together (query id ``all``). Weights of entries are
+    ignored. The draws of a query depend only on the seed and the query. Samples in which all systems tie are
+    skipped, as are points without samples.
     """
     queries = list(_graded(file))
     systems = list(file.first_ranks)

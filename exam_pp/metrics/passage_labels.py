@@ -33,8 +33,8 @@ class KthBest:
 class LabelRule:
     """A list of conditions "k-th best rating ≥ threshold → label", as triples (k, threshold, label).
 
-    The first condition that a passage meets gives its label. A passage with fewer than k ratings does not meet
-    a condition. If the passage meets no condition, its label is ``otherwise``.
+    The first condition that a passage meets gives its label. A passage with fewer than k ratings does not
+    meet a condition. If the passage meets no condition, its label is ``otherwise``.
     """
 
     conditions: tuple[tuple[int, int, int], ...]

@@ -14,7 +14,7 @@ from scipy.stats import nct, t
 from exam_pp.metrics.entry_values import Floats
 
 _TOLERANCE = 1e-12
-"""Means that differ by less are equal. So a resample counts as extreme if it equals the observation except for
+"""Means that differ by less are equal, so a resample that equals the observation counts as extreme in spite of
 rounding errors."""
 
 _BLOCK = 1000

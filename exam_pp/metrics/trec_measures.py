@@ -195,7 +195,7 @@ class TrecEval:
         return list(self._qrels)
 
     def __call__(self, system: str, run: Run) -> Iterator[Score]:
-        """Yield the scores of each query and measure, and the totals (query ``all``) of measures that are sums.
+        """Yield the scores of each query and measure, and totals (query ``all``) of measures that are sums.
 
         Undefined values are skipped.
         """

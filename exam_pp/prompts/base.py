@@ -72,8 +72,8 @@ class Prompt:
         parse: Reads a reply, given the bank entry (or None) and the treatment of replies without a number.
         cite: Source and year of the text.
         max_rating: The highest rating of the scale, which begins at 0; None for prompts without ratings.
-        choices: The labels of the scale as text, lowest first, such as ``("No", "Yes")``; empty for a scale
-            of numbers and for free text.
+        choices: The labels of the scale as text, lowest first, such as ``("No", "Yes")``; empty for numbers
+            and free text. With ``max_rating``, each label means a rating.
         answer_key: Whether replies are compared with the gold answers of the bank.
         version: Increases whenever the text changes.
         style: The ``prompt_style`` in files.

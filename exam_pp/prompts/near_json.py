@@ -25,7 +25,7 @@ _MAX_TRIES = 100
 
 
 def json_values(reply: str) -> Iterator[Any]:
-    """Yield candidates for the JSON value of a reply: that of the fenced blocks, then those of the whole text.
+    """Yield candidates for the JSON value of a reply: from the fenced blocks, then from the whole text.
 
     The values of several fenced blocks are yielded as one list.
     """

@@ -359,7 +359,9 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
                 try:
                     _move(file, destination.resolve())
                 except OSError as error:
-                    raise OutputError(f"{destination} cannot be written: {error.strerror or error}.") from error
+                    raise OutputError(
+                        f"{destination} cannot be written: {error.strerror or error}."
+                    ) from error
             _sync_folder(target)
     except BaseException:
         with suppress(OSError):  # not empty: another process writes there, too

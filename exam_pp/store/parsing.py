@@ -48,7 +48,7 @@ def sentence(error: Any) -> str:
 def parse_json(
     text: bytes | str, file: str | Path, number: int | None = None, *, surrogates: bool = False
 ) -> Any:
-    """Parse a JSON value; raises :class:`DataError`, also for lone surrogates unless ``surrogates`` is set."""
+    """Parse a JSON value; raises :class:`DataError`, also for lone surrogates if not ``surrogates``."""
     try:
         value = json.loads(text)
         if not surrogates and (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # both are bytes or both str

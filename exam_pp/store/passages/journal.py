@@ -43,9 +43,9 @@ def rank_journal_path(journal: Path, rank: int) -> Path:
 class Journal:
     """Replies by key; the first reply of a key is kept.
 
-    A key is ``MODEL/REQUEST``, two hashes. :attr:`model` is the first one in this run; a journal may also have
-    replies of other models. With ``path`` None the journal is in memory. Only one process can open a journal
-    at a time. Raises :class:`OutputError` if the journal is open elsewhere, and for every problem with the
+    A key is ``MODEL/REQUEST``, two hashes. :attr:`model` is the first hash in this run; a journal may also
+    have replies of other models. With ``path`` None the journal is in memory. Only one process can open a
+    journal at a time. Raises :class:`OutputError` if the journal is in use, and for every problem with the
     file.
     """
 

@@ -75,7 +75,7 @@ def raw_query(query: QueryPassages, file: str | Path) -> RawQuery:
 
 @dataclass
 class _Line:
-    """A line of the file. Only the passage that was accessed last stays decoded: ``viewed`` is its position."""
+    """A line of the file. Only the passage that was accessed last, at ``viewed``, stays decoded."""
 
     file: str
     number: int
@@ -318,7 +318,9 @@ class RawPassage:
     def full_grades(self, grades: RawGrades) -> AnyGrades:
         """Parse all fields of one set of grades of the passage; raises :class:`DataError`."""
         try:
-            return _GRADE_TYPES[grades.key].model_validate_json(bytes(grades.raw), by_alias=True, by_name=False)
+            return _GRADE_TYPES[grades.key].model_validate_json(
+                bytes(grades.raw), by_alias=True, by_name=False
+            )
         except ValidationError as error:
             raise data_error(
                 error, self._line.file, self._line.number, f"passage {self._position + 1}"

@@ -119,7 +119,7 @@ def write_scores(
 
 
 def is_leaderboard(path: str | Path) -> bool:
-    """Whether a table has columns of scores and is not a list of official ranks; raises :class:`DataError`."""
+    """Whether a file has columns of scores, and not only official ranks; raises :class:`DataError`."""
     table = _table(path)
     return table is not None and bool(_score_columns(*table))
 

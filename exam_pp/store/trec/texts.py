@@ -127,6 +127,6 @@ def _decode(line: bytes) -> _Line:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        # Web text can have lone surrogates, which only Python's json module reads. They become question marks.
+        # Web text can have lone surrogates. Only Python's json module reads them; they become question marks.
         value = json.loads(line)
         return _DECODER.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
