@@ -20,9 +20,8 @@ Content = Literal[
 ]
 """The subject of a file, whatever its format.
 
-Each content has a Python type, which readers return and writers take. It is an iterable of QueryPassages
-(passages), BankLine (bank), Query (queries), Qrel (qrels), Score (scores), Answer (answers) or Game (games); a
-mapping of system to lines (runs) or to rank (ranks); or Edits (edits).
+Each content has a Python type, which readers return and writers take: an iterable of QueryPassages, BankLine,
+Query, Qrel, Score, Answer or Game; a mapping of system to lines (runs) or to rank (ranks); Edits (edits).
 """
 
 

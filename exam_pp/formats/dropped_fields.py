@@ -56,8 +56,8 @@ class DroppedFields:
 Used = Mapping[str, Any]
 """Keys that a reader uses, as a tree: True means the key with all values below it, and ``*`` means any key.
 
-The elements of a list are compared with the subtree of the list. A string in place of a subtree is a name: the
-keys of that mapping are used, and its values are counted as dropped under the name.
+The elements of a list are compared with the subtree of the list. A string in place of a subtree is a name:
+the keys of that mapping are used, and its values are counted as dropped under the name.
 """
 
 

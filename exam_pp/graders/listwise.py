@@ -29,9 +29,9 @@ def label_in_batches(
 ) -> Generator[list[Request], list[Completion], list[Completion]]:
     """Label texts in calls of at most ten.
 
-    ``ask`` makes the request for at most ten texts; ``prompt`` reads a label. If a list has the wrong length or
-    unknown labels, the model is shown its reply and asked again, at most ``repairs`` times. A list is never
-    cut to the right length. A failed call is not repeated.
+    ``ask`` makes the request for at most ten texts; ``prompt`` reads a label. If a list has the wrong length
+    or unknown labels, the model is shown its reply and asked again, at most ``repairs`` times. A list is
+    never cut to the right length. A failed call is not repeated.
 
     Returns:
         One completion for each text, in order. Its text is the label as the model wrote it, even if unknown.

@@ -238,11 +238,11 @@ class GradedFile:
     best_grade: int | None = None
     """The highest grade in the file."""
     ungraded_entries: dict[str, list[str]] = field(default_factory=dict)
-    """Query to its entries without a grade for any passage; only queries that have such entries."""
+    """Query to its entries without a grade for any passage; other queries have no key."""
     foreign: dict[str, list[str]] = field(default_factory=dict)
     """Query to the graded ids that are not in the bank."""
     ungraded: dict[str, int] = field(default_factory=dict)
-    """Query to the number of its passages without a grade; only queries that have such passages."""
+    """Query to the number of its passages without a grade; other queries have no key."""
 
     def add(self, query: GradedQuery) -> None:
         """Add a query, or replace it after a change, and update the statistics of the file."""

@@ -14,8 +14,8 @@ from scipy.stats import nct, t
 from exam_pp.metrics.entry_values import Floats
 
 _TOLERANCE = 1e-12
-"""Means that differ by less are equal, so a resample that equals the observation counts as extreme in spite of
-rounding errors."""
+"""Means that differ by less are equal, so that rounding errors do not decide whether a resample is as extreme
+as the observation."""
 
 _BLOCK = 1000
 """Sign assignments per block."""

@@ -22,7 +22,7 @@ def format_cell(cell: Cell, decimals: int) -> str:
 
 
 def format_row(table: Table, row: int) -> list[str]:
-    """Format the cells of a row as :func:`format_cell`; ``significant`` columns get two significant digits."""
+    """Format the cells of a row; columns in ``significant`` get two significant digits."""
     return _format_cells(table, table.rows[row])
 
 
