@@ -294,8 +294,8 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
 def _id_when_read(item: Entry) -> str:
     """The id of the entry after a round trip."""
     last = item.entry_id.rpartition("/")[2]
-    own = isinstance(item, Question) and item.entry_id == f"{item.query_id}/{last}" and len(last) == 32
-    return item.entry_id if own else entry_id(item.query_id, item.text)
+    is_kept = isinstance(item, Question) and item.entry_id == f"{item.query_id}/{last}" and len(last) == 32
+    return item.entry_id if is_kept else entry_id(item.query_id, item.text)
 
 
 def _write_results(order: Order, scores: Iterable[Score], target: Target) -> None:

@@ -32,7 +32,7 @@ def check_entries(lines: Iterable[BankLine]) -> None:
 
 def with_texts(lines: Iterable[BankLine], dropped: DroppedFields) -> list[BankLine]:
     """Return the lines without entries without text, which are counted as dropped."""
-    return _kept(lines, lambda item: bool(item.text.strip()), "entries without text", dropped)
+    return _filtered(lines, lambda item: bool(item.text.strip()), "entries without text", dropped)
 
 
 def of_kind(lines: Iterable[BankLine], kind: EntryKind, dropped: DroppedFields) -> list[BankLine]:
@@ -41,13 +41,13 @@ def of_kind(lines: Iterable[BankLine], kind: EntryKind, dropped: DroppedFields) 
     Raises :class:`SelectionError` if no entry is left.
     """
     dropped_name = "nuggets" if kind == "question" else "questions"
-    kept = _kept(lines, lambda item: item.kind == kind, dropped_name, dropped)
+    kept = _filtered(lines, lambda item: item.kind == kind, dropped_name, dropped)
     if not any(line.items for line in kept):
         raise SelectionError(f"The target format is only for {kind}s, and the bank has no {kind}s.")
     return kept
 
 
-def _kept(
+def _filtered(
     lines: Iterable[BankLine], keep: Callable[[Entry], bool], dropped_name: str, dropped: DroppedFields
 ) -> list[BankLine]:
     """Return the lines with only the entries to keep; the rest is counted under ``dropped_name``."""

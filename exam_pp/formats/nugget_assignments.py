@@ -108,19 +108,19 @@ class AssignmentSummary:
         yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
         if self.ungraded:
             labels = listed([repr(label) for label, _ in self.ungraded.most_common()])
-            are = counted(
+            count = counted(
                 self.ungraded.total(),
                 "nugget is ungraded, as its label is",
                 "nuggets are ungraded, as their labels are",
             )
-            yield f"{are} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
+            yield f"{subject} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
         if self.foreign:
-            have = counted(len(self.foreign), "nugget has", "nuggets have")
-            yield f"{have} no match in the bank by query and text; the assignments are imported anyway."
+            count = counted(len(self.foreign), "nugget has", "nuggets have")
+            yield f"{subject} no match in the bank by query and text; the assignments are imported anyway."
         if self.inconsistent:
             ids = ", ".join(self.inconsistent[:5])
-            have = counted(len(self.inconsistent), "query has", "queries have")
-            yield f"{have} different nuggets for different answers; --bank-output writes all of them: {ids}"
+            count = counted(len(self.inconsistent), "query has", "queries have")
+            yield f"{subject} different nuggets for different answers; --bank-output writes all of them: {ids}"
         yield from self.dropped.lines()
 
 

@@ -26,10 +26,10 @@ Runs = Mapping[str, Sequence[RunLine]]
 
 
 def _are_qrels(sample: Sample) -> bool:
-    return most(len(row) == 4 and _is_whole(row[3]) and _is_whole(row[1]) for row in sample.fields)
+    return most(len(row) == 4 and _is_integer(row[3]) and _is_integer(row[1]) for row in sample.fields)
 
 
-def _is_whole(text: str) -> bool:
+def _is_integer(text: str) -> bool:
     return text.lstrip("+-").isdecimal()
 
 

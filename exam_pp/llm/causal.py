@@ -86,7 +86,7 @@ class DecoderLLM(BatchedLLM[Encoded]):
             **({"prompt_date": PROMPT_DATE.isoformat()} if self._encoder.names_date else {}),
             "num_beams": self._options.beams,
             "do_sample": False,
-            "max_new_tokens": self._encoder.most_new_tokens,
+            "max_new_tokens": self._encoder.max_reply_tokens,
             **self._options.thinking,
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,

@@ -71,10 +71,10 @@ class CausalEncoder(PromptEncoder):
 
     def new_tokens(self, request: Request) -> int:
         """Maximal number of tokens in the reply, including thinking text."""
-        return min(request.max_new_tokens + self._thinking_tokens, self.most_new_tokens)
+        return min(request.max_new_tokens + self._thinking_tokens, self.max_reply_tokens)
 
     @property
-    def most_new_tokens(self) -> int:
+    def max_reply_tokens(self) -> int:
         """Maximal number of tokens in any reply."""
         return self._context // 2
 

@@ -54,15 +54,15 @@ class CTranslate2CausalLLM(DecoderLLM):
         options = checkpoint.options
         if options.beams > 1:
             raise ModelError("it supports only greedy decoding for causal models")
-        self._place = place = Placement.of(options)
-        usual = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
-        super().__init__(checkpoint, usual, 2 * place.workers)
+        self._placement = placement = Placement.of(options)
+        usual = _GPU_BATCH_TOKENS if placement.device == "cuda" else _CPU_BATCH_TOKENS
+        super().__init__(checkpoint, usual, 2 * placement.workers)
         _check_architecture(checkpoint, self._encoder.max_tokens)
         if not self._stops:
             raise ModelError("the checkpoint has no end-of-sequence token")
-        folder = convert_once(checkpoint, place.compute_type, self._check)
+        folder = convert_once(checkpoint, placement.compute_type, self._check)
         self._generator = start_engine(
-            lambda: ctranslate2.Generator(str(folder), **place.arguments),
+            lambda: ctranslate2.Generator(str(folder), **placement.arguments),
             lambda generator: generator.generate_batch(
                 [self._tokens([self._stops[0]])], beam_size=1, max_length=1
             ),
@@ -72,7 +72,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
     def engine_provenance(self) -> dict[str, str]:
         """Engine, compute type as dtype, device kind and version."""
-        return self._place.provenance()
+        return self._placement.provenance()
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
         """Encode prompts in the model's format and remember the shared prefix of every instruction."""
@@ -213,7 +213,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
         model = self._checkpoint.model(torch.float32)
         generator = ctranslate2.Generator(
-            str(folder), device="cpu", compute_type=probe_compute_type(self._place.compute_type)
+            str(folder), device="cpu", compute_type=probe_compute_type(self._placement.compute_type)
         )
         longest = min(_LONG_PROBE, self._checkpoint.context - 8)
         for probe in _PROBES:
@@ -226,7 +226,7 @@ class CTranslate2CausalLLM(DecoderLLM):
                 expected = math.fsum(scores[at, ids[at + 1]].item() for at in positions)
                 (result,) = generator.score_batch([self._tokens(ids)], max_input_length=0)
                 actual = math.fsum(result.log_probs[-len(label) :])
-                check_probe(actual, expected, self._place.compute_type)
+                check_probe(actual, expected, self._placement.compute_type)
 
 
 def _check_architecture(checkpoint: CausalCheckpoint, longest: int) -> None:
