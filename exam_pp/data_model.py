@@ -90,7 +90,7 @@ class RatingMixin:
 
     @property
     def entry_id(self) -> str:
-        """The question or nugget id."""
+        """The question or nugget id; empty if the file has neither."""
         return self.question_id or self.nugget_id or ""
 
     @property

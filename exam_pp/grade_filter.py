@@ -171,12 +171,12 @@ class GradeSelector:
 
     @property
     def seen(self) -> Counter[GradeKey]:
-        """Number of passages with grades of each key."""
+        """Number of sets of grades by key; a passage usually has one set of a key."""
         return self._counted(self._groups.values())
 
     @property
     def selected(self) -> Counter[GradeKey]:
-        """Number of passages with grades of each key that match the filter."""
+        """Number of sets of grades that match the filter, by key."""
         return self._counted(self._accepted())
 
     @property

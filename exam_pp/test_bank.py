@@ -38,7 +38,7 @@ class Question(_Entry):
 
     @property
     def entry_id(self) -> str:
-        """The question's id, unique within a bank."""
+        """The question's id, unique within a query."""
         return self.question_id
 
     @property
@@ -60,7 +60,7 @@ class Nugget(_Entry):
 
     @property
     def entry_id(self) -> str:
-        """The nugget's id, unique within a bank."""
+        """The nugget's id, unique within a query."""
         return self.nugget_id
 
     @property

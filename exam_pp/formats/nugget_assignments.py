@@ -113,14 +113,14 @@ class AssignmentSummary:
                 "nugget is ungraded, as its label is",
                 "nuggets are ungraded, as their labels are",
             )
-            yield f"{subject} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
+            yield f"{count} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
         if self.foreign:
             count = counted(len(self.foreign), "nugget has", "nuggets have")
-            yield f"{subject} no match in the bank by query and text; the assignments are imported anyway."
+            yield f"{count} no match in the bank by query and text; the assignments are imported anyway."
         if self.inconsistent:
             ids = ", ".join(self.inconsistent[:5])
             count = counted(len(self.inconsistent), "query has", "queries have")
-            yield f"{subject} different nuggets for different answers; --bank-output writes all of them: {ids}"
+            yield f"{count} different nuggets for different answers; --bank-output writes all of them: {ids}"
         yield from self.dropped.lines()
 
 

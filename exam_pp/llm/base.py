@@ -85,7 +85,7 @@ class LLM(Protocol):
         """Return all facts that determine the replies: revision, dtype, generation options, versions."""
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
-        """Group the requests into batches; depends only on the requests and the options."""
+        """Group the requests into batches, as lists of indices; depends only on requests and options."""
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None

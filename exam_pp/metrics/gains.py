@@ -53,7 +53,7 @@ class RunMatrix:
         self._rows: dict[tuple[str, str], NDArray[np.int32]] = {}
 
     def add(self, system: str, run: Run) -> None:
-        """Add a new system."""
+        """Add the rankings of a system that was not added before."""
         self.systems.append(system)
         for query_id, scores in run.items():
             numbers = map(self._numbers.get(query_id, {}).get, scores, repeat(_NO_LABEL))

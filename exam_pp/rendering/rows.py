@@ -39,7 +39,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """Make a report table of rows."""
+    """Make a report table of database rows, whose values become cells."""
     return Table(columns, [[_cell(value) for value in row] for row in rows])
 
 

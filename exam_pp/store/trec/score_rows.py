@@ -35,7 +35,7 @@ def read_score_rows(path: str | Path) -> Iterator[Score]:
 
 
 def write_score_rows(scores: Iterable[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write scores with all digits."""
+    """Write one score per line, with all digits."""
     with atomic_output(path, inputs=inputs) as stream:
         for score in scores:
             stream.write(json.dumps(score._asdict(), ensure_ascii=False).encode() + b"\n")
