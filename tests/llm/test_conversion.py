@@ -140,7 +140,7 @@ def test_long_replies_use_the_same_precision_and_a_device_with_enough_memory(
 ) -> None:
     llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
     engine = llm._engine
-    engine._placement = replace(engine._place, device="cuda", compute_type=compute_type)
+    engine._placement = replace(engine._placement, device="cuda", compute_type=compute_type)
     loads: list[tuple[str | None, str]] = []
 
     class Full:
