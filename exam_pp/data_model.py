@@ -37,7 +37,7 @@ HUMAN = "human:"
 
 
 def is_human(model: str | None) -> bool:
-    """Whether a model name stands for a person (``human:NAME``)."""
+    """Whether a model name is that of a reviewer (``human:NAME``)."""
     return model is not None and model.startswith(HUMAN)
 
 
@@ -48,7 +48,7 @@ class Record(BaseModel):
 
 
 class Judgment(Record):
-    """A relevance judgment that a person gave a passage for a query."""
+    """The relevance grade that a judge gave a passage for a query."""
 
     passage_id: Id = Field(alias="paragraphId")
     query_id: Id = Field(alias="query")
@@ -75,11 +75,11 @@ class PassageData(Record):
 
 
 # The file has two decoders: the pydantic models of this module, and the structs with fewer fields in
-# `exam_pp.store.passages.structs`. The classes `...Rules` hold the derived values that both share.
+# `exam_pp.store.passages.structs`. The classes `...Mixin` compute the derived values of both.
 
 
-class RatingRules:
-    """Derived values of the rating of one question or nugget."""
+class RatingMixin:
+    """Values that are derived from the rating of one question or nugget."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class RatingRules:
 
     @property
     def entry_id(self) -> str:
-        """The question or nugget id."""
+        """The question or nugget id; empty if the file has neither."""
         return self.question_id or self.nugget_id or ""
 
     @property
@@ -99,15 +99,15 @@ class RatingRules:
         return "question" if self.question_id else "nugget"
 
 
-class RubricRules:
-    """Derived values of the grades of one passage by one model with one prompt, for many bank entries."""
+class RubricMixin:
+    """Values that are derived from a set of rubric grades of one passage."""
 
     __slots__ = ()
     if TYPE_CHECKING:
         correct: Sequence[str]
         wrong: Sequence[str]
         prompt_type: str | None
-        self_ratings: Sequence[RatingRules] | None
+        self_ratings: Sequence[RatingMixin] | None
         assignments: Sequence[AssignmentView] | None
 
     @property
@@ -143,8 +143,8 @@ class RubricRules:
         return [(item.nugget_id, item.assignment) for item in self.assignments]
 
 
-class DirectRules:
-    """Derived values of a direct grade."""
+class DirectMixin:
+    """Values that are derived from a direct grade."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class DirectRules:
         """Return None: a direct grade assigns no nuggets."""
 
 
-class SelfRating(RatingRules, Record):
+class SelfRating(RatingMixin, Record):
     """The rating of one question or nugget.
 
     The soft grade consists of ``probabilities`` (of the grades 0, 1, 2 ...), the ``expected`` grade, and the
@@ -228,10 +228,10 @@ class _GradesOfOneModel(Record):
         return None if value is None else str(value)
 
 
-class RubricGrades(RubricRules, _GradesOfOneModel):
+class RubricGrades(RubricMixin, _GradesOfOneModel):
     """The grades that one model with one prompt gave a passage, for many bank entries.
 
-    ``assignments`` are the nugget assignments of an answer; ``self_ratings`` then hold the same assignments
+    ``assignments`` are the nugget assignments of an answer; ``self_ratings`` are then the same assignments
     as ratings 2, 1 and 0.
     """
 
@@ -257,7 +257,7 @@ class RubricGrades(RubricRules, _GradesOfOneModel):
         return None
 
 
-class DirectGrade(DirectRules, _GradesOfOneModel):
+class DirectGrade(DirectMixin, _GradesOfOneModel):
     """A grade that a model gave a passage for the query itself, without bank entries.
 
     The soft grade has the fields of :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability
@@ -343,8 +343,8 @@ def parse_object(value: Any) -> QueryPassages:
     return QueryPassages(*_LINE.validate_python(value, by_alias=True, by_name=False))
 
 
-# The fields that metrics need. `exam_pp.store` decodes only these fields, which is several times faster
-# than building the full objects; both kinds of objects satisfy the protocols.
+# Protocols of the fields that metrics read. `exam_pp.store` can decode only these fields, which is several
+# times faster than building the full objects. Both classes of objects satisfy the protocols.
 
 
 class JudgmentView(Protocol):
@@ -372,7 +372,7 @@ class RankingView(Protocol):
 
     @property
     def rank(self) -> int:
-        """Rank; the best rank is 0 or 1, as the file has it."""
+        """The rank as in the file, where the best rank is 0 or 1."""
 
     @property
     def score(self) -> float:
@@ -392,11 +392,11 @@ class AssignmentView(Protocol):
 
 
 class GradesView(Protocol):
-    """Fields that metrics read of the grades of one passage by one model with one prompt."""
+    """Fields of a set of grades that metrics read."""
 
     @property
     def model(self) -> str | None:
-        """The model or person who graded; None if it is not recorded."""
+        """The model or reviewer that graded; None if it is not recorded."""
 
     @property
     def prompt_class(self) -> str | None:

@@ -1,4 +1,4 @@
-"""The edits file (``edits.json``): ratings of a reviewer and changes of a test bank.
+"""Edits files (``edits.json``): ratings of a reviewer and changes of a test bank.
 
 The review page writes the ratings and bank changes of a reviewer, and `exam-pp bank clinic` proposes
 removals. `exam-pp apply-edits` applies the ratings to a graded file, `exam-pp bank apply` the changes to a
@@ -80,7 +80,7 @@ class Edits(Record):
 
 
 def canonical_sha256(lines: Iterable[Any]) -> str:
-    """Return the SHA-256 of decoded JSON lines in canonical form: sorted keys, no spaces, UTF-8, a line end.
+    """Return the SHA-256 (hex) of decoded JSON lines, written with sorted keys, no spaces and a line end.
 
     A file has the same digest as a copy that is compressed, reformatted or has its keys in another order.
     """

@@ -2,7 +2,7 @@
 
 Their class hierarchy::
 
-    ExamError                  base class; exit code 1, one or two sentences: what is wrong, where, what to do
+    ExamError                  base class; exit code 1, a message of one or two sentences
     ├── UnknownNameError       a prompt, model, report ... of that name does not exist ("did you mean ...?")
     ├── MissingExtraError      an optional package is not installed
     ├── DataError              a file has invalid content (file, line, field)

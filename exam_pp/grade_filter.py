@@ -17,21 +17,22 @@ QuestionSet = Literal["tqa", "genq", "question-bank"]
 
 
 class GradeKey(NamedTuple):
-    """The model (or person) and the prompt class of a set of grades."""
+    """The model (or reviewer) and the prompt class of a set of grades."""
 
     model: str
     prompt_class: str
 
     @property
     def is_reviewer(self) -> bool:
-        """Whether a reviewer graded, who may have rated only some of the pairs."""
+        """Whether the grader is a reviewer; reviewers may rate only some of the pairs."""
         return is_human(self.model)
 
     @classmethod
     def of(cls, grades: GradesView, criteria: GradeFilter | None = None) -> GradeKey:
         """Return the key under which grades are listed and merged.
 
-        A model or prompt class that is not recorded is taken from ``criteria``.
+        If the model or the prompt class is not recorded, or recorded under an alias, that of ``criteria`` is
+        used. Without one, they are ``(no model)`` and :data:`LEGACY_PROMPT_CLASS`.
         """
         model = grades.model or (criteria and criteria.model) or "(no model)"
         prompt_class = grades.prompt_class
@@ -45,10 +46,10 @@ class GradeKey(NamedTuple):
 
 def question_set_of(entry_ids: dict[str, int]) -> QuestionSet:
     """Infer the question set from the first entry id, as the published implementation does."""
-    first = next(iter(entry_ids), "")
-    if first.startswith("NDQ_"):
+    first_id = next(iter(entry_ids), "")
+    if first_id.startswith("NDQ_"):
         return "tqa"
-    return "genq" if first.startswith("tqa2:") else "question-bank"
+    return "genq" if first_id.startswith("tqa2:") else "question-bank"
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,14 @@ class GradeFilter:
     rated_only: bool = False
 
     def for_ratings(self, kinds: Collection[EntryKind]) -> GradeFilter:
-        """The filter for reviewing ratings, which does not accept grades of prompts without a scale.
+        """A copy of the filter that accepts only ratings, for reviewing.
 
         Args:
             kinds: Kinds of the bank's entries. A single kind selects the grades of this kind, unless the
                 filter has a kind or prompt class.
 
         Returns:
-            The new filter.
+            The new filter, with ``rated_only``.
         """
         kind = self.kind
         if kind is None and self.prompt_class is None and len(kinds) == 1:
@@ -103,8 +104,8 @@ class GradeFilter:
         Returns:
             False if a criterion contradicts the grades. Missing metadata matches.
         """
-        asked_for = self.prompt_class is not None or self.kind == "direct"
-        if self.rated_only and not asked_for and not grades.is_rated:
+        selects_unrated = self.prompt_class is not None or self.kind == "direct"
+        if self.rated_only and not selects_unrated and not grades.is_rated:
             return False
         if self.model is not None and grades.model not in (None, self.model):
             return False
@@ -160,7 +161,7 @@ class GradeSelector:
             if self._depends_on_entries:
                 metadata = (*metadata, self.filter.accepts(grades))
             group = groups.get(metadata)
-            if group is None:  # the filter is applied once per group, for speed
+            if group is None:  # for speed, the filter is applied once per group
                 key, accepted = GradeKey.of(grades, self.filter), self.filter.accepts(grades)
                 group = groups[metadata] = _GradeGroup(key, accepted, grades.is_rated, grades.prompt_hash)
             group.count += 1
@@ -170,12 +171,12 @@ class GradeSelector:
 
     @property
     def seen(self) -> Counter[GradeKey]:
-        """Number of passages with grades of each key."""
+        """Number of sets of grades by key; a passage usually has one set of a key."""
         return self._counted(self._groups.values())
 
     @property
     def selected(self) -> Counter[GradeKey]:
-        """Number of passages with grades of each key that match the filter."""
+        """Number of sets of grades that match the filter, by key."""
         return self._counted(self._accepted())
 
     @property
@@ -215,13 +216,15 @@ class GradeSelector:
     def check_any(self, file: str) -> None:
         """Raise SelectionError if no grades are selected."""
         if not self.seen:
-            raise SelectionError(f"{file} holds no grades; run `exam-pp grade` first.")
+            raise SelectionError(f"{file} has no grades; run `exam-pp grade` first.")
         if not self.selected:
-            raise SelectionError(f"No grades in {file} match the filter. It holds: {_listing(self.seen)}.")
+            raise SelectionError(
+                f"No grades in {file} match the filter. The file has grades of: {_listing(self.seen)}."
+            )
 
-    def _check(self, file: str, sets: int) -> None:
+    def _check(self, file: str, set_count: int) -> None:
         self.check_any(file)
-        if sets > 1:
+        if set_count > 1:
             raise SelectionError(
                 f"The filter matches {len(self.selected)} sets of grades in {file}. Choose one of: "
                 f"{_listing(self.selected)}."
@@ -234,7 +237,7 @@ class GradeSelector:
 
     @property
     def key(self) -> GradeKey:
-        """The key of the selected grades; call :meth:`check` first."""
+        """The key of the selected grades. Call :meth:`check` first: it ensures that there is one key."""
         return next(iter(self.selected))
 
 

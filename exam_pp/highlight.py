@@ -12,8 +12,8 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\s*\n\s*")
 # Thai, Lao, Khmer, kana, CJK: scripts without spaces between words, so an answer may start after a letter.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_LONGEST = 2000
-"""Longer answers are truncated to this number of characters; they repeat the passage."""
+_MAX_ANSWER = 2000
+"""Answers are truncated to this number of characters, because longer ones repeat the passage."""
 
 
 def answer_spans(text: str, answer: str) -> list[Span]:
@@ -22,13 +22,13 @@ def answer_spans(text: str, answer: str) -> list[Span]:
     If the text does not contain the whole answer, the spans of its sentences are returned. The list is empty
     if the text contains no sentence of the answer.
     """
-    answer = answer[:_LONGEST]
-    return _places(text, answer) or merged(
-        span for sentence in _SENTENCE.split(answer) for span in _places(text, sentence)
+    answer = answer[:_MAX_ANSWER]
+    return _occurrences(text, answer) or merge_spans(
+        span for sentence in _SENTENCE.split(answer) for span in _occurrences(text, sentence)
     )
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Sort spans and merge those that touch or overlap."""
     result: list[Span] = []
     for start, end in sorted(spans):
@@ -39,17 +39,17 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return result
 
 
-def pieces(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
-    """Split a text at the spans; returns every piece and whether it is inside a span."""
+def split_at_spans(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
+    """Split a text at the spans into pairs (piece, whether it is inside a span), without empty pieces."""
     cut: list[tuple[str, bool]] = []
     position = 0
-    for start, end in merged(spans):
+    for start, end in merge_spans(spans):
         cut += [(text[position:start], False), (text[start:end], True)]
         position = end
     return [(piece, inside) for piece, inside in [*cut, (text[position:], False)] if piece]
 
 
-def _places(text: str, phrase: str) -> list[Span]:
+def _occurrences(text: str, phrase: str) -> list[Span]:
     tokens = _WORD.findall(phrase)
     if not tokens:
         return []

@@ -13,19 +13,19 @@ from exam_pp.errors import OutputError
 V = TypeVar("V")
 
 _IN_MEMORY = 8 * 2**20
-"""Packed bytes that are kept in memory; beyond that, values are in a temporary file."""
+"""Number of bytes up to which a mapping stays in memory; a larger mapping is in a temporary file."""
 
 
 class PackedMapping(MutableMapping[str, V]):
     """A mapping that keeps its values as bytes, in a temporary file if they are large.
 
-    ``mapping[key]`` returns a copy of the value; assign the copy again to keep a change. Raises OutputError
-    if the folder for temporary files is full.
+    ``mapping[key]`` returns a copy of the value; to keep a change of the copy, assign it again. Raises
+    OutputError if the temporary file cannot be written.
     """
 
     def __init__(self, pack: Callable[[V], bytes], unpack: Callable[[bytes], V]) -> None:
         self._pack, self._unpack = pack, unpack
-        self._places: dict[str, tuple[int, int]] = {}
+        self._positions: dict[str, tuple[int, int]] = {}
         self._end = 0
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
         finalize(self, self._file.close)
@@ -37,25 +37,25 @@ class PackedMapping(MutableMapping[str, V]):
             self._file.write(data)
         except OSError as error:
             raise OutputError(f"A temporary file cannot be written: {error.strerror}.") from error
-        self._places[key] = (self._end, len(data))
+        self._positions[key] = (self._end, len(data))
         self._end += len(data)
 
     def __getitem__(self, key: str) -> V:
-        start, length = self._places[key]
+        start, length = self._positions[key]
         self._file.seek(start)
         return self._unpack(self._file.read(length))
 
     def __contains__(self, key: object) -> bool:
-        return key in self._places
+        return key in self._positions
 
     def __delitem__(self, key: str) -> None:
-        del self._places[key]
+        del self._positions[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._positions)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
 
 @dataclass(frozen=True)
@@ -100,4 +100,4 @@ class LazySequence(Sequence[V]):
         """Compare the values, as lists do."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as of lists
+    __hash__ = None  # type: ignore[assignment]  # not hashable, like a list

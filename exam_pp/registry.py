@@ -15,13 +15,14 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """A mapping of names to values of one kind, such as prompts or backends.
+    """A mapping of names to values of one type, such as prompts or backends.
 
-    A value is registered directly (:meth:`add`) or as a function that the first :meth:`get` calls
-    (:meth:`add_lazy`), so that listing names does not import heavy packages. Other installed packages
-    register values through the entry-point group ``exam_pp.<group>``. Entry points are read when a name is
-    unknown or all names are listed. The modules of ``package`` register values when they are imported; they
-    are imported at the first look-up.
+    :meth:`add` registers a value. :meth:`add_lazy` registers a function that the first :meth:`get` calls, so
+    that listing names does not import heavy packages. Other installed packages register values through the
+    entry-point group ``exam_pp.<group>``, which is read when a name is unknown or all names are listed. The
+    modules of ``package`` are imported at the first look-up and register values then.
+
+    ``kind`` names a value in messages, such as ``prompt``.
     """
 
     def __init__(self, kind: str, group: str, package: str | None = None) -> None:
@@ -111,7 +112,7 @@ class Registry(Generic[T]):
         Returns:
             Its aliases, in order of registration.
         """
-        return tuple(alias for alias, of in self._aliases.items() if of == name)
+        return tuple(alias for alias, target in self._aliases.items() if target == name)
 
     def __contains__(self, name: object) -> bool:
         """Whether exam_pp or an installed package has registered the name."""
@@ -153,5 +154,5 @@ class Registry(Generic[T]):
     def _load(self, entry: object) -> T:
         try:
             return entry.load()  # type: ignore[attr-defined, no-any-return]
-        except Exception as error:  # report a broken plug-in as such, not as a bug of exam_pp
+        except Exception as error:  # a broken plug-in is not a bug of exam_pp
             raise ExamError(f"The {self.kind} plug-in {entry} cannot be loaded: {error}") from error

@@ -20,15 +20,15 @@ THINKING_TAGS = (
     ("[THINK]", "[/THINK]"),  # Magistral
     ("<|channel>", "<channel|>"),  # Gemma 4
 )
-"""Start and end marks of the thoughts before a reply; in some vocabularies they are special tokens."""
+"""Start and end tags of thinking text; in some vocabularies they are special tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a prompt.
+    """A part of a prompt: a literal text of the template, or the text of a placeholder.
 
-    ``slot`` is the placeholder of the template that the text fills (``"question"``, ``"context"`` ...); None
-    for the template's own text. Only parts with ``may_be_cut`` are truncated to fit the model.
+    ``slot`` is the name of the placeholder (``"question"``, ``"context"`` ...); None for a literal text. Only
+    parts with ``may_be_cut`` are truncated to fit the model.
     """
 
     text: str
@@ -63,7 +63,7 @@ class Request:
         return next((part.text for part in self.parts if part.slot == name), None)
 
     def key(self) -> str:
-        """Return a hash of the parts of the request that determine the reply of a model."""
+        """Return a hash of the fields that determine the reply: all except ``pairs``, and slot names."""
         digest = hashlib.sha256()
         for part in self.parts:
             data = part.text.encode("utf-8", "surrogatepass")

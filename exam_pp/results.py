@@ -70,7 +70,7 @@ class Scores(Tabular[Score]):
         """Compare the rows, as lists do."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as of lists
+    __hash__ = None  # type: ignore[assignment]  # not hashable, like a list
 
 
 class Qrel(NamedTuple):

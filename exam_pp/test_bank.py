@@ -38,7 +38,7 @@ class Question(_Entry):
 
     @property
     def entry_id(self) -> str:
-        """The question's id, unique within a bank."""
+        """The question's id, unique within a query."""
         return self.question_id
 
     @property
@@ -60,7 +60,7 @@ class Nugget(_Entry):
 
     @property
     def entry_id(self) -> str:
-        """The nugget's id, unique within a bank."""
+        """The nugget's id, unique within a query."""
         return self.nugget_id
 
     @property
@@ -139,8 +139,8 @@ class TestBank:
 
     Attributes:
         queries: Query id to the bank of the query.
-        duplicates: Entry ids that the file contains more than once.
-        lines: The lines of the file that the bank was read from.
+        duplicates: Ids of the entries whose id occurs earlier in the same query.
+        lines: The lines of the bank, with all entries, in file order.
     """
 
     __test__ = False  # pytest would collect the class by its name
@@ -157,7 +157,7 @@ class TestBank:
             lines: Bank lines. The entries of lines with the same query id are concatenated.
 
         Returns:
-            The bank. :attr:`duplicates` lists the ids that occur more than once in a query.
+            The bank. If an id occurs several times in a query, :attr:`queries` has its first entry.
         """
         kept = list(lines)
         queries: dict[str, QueryBank] = {}
@@ -186,15 +186,17 @@ class TestBank:
         """The kinds of entries in the bank."""
         return {entry.kind for query in self for entry in query.entries.values()}
 
-    def require_kind(self, kind: EntryKind, why: str) -> None:
-        """Check that all entries are questions, or all are nuggets.
+    def require_kind(self, kind: EntryKind, subject: str) -> None:
+        """Check that all entries are of one kind.
 
         Args:
             kind: The required kind.
-            why: What needs this kind, as the subject of the message.
+            subject: Subject of the message, such as ``A nugget score``.
 
         Raises:
-            SelectionError: The bank holds entries of the other kind.
+            SelectionError: The bank contains entries of the other kind.
         """
-        if other := self.kinds - {kind}:
-            raise SelectionError(f"{why} needs a bank of {kind}s, but the bank holds {other.pop()}s.")
+        if other_kinds := self.kinds - {kind}:
+            raise SelectionError(
+                f"{subject} needs a bank of {kind}s, but the bank contains {other_kinds.pop()}s."
+            )

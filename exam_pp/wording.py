@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-LISTED = 5
+MAX_LISTED = 5
 """Maximum number of names in a message; ``...`` stands for further names."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -30,9 +30,9 @@ def _ends_in_consonant_y(noun: str) -> bool:
 
 def listed(names: Sequence[str], separator: str = ", ") -> str:
     """Join the first five names, with ``...`` for further names."""
-    return separator.join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
+    return separator.join([*names[:MAX_LISTED], *(["..."] if len(names) > MAX_LISTED else [])])
 
 
 def in_one_line(text: str) -> str:
-    """Escape line ends and control characters, which ids and keys of a file could smuggle into a message."""
+    """Escape line ends and control characters, so that an id or key of a file cannot break a message."""
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)

@@ -164,7 +164,7 @@ def test_examples_of_the_python_page_work(at_the_demo: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "8 queries, 83 questions" in done.stdout
-    assert "passages.jsonl.gz holds no grades" in done.stdout
+    assert "passages.jsonl.gz has no grades" in done.stdout
 
 
 def test_prompt_of_the_prompts_page_works() -> None:

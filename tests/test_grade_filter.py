@@ -87,7 +87,8 @@ def test_without_a_match_the_grades_of_the_file_are_listed() -> None:
     with pytest.raises(SelectionError) as caught:
         selector.check("graded.jsonl")
     assert str(caught.value) == (
-        "No grades in graded.jsonl match the filter. It holds: --model 'm' --prompt-class 'P' (2 passages)."
+        "No grades in graded.jsonl match the filter. The file has grades of: --model 'm' --prompt-class 'P' "
+        "(2 passages)."
     )
 
 
@@ -101,7 +102,7 @@ def test_several_matching_sets_are_listed() -> None:
 
 def test_no_grades_at_all() -> None:
     selector, _ = selected(GradeFilter(), passage())
-    with pytest.raises(SelectionError, match="f holds no grades; run `exam-pp grade` first"):
+    with pytest.raises(SelectionError, match="f has no grades; run `exam-pp grade` first"):
         selector.check("f")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.highlight import answer_spans, pieces
+from exam_pp.highlight import answer_spans, split_at_spans
 
 
 def matches(text: str, answer: str) -> list[str]:
@@ -46,7 +46,7 @@ def test_spans_are_inside_and_in_order(before: str, answer: str, after: str) -> 
     spans = answer_spans(text, answer)
     assert spans == sorted(spans)
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert "".join(piece for piece, _ in pieces(text, spans)) == text
+    assert "".join(piece for piece, _ in split_at_spans(text, spans)) == text
 
 
 @given(texts, st.lists(st.from_regex("[a-z0-9]{1,8}", fullmatch=True), min_size=1), texts)
@@ -58,7 +58,7 @@ def test_a_contained_answer_is_matched(before: str, tokens: list[str], after: st
 
 
 def test_touching_spans_are_merged() -> None:
-    assert pieces("abcdef", [(2, 4), (1, 2), (5, 6)]) == [
+    assert split_at_spans("abcdef", [(2, 4), (1, 2), (5, 6)]) == [
         ("a", False), ("bcd", True), ("e", False), ("f", True),
     ]  # fmt: skip
 
@@ -66,7 +66,7 @@ def test_touching_spans_are_merged() -> None:
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)).map(lambda s: (s[0], s[0] + s[1]))))
 def test_pieces_are_the_whole_text(spans: list[tuple[int, int]]) -> None:
     text = "abcdefghijklmnopqrstuvwxyz"
-    cut = pieces(text, spans)
+    cut = split_at_spans(text, spans)
     assert "".join(piece for piece, _ in cut) == text
     inside = {i for start, end in spans for i in range(start, min(end, len(text)))}
     assert sum(len(piece) for piece, marked in cut if marked) == len(inside)

@@ -129,7 +129,7 @@ def test_kinds_are_required() -> None:
     bank = TestBank.from_lines([BankLine.model_validate(line("q", [nugget("q", "a")]))])
     bank.require_kind("nugget", "This prompt")
     with pytest.raises(
-        SelectionError, match=r"This prompt needs a bank of questions, but the bank holds nuggets\."
+        SelectionError, match=r"This prompt needs a bank of questions, but the bank contains nuggets\."
     ):
         bank.require_kind("question", "This prompt")
 

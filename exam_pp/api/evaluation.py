@@ -138,10 +138,10 @@ def leaderboard(
     result = leaderboards.leaderboard(
         evaluation, Statistics(intervals, significance, confidence, samples, seed)
     )
-    place = {metric: number for number, metric in enumerate(result.metrics)}
+    order = {metric: number for number, metric in enumerate(result.metrics)}
     rows = sorted(
         result.rows.values(),
-        key=lambda row: (place[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system),
+        key=lambda row: (order[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system),
     )
     uncertainty, unknown = result.uncertainty, SystemUncertainty()
     return Leaderboard(
@@ -273,7 +273,7 @@ def _expected(probabilities: Sequence[float]) -> float:
 def _labels(
     labels: Labels,
 ) -> tuple[Iterable[Qrel | SubtopicQrel], Callable[[], Ungraded] | None, Sequence[str]]:
-    """The lines of labels, the function for bounds of ungraded passages (or None), and notes."""
+    """Return the lines, a function that returns the labels of ungraded passages (or None), and the notes."""
     if isinstance(labels, RubricQrels):
         return labels.qrels, labels.ungraded, labels.notes
     return (read_qrels(labels) if isinstance(labels, PathLike) else labels), None, ()

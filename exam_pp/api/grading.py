@@ -64,8 +64,8 @@ def grade(
         regrade: Whether to grade pairs again that already have a grade.
 
     Returns:
-        The queries in input order, with the new grades after the grades of the input. ``errors`` of a
-        passage's grades holds the reasons of ungraded pairs.
+        An iterator of the queries in input order, with the new grades after the grades of the input.
+        ``errors`` of a passage's grades gives the reasons of ungraded pairs.
 
     Raises:
         SelectionError: The prompts do not fit the bank or the model.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from functools import partial
 
-from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_answer_fields, used
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_answer_fields, used
 from exam_pp.formats.sample import Sample, fits, with_keys
 from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
 from exam_pp.store.trec.answers import Answer, PlainAnswer, Rag24Answer, ReportAnswer, read_answers
@@ -24,7 +24,7 @@ def _is_rag25(sample: Sample) -> bool:
 def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps: Set[str]) -> None:
     def counting_dropped() -> Iterator[Answer]:
         for answer in answers:
-            dropped_answer_fields(answer, keeps, target.dropped)
+            count_dropped_answer_fields(answer, keeps, target.dropped)
             yield answer
 
     write_answers(counting_dropped(), target.path, form, inputs=target.inputs)
@@ -33,12 +33,12 @@ def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps:
 register(
     Format(
         "rag24", "answers", "answers, TREC RAG 2024", with_keys("run_id", "topic_id", "answer"), read_answers,
-        "answer", reading(read_answers, used("run_id topic_id topic references", answer=_ELEMENTS)),
+        "answer", make_reader(read_answers, used("run_id topic_id topic references", answer=_ELEMENTS)),
         partial(_write, form="rag24", keeps=_CITED | {"query texts"}), schema=_SCHEMA,
     ),
     Format(
         "rag25", "answers", "answers, TREC RAG 2025", fits(_is_rag25), read_answers, "answer",
-        reading(
+        make_reader(
             read_answers,
             used("references", metadata=used("team_id run_id narrative_id narrative"), answer=_ELEMENTS),
         ),
@@ -47,7 +47,7 @@ register(
     Format(
         "ragtime", "answers", "answers, NeuCLIR and RAGTIME", with_keys("metadata", "responses"),
         read_answers, "answer",
-        reading(
+        make_reader(
             read_answers,
             used("references", metadata=used("team_id run_id topic_id request_id"), responses=_RESPONSES),
         ),
@@ -56,7 +56,7 @@ register(
     Format(
         "plain-answers", "answers", "answers, JSON lines of query_id, system, text",
         with_keys("system", "query_id", "text"), read_answers, "answer",
-        reading(read_answers, used("query_id system text")),
+        make_reader(read_answers, used("query_id system text")),
         partial(_write, form="plain", keeps=frozenset[str]()), schema=_SCHEMA,
     ),
 )  # fmt: skip

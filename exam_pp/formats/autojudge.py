@@ -1,6 +1,6 @@
 """TREC AutoJudge: nugget banks (``NuggetBank``, format v3) and evaluation results.
 
-A nugget bank holds questions and claims, one object per query. Results are rows of run, topic, measure and
+A nugget bank contains questions and claims, one object per query. Results are rows of run, topic, measure and
 value in one of two orders: ``run topic measure value`` (``ir_measures``) or ``run measure topic value``
 (``tot``). The topic ``all`` is the mean. An optional header line gives the order.
 """
@@ -22,8 +22,8 @@ from pydantic import Field, ValidationError
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import with_texts, without_kept_info
-from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_bank_fields
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
@@ -52,7 +52,7 @@ class NuggetBankLine(Record):
 
 
 def read_autojudge(path: str | Path) -> Iterator[BankLine]:
-    """Read nugget banks as bank lines; a file holds one object, a list of objects, or JSON lines.
+    """Read nugget banks as bank lines; a file is one object, a list of objects, or JSON lines.
 
     The answers of a question become gold answers. All other fields, such as references and quality, are kept
     in ``info``, and :func:`write_autojudge` restores them. Raises :class:`DataError`, also for other versions
@@ -274,7 +274,7 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
         "gold answers",
         "queries without entries",
     }
-    dropped_bank_fields([without_kept_info(line, _KEPT) for line in lines], keeps, target.dropped)
+    count_dropped_bank_fields([without_kept_info(line, _KEPT) for line in lines], keeps, target.dropped)
     texts: Counter[tuple[str, str, str]] = Counter()
     for line in lines:
         for item in line.items:
@@ -294,8 +294,8 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
 def _id_when_read(item: Entry) -> str:
     """The id of the entry after a round trip."""
     last = item.entry_id.rpartition("/")[2]
-    own = isinstance(item, Question) and item.entry_id == f"{item.query_id}/{last}" and len(last) == 32
-    return item.entry_id if own else entry_id(item.query_id, item.text)
+    is_kept = isinstance(item, Question) and item.entry_id == f"{item.query_id}/{last}" and len(last) == 32
+    return item.entry_id if is_kept else entry_id(item.query_id, item.text)
 
 
 def _write_results(order: Order, scores: Iterable[Score], target: Target) -> None:
@@ -326,7 +326,7 @@ def _results(name: str, order: Order, about: str) -> Format:
 register(
     Format(
         "autojudge-bank", "bank", "nugget bank of AutoJudge (v3)", fits(_is_bank), read_autojudge, "query",
-        reading(read_autojudge), _write_bank,
+        make_reader(read_autojudge), _write_bank,
         schema=Schema("autojudge-bank", "a nugget bank of AutoJudge", NuggetBankLine),
     ),
     _results("autojudge-eval", "ir_measures", "results of AutoJudge: run topic measure value"),

@@ -1,4 +1,4 @@
-"""Test banks as JSON lines, and helpers for other bank formats that hold only some of the entries."""
+"""Test banks as JSON lines, and helpers for bank formats that can contain only some of the entries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.base import Format, Schema, Target, reading, register
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.store.banks.bank_json import read_bank, write_bank
@@ -31,23 +31,26 @@ def check_entries(lines: Iterable[BankLine]) -> None:
 
 
 def with_texts(lines: Iterable[BankLine], dropped: DroppedFields) -> list[BankLine]:
-    """The lines with only those entries that have a text."""
-    return _kept(lines, lambda item: bool(item.text.strip()), "entries without text", dropped)
+    """Return the lines without entries without text, which are counted as dropped."""
+    return _filtered(lines, lambda item: bool(item.text.strip()), "entries without text", dropped)
 
 
 def of_kind(lines: Iterable[BankLine], kind: EntryKind, dropped: DroppedFields) -> list[BankLine]:
-    """The lines with only the entries of one kind; raises :class:`SelectionError` if no entry is left."""
+    """Return the lines with only the entries of one kind; the other entries are counted as dropped.
+
+    Raises :class:`SelectionError` if no entry is left.
+    """
     dropped_name = "nuggets" if kind == "question" else "questions"
-    kept = _kept(lines, lambda item: item.kind == kind, dropped_name, dropped)
+    kept = _filtered(lines, lambda item: item.kind == kind, dropped_name, dropped)
     if not any(line.items for line in kept):
-        raise SelectionError(f"The target format holds only {kind}s, and the bank has no {kind}s.")
+        raise SelectionError(f"The target format is only for {kind}s, and the bank has no {kind}s.")
     return kept
 
 
-def _kept(
+def _filtered(
     lines: Iterable[BankLine], keep: Callable[[Entry], bool], dropped_name: str, dropped: DroppedFields
 ) -> list[BankLine]:
-    """The lines with only the entries to keep; the rest is counted under ``dropped_name``."""
+    """Return the lines with only the entries to keep; the rest is counted under ``dropped_name``."""
     kept = []
     for line in lines:
         items = [item for item in line.items if keep(item)]
@@ -57,7 +60,7 @@ def _kept(
 
 
 def without_kept_info(line: BankLine, key: str) -> BankLine:
-    """The line without the ``key`` of ``info``, in which an import kept fields that the writer restores."""
+    """Return the line without ``key`` in ``info``, where a reader keeps fields that the writer restores."""
 
     def rest(info: Any) -> Any:
         return {name: info[name] for name in info if name != key} or None if isinstance(info, dict) else info
@@ -69,7 +72,7 @@ def without_kept_info(line: BankLine, key: str) -> BankLine:
 register(
     Format(
         "bank", "bank", "test bank, JSON lines", fits(_is_bank),
-        read=reading(lambda path: read_bank(path).lines), write=_write,
+        read=make_reader(lambda path: read_bank(path).lines), write=_write,
         schema=Schema("bank", "a line of a test bank", BankLine),
     ),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
-from exam_pp.formats.dropped_fields import DroppedFields, dropped_bank_fields, stream_not_counted
+from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
 from exam_pp.formats.sample import with_columns
 from exam_pp.store.files import is_stream, read_text, write_text
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
@@ -87,9 +87,9 @@ def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Itera
 
 
 def unused_cells(path: str | Path) -> Counter[str]:
-    """The number of non-empty cells in each column that :func:`read_bank_csv` ignores.
+    """Count the non-empty cells in each column that :func:`read_bank_csv` ignores.
 
-    Cells after the last column have the name ``""``.
+    Cells after the last column are counted under the name ``""``.
     """
     unused: Counter[str] = Counter()
     for _, record in _records(path):
@@ -116,7 +116,7 @@ def read_bank_csv(path: str | Path) -> list[Row]:
 
 
 def _records(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows that are not blank, as column name to cell, each with its last line number."""
+    """Yield pairs of last line number and cells by column name, without blank rows."""
     content = read_text(path).removeprefix(_BOM)
     header = content.split("\n", 1)[0]
     separator = max(",;\t", key=header.count)
@@ -187,7 +187,7 @@ def is_stale(key: str, text: str) -> bool:
 
 
 def entry_fields(file: Path, row: Row) -> dict[str, Any]:
-    """Importance, weight and gold answers, without those that the row lacks; raises :class:`DataError`."""
+    """Return importance, weight and gold answers, except empty cells; raises :class:`DataError`."""
     values: dict[str, Any] = {}
     if row.importance:
         values["importance"] = row.importance
@@ -234,7 +234,7 @@ def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
 
 def _read(source: Source) -> list[BankLine]:
     if is_stream(source.path):
-        stream_not_counted(source.dropped)
+        report_uncounted_stream(source.dropped)
     count_unused_cells(source.path, source.dropped)
     lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
     if not lines:
@@ -247,7 +247,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     check_entries(lines)
     keeps = {"query texts", "facets", "facet texts", "test collections"}
     keeps |= {"importance labels", "weights", "gold answers"}
-    dropped_bank_fields(lines, keeps, target.dropped)
+    count_dropped_bank_fields(lines, keeps, target.dropped)
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
     target.dropped.add("entry ids", changed)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.formats.dropped_fields import DroppedFields, Used, unused_keys
+from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unused_keys
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
 from exam_pp.store.csv_cells import Cells, Layout, read_cells
@@ -18,10 +18,10 @@ from exam_pp.store.trec.runs import MethodName
 Content = Literal[
     "passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games", "edits"
 ]
-"""Contents of files, whatever the format. Readers return and writers take the same Python type for a content.
+"""The subject of a file, whatever its format.
 
-An iterable for most: passages: QueryPassages, bank: BankLine, queries: Query, qrels: Qrel, scores: Score,
-answers: Answer, games: Game. Runs: a mapping of system to lines; ranks: of system to rank; edits: Edits.
+Each content has a Python type, which readers return and writers take: an iterable of QueryPassages, BankLine,
+Query, Qrel, Score, Answer or Game; a mapping of system to lines (runs) or to rank (ranks); Edits (edits).
 """
 
 
@@ -65,9 +65,9 @@ class Format:
 
     Args:
         name: Name in ``--from``, ``--to`` and ``--kind``.
-        content: What the files hold.
+        content: The content of the files.
         about: Description in a few words, for lists of formats.
-        sniff: Rates how well the beginning of a file fits the format.
+        sniff: Returns how well the beginning of a file fits the format.
         records: Reads the records of the file and raises :class:`DataError` for the first invalid record;
             ``exam-pp validate`` uses it to check files.
         noun: Singular noun for a record, for messages.
@@ -127,7 +127,7 @@ def format_of(path: str | Path, option: str = "--kind") -> Format:
 
 
 def known_format(path: str | Path) -> Format | None:
-    """As :func:`format_of`, but None if no format fits.
+    """Detect the format of a file as :func:`format_of` does, but return None if no format fits.
 
     Raises :class:`DataError` for a stream and for a file that cannot be read.
     """
@@ -138,25 +138,25 @@ def known_format(path: str | Path) -> Format | None:
         )
     sample = Sample.of(path)
     fits = [(form.sniff(sample), form) for form in all_formats()]
-    fit, best = max(fits, key=lambda pair: pair[0])  # a tie goes to the first format by name
+    fit, best = max(fits, key=lambda pair: pair[0])  # of several best fits, the first by name
     return best if fit > Fit.NOT else None
 
 
-def reading(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:
-    """Turn a function of a path into a reader that counts the keys outside ``tree`` as dropped."""
+def make_reader(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:
+    """Make a reader from a function of a path; it counts the keys outside ``tree``, if any, as dropped."""
 
     def reader(source: Source) -> Any:
         content = read(source.path)
         if tree is not None:
             content = content if isinstance(content, Mapping) else list(content)
-            unused_keys(source.path, tree, source.dropped)
+            count_unused_keys(source.path, tree, source.dropped)
         return content
 
     return reader
 
 
-def writing(write: Callable[..., None], **options: Any) -> Callable[[Any, Target], None]:
-    """Turn a function of content and path into a writer, for a format that drops no field."""
+def make_writer(write: Callable[..., None], **options: Any) -> Callable[[Any, Target], None]:
+    """Make a writer from a function of content and path, for a format that drops no field."""
     return lambda value, target: write(value, target.path, inputs=target.inputs, **options)
 
 
@@ -184,12 +184,12 @@ def csv_format(
 
 
 def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Path], Any]:
-    """A reader that turns the cells of a CSV file into records with ``parse``."""
+    """Make a function that reads the cells of a CSV file and turns them into records with ``parse``."""
     return lambda path: parse(read_cells(path, layout), path)
 
 
 def read_source_cells(source: Source, layout: Layout) -> Cells:
-    """The cells of a CSV file; counts the values of columns outside the layout as dropped."""
+    """Read the cells of a CSV file, and count the values of columns outside the layout as dropped."""
     cells = read_cells(source.path, layout)
     for name, count in cells.unused.items():
         source.dropped.field(name, count)

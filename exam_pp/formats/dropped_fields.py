@@ -47,36 +47,36 @@ class DroppedFields:
         return bool(self._counts)
 
     def lines(self) -> Iterator[str]:
-        """The message with all counts; no line if no field was dropped."""
+        """Yield the message with all counts; yields no line if no field was dropped."""
         if self._counts:
             listed = ", ".join(f"{name} ({count})" for name, count in sorted(self._counts.items()))
             yield f"Dropped fields, which the target format cannot hold: {listed}."
 
 
 Used = Mapping[str, Any]
-"""Keys that a reader uses, as a tree: True stands for the key with all its values, ``*`` for any key.
+"""Keys that a reader uses, as a tree: True means the key with all values below it, and ``*`` means any key.
 
-Lists are transparent. A text in place of a subtree is a name: the keys of that mapping are used, and its
-values are counted as dropped under the name.
+The elements of a list are compared with the subtree of the list. A string in place of a subtree is a name:
+the keys of that mapping are used, and its values are counted as dropped under the name.
 """
 
 
 def used(keys: str, **nested: Any) -> Used:
-    """A tree of the space-separated ``keys``, each with all its values, and of the ``nested`` trees."""
+    """Make a tree of the space-separated ``keys``, each with all values below it, and ``nested`` subtrees."""
     return {**dict.fromkeys(keys.split(), True), **nested}
 
 
-def unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
+def count_unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
     """Count every key of a JSON or JSON lines file that is not in the tree."""
     if is_stream(path):
-        stream_not_counted(dropped)
+        report_uncounted_stream(dropped)
         return
     for value in _values(path):
         _walk(value, tree, "", dropped)
 
 
-def stream_not_counted(dropped: DroppedFields) -> None:
-    """Record that a stream may have dropped fields: it cannot be read a second time to count them."""
+def report_uncounted_stream(dropped: DroppedFields) -> None:
+    """Report fields of a stream as not counted, because a stream cannot be read a second time."""
     dropped.add("unread fields of a stream, not counted")
 
 
@@ -112,7 +112,7 @@ def _walk(value: Any, tree: Any, path: str, dropped: DroppedFields) -> None:
 CHANGED_TEXTS = "whitespace or list numbers in texts"
 
 
-def dropped_bank_fields(
+def count_dropped_bank_fields(
     lines: Iterable[BankLine],
     keeps: Collection[str],
     dropped: DroppedFields,
@@ -121,10 +121,10 @@ def dropped_bank_fields(
     text: Callable[[str], str] | None = None,
     collection: str | None = None,
 ) -> None:
-    """Count the fields of a bank that a format drops which holds only those in ``keeps``.
+    """Count the fields of a bank that are not in ``keeps``, the fields of the target format.
 
     ``entry_id`` and ``text`` compute the id and text of an entry after a round trip (None: unchanged).
-    ``collection`` is the test collection that the reader of the format sets by itself.
+    ``collection`` is the test collection that the reader of the format sets.
     """
     for line in lines:
         present = {
@@ -142,14 +142,14 @@ def dropped_bank_fields(
         if "extra keys" not in keeps:
             dropped.keys(line.model_extra)
         for item in line.items:
-            _dropped_entry_fields(item, keeps, dropped)
+            _count_dropped_entry_fields(item, keeps, dropped)
             if entry_id is not None and entry_id(item) != item.entry_id:
                 dropped.add("entry ids")
             if text is not None and text(item.text) != item.text:
                 dropped.add(CHANGED_TEXTS)
 
 
-def _dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:
+def _count_dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:
     present = {
         "importance labels": item.importance is not None,
         "weights": item.weight != 1,
@@ -164,14 +164,16 @@ def _dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedF
 
 
 def _without_target(info: Any) -> Any:
-    """The info without ``prompt_target`` (questions or nuggets), which every reader sets by itself."""
+    """Return the info without ``prompt_target`` (questions or nuggets), which every reader sets."""
     if not isinstance(info, dict):
         return info
     return {key: value for key, value in info.items() if key != "prompt_target"}
 
 
-def dropped_passage_fields(query: QueryPassages, keeps: Collection[str], dropped: DroppedFields) -> None:
-    """Count the fields of a query's passages that a format drops which holds only those in ``keeps``."""
+def count_dropped_passage_fields(
+    query: QueryPassages, keeps: Collection[str], dropped: DroppedFields
+) -> None:
+    """Count the fields of a query's passages that are not in ``keeps``, the fields of the target format."""
     for passage in query.passages:
         counts = {
             "passage texts": 1,
@@ -191,8 +193,8 @@ def dropped_passage_fields(query: QueryPassages, keeps: Collection[str], dropped
             dropped.keys(record.model_extra)
 
 
-def dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
-    """Count the ids, facets and repeated entries that a run cannot hold of a passage's ranking entries."""
+def count_dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
+    """Count passage ids, facets and repeated entries of a passage's ranking entries, which a run drops."""
     entries = passage.rankings
     dropped.add("passage ids of ranking entries", sum(e.passage_id != passage.passage_id for e in entries))
     dropped.add("facets of ranking entries", sum(entry.query_id != query_id for entry in entries))
@@ -200,14 +202,14 @@ def dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFiel
     dropped.add("repeated ranking entries of a passage", len(entries) - len(systems))
 
 
-def dropped_query_fields(query: Query, dropped: DroppedFields) -> None:
+def count_dropped_query_fields(query: Query, dropped: DroppedFields) -> None:
     """Count the fields of a query that a format of ids and texts drops."""
     dropped.add("facets", len(query.facets or ()))
     dropped.keys(query.model_extra)
 
 
-def dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: DroppedFields) -> None:
-    """Count the fields of an answer that a format drops which holds only those in ``keeps``."""
+def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: DroppedFields) -> None:
+    """Count the fields of an answer that are not in ``keeps``, the fields of the target format."""
     cited = {docid for part in answer.parts for docid in part.citations}
     counts = {
         "query texts": bool(answer.query_text),
@@ -222,6 +224,6 @@ def dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: Dropp
 
 
 def trimmed(text: str, dropped: DroppedFields) -> str:
-    """The text without leading and trailing whitespace, which cells of a table do not keep."""
+    """Return the stripped text, because table cells drop surrounding whitespace; counted if it differs."""
     dropped.add("leading or trailing whitespace", text != text.strip())
     return text.strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exam_pp.data_model import Id, Passage
-from exam_pp.formats.base import Format, Schema, reading, register, writing
+from exam_pp.formats.base import Format, Schema, make_reader, make_writer, register
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 
@@ -21,7 +21,7 @@ def _is_graded(sample: Sample) -> bool:
 register(
     Format(
         "graded", "passages", "passages file, one line per query", fits(_is_graded),
-        read=reading(read_passages), write=writing(write_passages),
+        read=make_reader(read_passages), write=make_writer(write_passages),
         schema=Schema(
             "graded", "a line of a passages file: [query_id, [passage, ...]]", tuple[Id, list[Passage]]
         ),

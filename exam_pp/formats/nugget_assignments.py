@@ -90,14 +90,14 @@ class AssignmentSummary:
     """Counts for the summary of an import of assignments.
 
     ``matched`` counts nuggets that the bank has, ``foreign`` are ids of the nuggets that it lacks, and
-    ``unlike`` are queries whose answers have different nuggets.
+    ``inconsistent`` are queries whose answers have different nuggets.
     """
 
     answers: int = 0
     systems: set[str] = field(default_factory=set)
     graded: int = 0
     ungraded: Counter[str] = field(default_factory=Counter)
-    unlike: list[str] = field(default_factory=list)
+    inconsistent: list[str] = field(default_factory=list)
     matched: int = 0
     foreign: set[str] = field(default_factory=set)
     dropped: DroppedFields = field(default_factory=DroppedFields)
@@ -108,19 +108,19 @@ class AssignmentSummary:
         yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
         if self.ungraded:
             labels = listed([repr(label) for label, _ in self.ungraded.most_common()])
-            are = counted(
+            count = counted(
                 self.ungraded.total(),
                 "nugget is ungraded, as its label is",
                 "nuggets are ungraded, as their labels are",
             )
-            yield f"{are} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
+            yield f"{count} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
         if self.foreign:
-            have = counted(len(self.foreign), "nugget has", "nuggets have")
-            yield f"{have} no match in the bank by query and text; the assignments are imported anyway."
-        if self.unlike:
-            some = ", ".join(self.unlike[:5])
-            have = counted(len(self.unlike), "query has", "queries have")
-            yield f"{have} different nuggets for different answers; --bank-output writes all of them: {some}"
+            count = counted(len(self.foreign), "nugget has", "nuggets have")
+            yield f"{count} no match in the bank by query and text; the assignments are imported anyway."
+        if self.inconsistent:
+            ids = ", ".join(self.inconsistent[:5])
+            count = counted(len(self.inconsistent), "query has", "queries have")
+            yield f"{count} different nuggets for different answers; --bank-output writes all of them: {ids}"
         yield from self.dropped.lines()
 
 
@@ -239,12 +239,12 @@ def _add_to_bank(bank: dict[str, BankLine], line: AssignmentLine, summary: Assig
     ids = {item.entry_id for item in known.items}
     if new := [item for item in current.items if item.entry_id not in ids]:
         known.items += new
-        if line.qid not in summary.unlike:
-            summary.unlike.append(line.qid)
+        if line.qid not in summary.inconsistent:
+            summary.inconsistent.append(line.qid)
 
 
 def _read(source: Source) -> list[QueryPassages]:
-    """Answers with their grades; a passages file cannot hold the nuggets themselves."""
+    """Read answers with their grades; nuggets are counted as dropped, because a passages file has none."""
     summary = AssignmentSummary(dropped=source.dropped)
     queries: dict[str, QueryPassages] = {}
     bank = add_assignments(queries, [source.path], DEFAULT_GRADER, summary)

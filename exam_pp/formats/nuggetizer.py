@@ -15,8 +15,8 @@ from pydantic import Field
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
-from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_bank_fields, used
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
@@ -62,7 +62,7 @@ def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> 
 
 
 _KEPT = "nuggetizer"
-"""The key of ``info`` that keeps fields that share a name with a field of exam_pp but not its meaning."""
+"""The key of ``info`` for fields that have the name of a field of exam_pp, but another meaning."""
 
 
 def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
@@ -149,12 +149,12 @@ def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Sco
             Score(run, line.qid, metric, value) for metric, value in values.items() if value is not None
         ]
     if not scores:
-        raise DataError("holds no nugget scores.", file=str(path))
+        raise DataError("has no nugget scores.", file=str(path))
     return scores
 
 
 def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mapping[str, float]) -> str:
-    """The lines for the scores of one run; ``means`` maps metric (as in exam_pp) to the mean over topics.
+    """Format the scores of one run as JSON lines; ``means`` maps metric to the mean over topics.
 
     An undefined score has no key.
     """
@@ -180,7 +180,9 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
         target.dropped.keys(line.model_extra)
     keeps = {"query texts", "importance labels", "extra keys", "queries without entries"}
     kept = [without_kept_info(line, _KEPT) for line in lines]
-    dropped_bank_fields(kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text))
+    count_dropped_bank_fields(
+        kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text)
+    )
     write_nuggetizer(lines, target.path, inputs=target.inputs)
 
 
@@ -190,7 +192,7 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
     systems = list(dict.fromkeys(score.system for score in scores))
     if len(systems) != 1:
         raise SelectionError(
-            "A file of AutoNuggetizer's nugget scores holds one system, but the source has "
+            "A file of AutoNuggetizer's nugget scores can have only one system, but the source has "
             f"{len(systems)}: {', '.join(systems[:5])}."
         )
     target.dropped.add("system names")
@@ -211,12 +213,12 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
 register(
     Format(
         "nuggetizer", "bank", "nuggets of AutoNuggetizer", with_keys("qid", "nuggets", fit=Fit.GOOD),
-        read_nuggetizer, "query", reading(read_nuggetizer, used("qid query nuggets")), _write_bank,
+        read_nuggetizer, "query", make_reader(read_nuggetizer, used("qid query nuggets")), _write_bank,
         schema=Schema("nuggets", "a line of nuggets of AutoNuggetizer", NuggetLine),
     ),
     Format(
         "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, one run", fits(_are_metrics),
         read_nugget_metrics, "score",
-        reading(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
+        make_reader(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
     ),
 )  # fmt: skip

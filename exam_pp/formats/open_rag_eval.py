@@ -22,7 +22,7 @@ from pathlib import Path
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
-from exam_pp.formats.dropped_fields import dropped_answer_fields, trimmed
+from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.sentences import sentences
@@ -37,7 +37,7 @@ GENERATIONS = Layout(
 )
 _ONLY_RUN = "1"
 _RUN = re.compile(r"run_(\d+)_(.+)")
-_BESIDE = ("query_id", "query")
+_QUERY_COLUMNS = ("query_id", "query")
 _MEASURE = re.compile(r"(run_\d+_)?(retrieval|generation)_score_")
 
 
@@ -97,7 +97,7 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
             raise DataError(f"the query {query_id!r} occurs twice.", file=str(path), line=line)
         seen.add(query_id)
         for column, cell in row.items():
-            if column in _BESIDE or not cell:
+            if column in _QUERY_COLUMNS or not cell:
                 continue
             value = _number(cell)
             if value is None:
@@ -107,7 +107,7 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
             name, metric = (f"{system}-run-{run[1]}", run[2]) if run else (system, column)
             scores.append(Score(name, query_id, metric, value))
     if not scores:
-        raise DataError("holds no scores.", file=str(path))
+        raise DataError("has no scores.", file=str(path))
     return scores, not_numbers
 
 
@@ -120,7 +120,12 @@ def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable
     systems = list(dict.fromkeys(score.system for score in kept))
     metrics = dict.fromkeys(score.metric for score in kept)
     for metric in metrics:
-        if metric in _BESIDE or _RUN.fullmatch(metric) or " ".join(metric.split()) != metric or not metric:
+        if (
+            metric in _QUERY_COLUMNS
+            or _RUN.fullmatch(metric)
+            or " ".join(metric.split()) != metric
+            or not metric
+        ):
             raise DataError(f"the measure {metric!r} cannot be a column name in Open RAG Eval.")
     prefixes = {name: f"run_{i}_" if len(systems) > 1 else "" for i, name in enumerate(systems, 1)}
     values = {(score.query_id, prefixes[score.system] + score.metric): score.value for score in kept}
@@ -131,7 +136,7 @@ def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable
         (query_id, "", *(_cell(values.get((query_id, column))) for column in columns))
         for query_id in dict.fromkeys(score.query_id for score in kept)
     ]
-    write_cells((*_BESIDE, *columns), rows, path, ids=("query_id",), inputs=inputs)
+    write_cells((*_QUERY_COLUMNS, *columns), rows, path, ids=("query_id",), inputs=inputs)
 
 
 def _cell(value: float | None) -> str:
@@ -263,7 +268,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
                     "Open RAG Eval needs; name a file of query texts with --queries."
                 )
             keeps = {"query texts", "citations", "uncited references", "boundaries of answer parts"}
-            dropped_answer_fields(answer, keeps, target.dropped)
+            count_dropped_answer_fields(answer, keeps, target.dropped)
             runs.setdefault(answer.system, str(len(runs) + 1))
             references = references_of(answer)
             numbers = {docid: str(number) for number, docid in enumerate(references, 1)}
@@ -311,7 +316,7 @@ def _read_scores(source: Source) -> list[Score]:
 def _write_scores(scores: Iterable[Score], target: Target) -> None:
     scores = list(scores)
     if all(score.query_id == ALL_QUERIES for score in scores):
-        raise SelectionError("Open RAG Eval holds scores of single queries, but the file has only means.")
+        raise SelectionError("Open RAG Eval needs scores of single queries, but the file has only means.")
     target.dropped.add("means", sum(score.query_id == ALL_QUERIES for score in scores))
     target.dropped.add("system names", len({score.system for score in scores}))
     write_results(scores, target.path, inputs=target.inputs)

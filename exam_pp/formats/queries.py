@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from exam_pp.formats.base import Format, Schema, Source, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_query_fields, stream_not_counted
+from exam_pp.formats.base import Format, Schema, Source, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_query_fields, report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_stream, read_text
 from exam_pp.store.trec.queries import Query, is_query, read_queries, write_queries, write_query_lines
@@ -42,7 +42,7 @@ def _read(path: Path) -> list[Query]:
 
 def _read_topics(source: Source) -> list[Query]:
     if is_stream(source.path):
-        stream_not_counted(source.dropped)
+        report_uncounted_stream(source.dropped)
     else:
         for tag, count in unused_fields(read_text(source.path)).items():
             source.dropped.field(tag, count)
@@ -53,7 +53,7 @@ def _write(queries: Iterable[Query], target: Target, form: Literal["json", "tsv"
     queries = list(queries)
     if form != "jsonl":
         for query in queries:
-            dropped_query_fields(query, target.dropped)
+            count_dropped_query_fields(query, target.dropped)
             if form == "tsv":
                 changed = " ".join(query.query_text.split()) != query.query_text
                 target.dropped.add("whitespace in texts", changed)
@@ -67,15 +67,15 @@ def _write(queries: Iterable[Query], target: Target, form: Literal["json", "tsv"
 register(
     Format(
         "queries-json", "queries", "queries, JSON {id: text}", fits(_is_object_of_texts, Fit.LOOSE), _read,
-        "query", reading(_read), partial(_write, form="json"),
+        "query", make_reader(_read), partial(_write, form="json"),
     ),
     Format(
         "queries-tsv", "queries", "queries, id<TAB>text", fits(_is_table, Fit.LOOSE), _read, "query",
-        reading(_read), partial(_write, form="tsv"),
+        make_reader(_read), partial(_write, form="tsv"),
     ),
     Format(
         "queries-jsonl", "queries", "queries, JSON lines with facets", fits(_is_object, Fit.FAIR), _read,
-        "query", reading(_read), partial(_write, form="jsonl"),
+        "query", make_reader(_read), partial(_write, form="jsonl"),
         schema=Schema("queries", "a line of queries", Query),
     ),
     Format("topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query", _read_topics),

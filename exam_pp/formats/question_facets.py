@@ -1,4 +1,4 @@
-"""Generated question banks in their first published format.
+"""Generated question banks by facet, in the first published format of the workbench.
 
 A JSON object ``{query: {facet: {"title", "facet", "questions"}}}``.
 """
@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from exam_pp.data_model import Record
 from exam_pp.formats.bank import of_kind, with_texts
-from exam_pp.formats.base import Format, Target, reading, register
-from exam_pp.formats.dropped_fields import CHANGED_TEXTS, dropped_bank_fields, used
+from exam_pp.formats.base import Format, Target, make_reader, register
+from exam_pp.formats.dropped_fields import CHANGED_TEXTS, count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
@@ -72,7 +72,7 @@ def _plain_text(text: str) -> str:
 
 
 def _facet(facet_id: str) -> dict[str, str]:
-    """The ``facet_id``, or no field for the empty name, which stands for the query itself."""
+    """The field ``facet_id``, or no field for the empty name, which means the query itself."""
     return {"facet_id": facet_id} if facet_id else {}
 
 
@@ -94,7 +94,7 @@ def write_genq(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[
 
 
 def _numbered_text(item: Entry, position: int) -> str:
-    """The text, with its position as list number if the entry's id is the digest of that."""
+    """The text, with its position as list number if the entry's id is the digest of the numbered text."""
     numbered = (f"{position}{mark} {item.text}" for mark in ".)")
     matches = (t for t in numbered if entry_id(item.query_id, t, item.facet_id) == item.entry_id)
     return next(matches, item.text)
@@ -108,7 +108,7 @@ def _is_genq(sample: Sample) -> bool:
 def _write(lines: Iterable[BankLine], target: Target) -> None:
     lines = with_texts(of_kind(lines, "question", target.dropped), target.dropped)
     keeps = {"query texts", "facets", "facet texts", "queries without entries"}
-    dropped_bank_fields(lines, keeps, target.dropped)
+    count_dropped_bank_fields(lines, keeps, target.dropped)
     positions: Counter[tuple[str, str | None]] = Counter()
     for line in lines:
         for item in line.items:
@@ -123,6 +123,6 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 register(
     Format(
         "genq", "bank", "question bank by facet, JSON", fits(_is_genq, Fit.LOOSE), read_genq, "facet",
-        reading(read_genq, {"*": {"*": used("title facet questions")}}), _write,
+        make_reader(read_genq, {"*": {"*": used("title facet questions")}}), _write,
     ),
 )  # fmt: skip

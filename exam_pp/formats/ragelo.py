@@ -16,10 +16,10 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, PassageData, Que
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Target, csv_format, register
 from exam_pp.formats.dropped_fields import (
-    dropped_answer_fields,
-    dropped_passage_fields,
-    dropped_query_fields,
-    dropped_ranking_fields,
+    count_dropped_answer_fields,
+    count_dropped_passage_fields,
+    count_dropped_query_fields,
+    count_dropped_ranking_fields,
     trimmed,
 )
 from exam_pp.formats.sample import Fit, fits, with_columns
@@ -126,7 +126,7 @@ def reasonings_of(cells: Cells, path: str | Path) -> list[Reasoning]:
 
 
 EVALUATOR = "ReasonerEvaluator"
-"""RAGElo's evaluator that writes reasonings: the grader, since the files do not name the model."""
+"""RAGElo's evaluator that writes reasonings. It is recorded as the model, which the files do not name."""
 
 # Appendix A.1 of the paper: the reply begins with one of three labels. Other evaluators reply with numbers.
 _LABELS = {"not relevant": 0, "somewhat relevant": 1, "very relevant": 2}
@@ -136,7 +136,7 @@ _LABEL = re.compile(rf"\W*({'|'.join(_LABELS)})\b", re.IGNORECASE)
 def _write_queries(queries: Iterable[Query], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str]]:
         for query in queries:
-            dropped_query_fields(query, target.dropped)
+            count_dropped_query_fields(query, target.dropped)
             yield query.query_id, trimmed(query.query_text, target.dropped)
 
     write_cells(QUERIES.required, rows(), target.path, ids=_IDS, inputs=target.inputs)
@@ -145,7 +145,7 @@ def _write_queries(queries: Iterable[Query], target: Target) -> None:
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str, str]]:
         for answer in answers:
-            dropped_answer_fields(answer, frozenset(), target.dropped)
+            count_dropped_answer_fields(answer, frozenset(), target.dropped)
             text = " ".join(part.text for part in answer.parts)
             yield answer.query_id, answer.system, trimmed(text, target.dropped)
 
@@ -155,14 +155,16 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
     """Write a row for each passage and system that ranks it, in the order of the system's ranks.
 
-    Only the order is kept: a reader numbers the ranks from 1 and makes up scores that count down to 1.
+    Only the order is kept: a reader numbers the ranks from 1 and sets scores that count down to 1.
     """
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
-            dropped_passage_fields(query, frozenset({"passage texts", "ranking entries"}), target.dropped)
+            count_dropped_passage_fields(
+                query, frozenset({"passage texts", "ranking entries"}), target.dropped
+            )
             for passage in query.passages:
-                dropped_ranking_fields(query.query_id, passage, target.dropped)
+                count_dropped_ranking_fields(query.query_id, passage, target.dropped)
             for system, ranked in _ranked(query).items():
                 after = [(rank, float(len(ranked) - rank + 1)) for rank in range(1, len(ranked) + 1)]
                 before = [(entry.rank, entry.score) for entry, _ in ranked.values()]
@@ -236,7 +238,9 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
-            dropped_passage_fields(query, frozenset({"passage texts", "sets of grades"}), target.dropped)
+            count_dropped_passage_fields(
+                query, frozenset({"passage texts", "sets of grades"}), target.dropped
+            )
             for passage in query.passages:
                 target.dropped.add("passage texts", bool(passage.text))
                 grades = list(passage.grade_sets())
@@ -261,7 +265,7 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
 
         if not seen:
             raise SelectionError(
-                "ragelo-reasonings holds direct grades, but the passages have no direct grades."
+                "The format ragelo-reasonings needs direct grades, but the passages have no direct grades."
             )
 
     write_cells(REASONINGS.required, rows(), target.path, ids=_IDS, inputs=target.inputs)

@@ -14,7 +14,7 @@ from pydantic import ValidationError, model_validator
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Schema, Target, csv_format, reading, register, writing
+from exam_pp.formats.base import Format, Schema, Target, csv_format, make_reader, make_writer, register
 from exam_pp.formats.dropped_fields import trimmed
 from exam_pp.formats.sample import with_columns, with_keys
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
@@ -106,7 +106,7 @@ register(
     ),
     Format(
         "ragelo-games-jsonl", "games", "games between answers of RAGElo, JSON lines",
-        with_keys("qid", "agent_a", "agent_b"), read_game_lines, "game", reading(read_game_lines),
-        writing(write_records), schema=Schema("games", "a line of games between answers of RAGElo", Game),
+        with_keys("qid", "agent_a", "agent_b"), read_game_lines, "game", make_reader(read_game_lines),
+        make_writer(write_records), schema=Schema("games", "a line of games between answers of RAGElo", Game),
     ),
 )  # fmt: skip

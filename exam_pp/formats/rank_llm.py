@@ -27,7 +27,7 @@ class CandidateQuery(Record):
 
 
 class Candidate(Record):
-    """A retrieved segment; ``doc`` holds its text as ``segment``, ``contents``, ``text`` or ``passage``."""
+    """A retrieved segment; its text is in ``doc`` as ``segment``, ``contents``, ``text`` or ``passage``."""
 
     docid: Id
     score: FiniteFloat | None = None
@@ -42,7 +42,7 @@ class Candidate(Record):
 
     @property
     def text(self) -> str | None:
-        """The text of the segment; None if no key holds a text."""
+        """The text of the segment; None if no key has a text."""
         return next((str(self.doc[key]) for key in _TEXT_KEYS if isinstance(self.doc.get(key), str)), None)
 
 
@@ -61,7 +61,10 @@ def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
 def pool_candidates(
     files: Iterable[Path], dropped: DroppedFields
 ) -> tuple[list[QueryPassages], dict[str, str]]:
-    """The segments of the files as passages, and query id to query text."""
+    """Return the segments of the files as passages, and a mapping of query id to query text.
+
+    Raises :class:`DataError`, also for a segment with two different texts.
+    """
     pool: dict[str, dict[str, Passage]] = {}
     texts: dict[str, str] = {}
     for file in files:

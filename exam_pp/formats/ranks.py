@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from pydantic import FiniteFloat
 
-from exam_pp.formats.base import Format, Schema, Source, register, writing
-from exam_pp.formats.dropped_fields import stream_not_counted
+from exam_pp.formats.base import Format, Schema, Source, make_writer, register
+from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_stream
-from exam_pp.store.trec.ranks import read_ranks, side_cells, write_ranks
+from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks, write_ranks
 from exam_pp.store.trec.trec_eval import is_number
 
 
@@ -30,9 +30,9 @@ def _is_table(sample: Sample) -> bool:
 def _read(source: Source) -> Mapping[str, float]:
     ranks = read_ranks(source.path)
     if is_stream(source.path):
-        stream_not_counted(source.dropped)
+        report_uncounted_stream(source.dropped)
     else:
-        source.dropped.add("cells after the rank", side_cells(source.path))
+        source.dropped.add("cells after the rank", count_ignored_cells(source.path))
     return ranks
 
 
@@ -40,11 +40,11 @@ register(
     Format(
         "official-json", "ranks", "official leaderboard, JSON {system: rank}",
         fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _read,
-        writing(write_ranks, as_json=True),
+        make_writer(write_ranks, as_json=True),
         schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, FiniteFloat]),
     ),
     Format(
         "official-tsv", "ranks", "official leaderboard, TSV", fits(_is_table, Fit.FAIR), read_ranks, "system",
-        _read, writing(write_ranks, as_json=False),
+        _read, make_writer(write_ranks, as_json=False),
     ),
 )  # fmt: skip

@@ -43,10 +43,10 @@ class Fit(IntEnum):
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a file, parsed as JSON, markup or a table; only the attributes of one of them are set.
+    """The beginning of a file, parsed either as JSON, as markup or as a table.
 
-    ``value`` is the first JSON value; ``is_document`` says whether it is the only one. ``markup`` are lines
-    of XML or SGML. ``texts`` are the lines of a table.
+    ``value`` is the first JSON value, and ``is_document`` is true if it is the only one. ``markup`` are lines
+    of XML or SGML. ``texts`` are the lines of a table. The attributes of other formats are empty.
     """
 
     is_folder: bool = False
@@ -165,17 +165,17 @@ def never(_sample: Sample) -> Fit:
 
 
 def fits(test: Callable[[Sample], bool], fit: Fit = Fit.CERTAIN) -> Sniff:
-    """A sniff function that returns ``fit`` if the test holds."""
+    """Make a sniff function that returns ``fit`` if the sample passes the test."""
     return lambda sample: fit if test(sample) else Fit.NOT
 
 
 def with_keys(*names: str, fit: Fit = Fit.CERTAIN) -> Sniff:
-    """A sniff function for JSON objects that have all these keys."""
+    """Make a sniff function for JSON objects that have all these keys."""
     return fits(lambda sample: sample.object.keys() >= set(names), fit)
 
 
 def with_columns(*names: str) -> Sniff:
-    """A sniff function for tables that have all these columns."""
+    """Make a sniff function for tables that have all these columns."""
     return fits(lambda sample: sample.columns >= set(names), Fit.FAIR)
 
 
@@ -186,13 +186,13 @@ def most(tests: Iterable[bool]) -> bool:
 
 
 def nearly_all(tests: Iterable[bool]) -> bool:
-    """Whether nine of ten values fit; a stricter test, as many JSON objects hold some texts or numbers."""
+    """Whether at least nine of ten values fit, because many JSON objects contain some texts or numbers."""
     results = list(tests)
     return bool(results) and 10 * sum(results) >= 9 * len(results)
 
 
 def _first_value(path: str | Path, lines: list[bytes]) -> tuple[Any, bool]:
-    """The value on the first line, or that of a document over many lines; and whether it is the whole file.
+    """Return the value on the first line, or of a document over many lines, and whether it is the whole file.
 
     If the first line is damaged, the next JSON object or list of the sample is used.
     """

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Schema, Source, Target, known_format, reading, register, writing
+from exam_pp.formats.base import (
+    Format,
+    Schema,
+    Source,
+    Target,
+    known_format,
+    make_reader,
+    make_writer,
+    register,
+)
 from exam_pp.formats.dropped_fields import DroppedFields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
@@ -15,10 +24,10 @@ from exam_pp.store.delimited import check_name
 from exam_pp.store.files import is_stream, write_text
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import (
+    count_ignored_values,
     is_leaderboard,
     read_leaderboard_means,
     read_leaderboard_queries,
-    side_values,
     write_scores,
 )
 from exam_pp.store.trec.trec_eval import is_number, is_trec_eval
@@ -62,8 +71,8 @@ def read_query_scores(path: str | Path) -> list[Score]:
     return [score for score in scores if score.query_id != ALL_QUERIES]
 
 
-def holds_scores(path: str | Path) -> bool:
-    """Whether a file holds scores, in any format, and not official ranks (a name and a number first)."""
+def contains_scores(path: str | Path) -> bool:
+    """Whether a file contains scores, in any format, and not official ranks."""
     if is_stream(path) or _reader_of(known_format(path)) is None:
         return is_leaderboard(path)
     return not any(map(is_number, Sample.of(path).header[1:2]))
@@ -104,7 +113,10 @@ def _sniff_leaderboard(sample: Sample) -> Fit:
 
 
 def one_measure(scores: Iterable[Score], name: str, dropped: DroppedFields) -> list[Score]:
-    """The scores of the first measure, for a format whose table has one column of means called ``name``."""
+    """Return the scores of the first measure, for a format that has one column of means, called ``name``.
+
+    All other measures, scores of single queries, and a different name of the measure are counted as dropped.
+    """
     scores = list(scores)
     metric = next((score.metric for score in scores), name)
     kept = [score for score in scores if score.metric == metric]
@@ -128,7 +140,7 @@ def published_cover(scores: Iterable[Score]) -> str:
 def read_leaderboard(source: Source) -> list[Score]:
     """Read the scores; counts the other columns (standard errors, intervals, ranks) as dropped."""
     scores = read_all_scores(source.path)
-    for name, count in side_values(source.path).items():
+    for name, count in count_ignored_values(source.path).items():
         source.dropped.field(name, count)
     return scores
 
@@ -146,16 +158,16 @@ def _write_cover(scores: Iterable[Score], target: Target) -> None:
 register(
     Format(
         "leaderboard", "scores", "leaderboard, TSV or any table", _sniff_leaderboard, read_all_scores,
-        "score", read_leaderboard, writing(write_scores, as_json=False),
+        "score", read_leaderboard, make_writer(write_scores, as_json=False),
     ),
     Format(
         "leaderboard-json", "scores", "leaderboard, JSON", read=read_leaderboard,
-        write=writing(write_scores, as_json=True),
+        write=make_writer(write_scores, as_json=True),
     ),
     Format(
         "scores-jsonl", "scores", "scores, JSON lines", with_keys("system", "query_id", "metric", "value"),
-        read_score_rows, "score", reading(read_score_rows, used("system query_id metric value")),
-        writing(write_score_rows),
+        read_score_rows, "score", make_reader(read_score_rows, used("system query_id metric value")),
+        make_writer(write_score_rows),
         schema=Schema("scores", "a line of scores", ScoreRow),
     ),
     Format(

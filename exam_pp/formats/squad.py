@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError
 from exam_pp.data_model import Id, Passage, PassageData, QueryPassages, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import of_kind
-from exam_pp.formats.base import Format, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_bank_fields, used
+from exam_pp.formats.base import Format, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
@@ -135,7 +135,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     """
     lines = of_kind(lines, "question", target.dropped)
     keeps = {"gold answers", "query texts", "queries without entries"}
-    dropped_bank_fields(lines, keeps, target.dropped, collection="squad2", text=str.strip)
+    count_dropped_bank_fields(lines, keeps, target.dropped, collection="squad2", text=str.strip)
     articles: dict[str, list[dict[str, Any]]] = {}
     for line in lines:
         title = _title(line.query_id)
@@ -157,7 +157,7 @@ _USED_QA = used("id question is_impossible", answers=used("text"))
 register(
     Format(
         "squad2", "bank", "questions of a SQuAD2-style file", fits(_is_squad), read_squad, "paragraph",
-        reading(
+        make_reader(
             lambda path: (paragraph.bank for paragraph in read_squad(path)),
             {"data": used("title", paragraphs={"qas": _USED_QA})},
         ),
@@ -165,7 +165,7 @@ register(
     ),
     Format(
         "squad2-paragraphs", "passages", "paragraphs of a SQuAD2-style file",
-        read=reading(
+        read=make_reader(
             lambda path: (paragraph.passages for paragraph in read_squad(path)),
             {"data": used("title", paragraphs=used("context"))},
         ),

@@ -13,8 +13,8 @@ from pydantic import Field, ValidationError
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import of_kind
-from exam_pp.formats.base import Format, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_bank_fields, used
+from exam_pp.formats.base import Format, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
@@ -118,7 +118,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     The questions have no choices.
     """
     lines = of_kind(lines, "question", target.dropped)
-    dropped_bank_fields(
+    count_dropped_bank_fields(
         lines, {"query texts", "gold answers"}, target.dropped, collection="tqa", text=str.strip
     )
     lessons: dict[str, dict[str, Any]] = {}
@@ -152,6 +152,6 @@ register(
     Format(
         "tqa", "bank", "lessons of Textbook Question Answering",
         fits(lambda sample: sample.item.keys() >= {"globalID", "questions"}), read_tqa, "lesson",
-        reading(read_tqa, _USED), _write,
+        make_reader(read_tqa, _USED), _write,
     ),
 )  # fmt: skip

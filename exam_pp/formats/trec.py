@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Source, Target, register, writing
-from exam_pp.formats.dropped_fields import stream_not_counted
+from exam_pp.formats.base import Format, Source, Target, make_writer, register
+from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import folder_output, is_stream, read_lines, safe_name
@@ -26,10 +26,10 @@ Runs = Mapping[str, Sequence[RunLine]]
 
 
 def _are_qrels(sample: Sample) -> bool:
-    return most(len(row) == 4 and _is_whole(row[3]) and _is_whole(row[1]) for row in sample.fields)
+    return most(len(row) == 4 and _is_integer(row[3]) and _is_integer(row[1]) for row in sample.fields)
 
 
-def _is_whole(text: str) -> bool:
+def _is_integer(text: str) -> bool:
     return text.lstrip("+-").isdecimal()
 
 
@@ -43,7 +43,7 @@ def _is_run(sample: Sample) -> bool:
 def _read_qrels(source: Source) -> list[Qrel]:
     """Read qrels; a second column other than 0 is counted as dropped."""
     if is_stream(source.path):
-        stream_not_counted(source.dropped)
+        report_uncounted_stream(source.dropped)
     else:
         columns = [line.split()[1:2] for _, line in read_lines(source.path)]
         source.dropped.add("second columns other than 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
@@ -61,7 +61,7 @@ def _read_runs(source: Source) -> Runs:
             source.dropped.add("run tags that differ from the file name", name != line.system)
             runs.setdefault(name, []).append(line._replace(system=name))
     if not runs:
-        raise DataError("holds no results.", file=str(source.path))
+        raise DataError("has no results.", file=str(source.path))
     return runs
 
 
@@ -77,7 +77,7 @@ def _write_runs(runs: Runs, target: Target) -> None:
 def write_runs(
     runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> list[Path]:
-    """Write one run file per system into a folder, which is created if missing; all files or no file."""
+    """Write one run file per system into a folder; after an error, no file is written. Returns the paths."""
     with folder_output(folder, inputs) as work:
         for system in runs:
             write_run(runs[system], work / run_file_name(system))
@@ -92,7 +92,7 @@ def run_file_name(system: str) -> str:
 register(
     Format(
         "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read=_read_qrels,
-        write=writing(write_qrels),
+        write=make_writer(write_qrels),
     ),
     Format(
         "run", "runs", "TREC run, or a folder of runs", fits(_is_run, Fit.STRONG), read=_read_runs,

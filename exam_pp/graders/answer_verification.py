@@ -33,12 +33,15 @@ class AnswerVerifier:
     options: dict[str, Any]
     source: dict[str, Any] = field(default_factory=dict)
 
-    def of(self, source: dict[str, Any]) -> AnswerVerifier:
+    def with_source(self, source: dict[str, Any]) -> AnswerVerifier:
         """A copy of this verifier for answers from ``source``."""
         return replace(self, source=source)
 
     def run(self, answers: Sequence[tuple[Entry, str]]) -> Grading[RubricGrades]:
-        """Verify the answers that need a call; an answer whose replies cannot be read stays ungraded."""
+        """Verify the answers that need a call, and return the grades of all answers.
+
+        An answer stays ungraded if a reply cannot be read and no reply is yes.
+        """
         calls = [
             (entry, self._request(entry, gold, answer))
             for entry, answer in answers
@@ -99,7 +102,7 @@ class AnswerVerifier:
         return RubricGrades(**grades)
 
     def _read(self, replies: Sequence[tuple[Request, Completion]]) -> tuple[bool, dict[str, Any] | None]:
-        """Whether any reply is yes, and the error record of the first unreadable reply or None."""
+        """Return whether any reply is yes, and the error record of the first unreadable reply or None."""
         accepted = False
         problem = None
         for request, reply in replies:
@@ -113,7 +116,7 @@ class AnswerVerifier:
 
 
 def answers_of(grades: RubricGrades, entries: dict[str, Entry]) -> Iterator[tuple[Entry, str]]:
-    """Yield the stored answers to questions with checkable gold answers, without thinking text."""
+    """Yield pairs of question and stored answer, without thinking text, if gold answers can be compared."""
     for entry_id, answer in grades.answers:
         entry = entries.get(entry_id)
         if entry is not None and entry.gold_answers is not None and checkable_golds(entry) is not None:

@@ -34,7 +34,7 @@ class AssignmentGrader(RubricGrader):
     def run(self, unit: PassageUnit) -> Grading[RubricGrades]:
         """Label the nuggets of the unit.
 
-        A nugget with an unknown label stays ungraded, and its error holds that label.
+        A nugget with an unknown label stays ungraded, and its error contains that label.
         """
         if not unit.text.strip():
             unsupported = [Completion(self.prompt.labels[0])] * len(unit.entries)

@@ -39,4 +39,4 @@ class Grader(Protocol[G_co]):
     """Turns a passage with its entries into requests, and the replies into grades."""
 
     def run(self, unit: PassageUnit) -> Grading[G_co]:
-        """Start grading ``unit``."""
+        """Return the generator that grades ``unit``."""

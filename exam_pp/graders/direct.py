@@ -18,7 +18,7 @@ class DirectGrader:
     """Grades a passage as a whole with a direct prompt (EXAM++, appendix A).
 
     ``model`` and ``options`` are recorded with the grade. A reply that cannot be read leaves the passage
-    ungraded: the grade has no rating, and ``error`` holds the reply and the reason.
+    ungraded: the grade has no rating, and ``error`` contains the reply and the reason.
     """
 
     prompt: Prompt

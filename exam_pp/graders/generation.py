@@ -29,7 +29,7 @@ class GenerationUnit:
 class Generated:
     """The texts that a model listed, or the ``reason`` why the list is empty.
 
-    ``reply`` is the model's last reply as it was.
+    ``reply`` is the model's last reply, unchanged; ``calls`` counts the requests.
     """
 
     texts: list[str]

@@ -39,8 +39,8 @@ class Segments:
 class Window:
     """The list of nuggets after one call.
 
-    ``left_out`` maps a reason to the listed texts that were dropped for it. If the outcome is ``no list`` or
-    ``failed``, ``nuggets`` is the list from before the call.
+    ``left_out`` maps a reason to the listed texts that were dropped for this reason. If the outcome is
+    ``no list`` or ``failed``, ``nuggets`` is the list before the call.
     """
 
     passages: list[str]

@@ -140,7 +140,7 @@ def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> DirectGrade:
-    """Read the stored reply again; a failed call and a grade without a reply do not change."""
+    """Read the stored reply again and return the new grade; without a reply, return the same grade."""
     failed = grade.error is not None and grade.error.get("failure_reason") not in UNREADABLE
     if (failed and grade.error) or not grade.answer:
         return grade
@@ -156,7 +156,7 @@ def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> Dir
 
 
 def _set(grade: G, new: dict[str, Any]) -> G:
-    """A copy with the new values; a key whose new value is None is not written."""
+    """Return a copy with the new values; a key whose new value is None is not written to files."""
     copy = grade.model_copy(update={key: value for key, value in new.items() if value is not None})
     for key in [key for key, value in new.items() if value is None and key in copy.model_fields_set]:
         setattr(copy, key, None)

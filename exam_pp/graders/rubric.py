@@ -17,7 +17,7 @@ NO_TEXT = "the passage has no text"
 
 
 def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
-    """The ``unparsed`` key of ``prompt_info``; empty for the policy of the papers."""
+    """Return the ``unparsed`` key of ``prompt_info``; empty for the default, the policy of the papers."""
     return {"unparsed": unparsed} if prompt.is_rated and unparsed != "default" else {}
 
 

@@ -13,12 +13,12 @@ from exam_pp.registry import Registry
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
-"""Maps the model names that need no checkpoint to their backends."""
+"""Names of models without a checkpoint, with their backends."""
 _PIPELINES_WITHOUT_THINKING = ("text2text", "question-answering")
 
 
 def load_llm(options: ModelOptions) -> LLM:
-    """Load the model that the options name. This loads weights, so call it once in a process.
+    """Load the model that the options name. This may load weights, so call it once in a process.
 
     Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
     :class:`exam_pp.errors.MissingExtraError`.
@@ -33,20 +33,20 @@ def load_llm(options: ModelOptions) -> LLM:
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 
 
-def reads_lists(options: ModelOptions) -> bool:
+def can_read_lists(options: ModelOptions) -> bool:
     """Whether the model can answer prompts with lists, which needs a decoder-only model or an endpoint."""
     if options.model in _OWN_MODELS:
         return options.model == "fake"
     return options.pipeline not in _PIPELINES_WITHOUT_THINKING
 
 
-def rates(options: ModelOptions) -> bool:
+def can_rate(options: ModelOptions) -> bool:
     """Whether the model can give ratings; extractive models only return answers."""
     return options.model in _OWN_MODELS or options.pipeline != "question-answering"
 
 
 def _refuse_misspelt_name(model: str) -> None:
-    """Raise UnknownNameError for a misspelt built-in model name, instead of searching it on the Hub."""
+    """Raise UnknownNameError for a misspelt built-in model name, which is not searched on the Hub."""
     own = [*_OWN_MODELS, BUNDLED]
     close = get_close_matches(model, own, n=1, cutoff=0.75)
     if close and model not in own and not Path(model).exists():

@@ -30,7 +30,7 @@ class ModelOptions:
         pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering`` or ``openai``.
         revision: The branch, tag or commit of a model on the Hub.
         device: ``cpu``, ``cuda`` or ``cuda:N``. Default: the first GPU, else the CPU.
-        device_map: ``auto`` distributes the weights over all GPUs of the machine and its memory.
+        device_map: ``auto`` distributes the weights over all GPUs and the main memory of the machine.
         dtype: The type of the weights. Default: bfloat16 on GPUs that support it, else float32.
         engine: The library that runs a checkpoint. Default: CTranslate2 for T5-like models if possible.
         compute_type: The type in which CTranslate2 computes, such as ``int8``.
@@ -82,10 +82,10 @@ class LLM(Protocol):
     name: str
 
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the replies: revision, dtype, generation options, versions."""
+        """Return all facts that determine the replies: revision, dtype, generation options, versions."""
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
-        """Group the requests into batches; depends only on the requests and the options."""
+        """Group the requests into batches, as lists of indices; depends only on requests and options."""
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
@@ -98,10 +98,10 @@ class LLM(Protocol):
 
 @runtime_checkable
 class LearnsFromPassages(Protocol):
-    """A backend that reads all passages before it grades, such as the lexical grader for its IDF."""
+    """A backend that reads all passages before the first request, such as the lexical grader for its IDF."""
 
     def learn(self, passages: Iterable[str]) -> None:
-        """Read the passages; called once before the first request."""
+        """Read the texts of the passages; called once before the first request."""
 
 
 @runtime_checkable

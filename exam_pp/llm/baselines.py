@@ -50,7 +50,7 @@ def scale_of(request: Request) -> tuple[str, ...]:
 
 
 def entry_of(request: Request) -> tuple[str, str] | None:
-    """The slot and text of the question, nugget or query that the passage is compared with, or None."""
+    """Return slot and text of the question, nugget or query to compare with the passage, or None."""
     for slot in _ENTRY_SLOTS:
         if text := request.slot(slot):
             return slot, text
@@ -58,13 +58,13 @@ def entry_of(request: Request) -> tuple[str, str] | None:
 
 
 class Baseline(ABC):
-    """A grader without weights; subclasses implement :meth:`reply` for a single request."""
+    """A model without weights; subclasses implement :meth:`reply` for a single request."""
 
     name = "baseline"
     batch_size = 256
 
     def provenance(self) -> dict[str, Any]:
-        """The engine's name, and the mark of a baseline."""
+        """Return the engine's name, and that it is a baseline."""
         return {"engine": self.name, "baseline": True}
 
     @abstractmethod

@@ -15,9 +15,9 @@ def plan_batches(
 ) -> list[Batch]:
     """Group indices so that rows × longest row is at most ``batch_tokens``, longest rows first.
 
-    Only rows with equal ``groups`` share a batch. A row longer than the budget is a batch by itself.
+    Only rows with equal ``groups`` share a batch. A row longer than the budget gets a separate batch.
     The plan depends only on the arguments, so a resumed run makes the same batches. The longest rows come
-    first so that a batch that does not fit into memory fails early.
+    first, so that a batch that does not fit into memory fails early.
     """
     batches: list[Batch] = []
     for members in _by_group(range(len(lengths)), groups):

@@ -36,7 +36,7 @@ class BatchedLLM(ABC, Generic[E]):
 
     @abstractmethod
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the replies, in a fixed order of keys."""
+        """Return all facts that determine the replies, in a fixed order of keys."""
 
     @abstractmethod
     def encode(self, requests: Sequence[Request]) -> list[E]:
@@ -65,7 +65,7 @@ class BatchedLLM(ABC, Generic[E]):
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
     ) -> Iterator[tuple[int, Completion]]:
-        """Answer batch by batch; an engine with ``parallel`` works on several batches at a time."""
+        """Answer batch by batch; up to ``parallel`` further batches run in the meantime."""
         encoded = self._encoded(requests)
         running: deque[tuple[Batch, Callable[[], list[Completion]]]] = deque()
         for planned in self.batches(requests) if batches is None else batches:
@@ -137,8 +137,7 @@ def _size(encoded: Sequence[Encoded], batch: Batch) -> int:
 def _wait(wait: Callable[[], list[Completion]]) -> list[Completion] | None:
     """Wait for the completions; None after an out-of-memory error.
 
-    This is a function by itself because an error that is being handled keeps the tensors in its traceback
-    alive.
+    This must be a separate function: while an exception is handled, its traceback keeps tensors in memory.
     """
     try:
         return wait()

@@ -77,7 +77,7 @@ class DecoderLLM(BatchedLLM[Encoded]):
         """Engine, dtype, device kind and versions."""
 
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the replies, in a fixed order of keys."""
+        """Return all facts that determine the replies, in a fixed order of keys."""
         return {
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,
@@ -86,7 +86,7 @@ class DecoderLLM(BatchedLLM[Encoded]):
             **({"prompt_date": PROMPT_DATE.isoformat()} if self._encoder.names_date else {}),
             "num_beams": self._options.beams,
             "do_sample": False,
-            "max_new_tokens": self._encoder.most_new_tokens,
+            "max_new_tokens": self._encoder.max_reply_tokens,
             **self._options.thinking,
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
@@ -143,7 +143,7 @@ class CausalLLM(DecoderLLM):
         super().__init__(checkpoint, _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS)
         pad = self._tokenizer.pad_token_id
         self._pad_id = pad if pad is not None else (self._stops or [0])[0]
-        # An empty config replaces the checkpoint's: all decoding options are set and recorded here.
+        # An empty config replaces the checkpoint's, because all decoding options are set and recorded here.
         self._model.generation_config = import_transformers().GenerationConfig()
 
     def engine_provenance(self) -> dict[str, str]:
@@ -184,7 +184,7 @@ class CausalLLM(DecoderLLM):
 
         Without ``position_ids``, a model would count the padding behind the shared prefix.
         """
-        if self._options.beams > 1 or "position_ids" not in self._takes:
+        if self._options.beams > 1 or "position_ids" not in self._parameters:
             return False
         token = self._torch.tensor([[self._pad_id]], device=self._device)
         with self._torch.inference_mode():
@@ -204,7 +204,7 @@ class CausalLLM(DecoderLLM):
         return self._torch.tensor(ids, device=self._device), self._torch.tensor(mask, device=self._device)
 
     def _prefill(self, ids: torch.Tensor, mask: torch.Tensor, shared: int) -> Any:
-        """Keys and values of all tokens but the last; None for beam search and other kinds of models."""
+        """Keys and values of all tokens but the last; None for beam search and models without this cache."""
         if ids.shape[1] < 2 or self._options.beams > 1:
             return None
         cached: dict[str, Any] = {}
@@ -220,12 +220,13 @@ class CausalLLM(DecoderLLM):
     def _inputs(self, ids: torch.Tensor, mask: torch.Tensor, cached: int) -> dict[str, torch.Tensor]:
         """Arguments of a forward pass over the columns after the first ``cached`` ones."""
         inputs = {"input_ids": ids[:, cached:], "attention_mask": mask}
-        if "position_ids" in self._takes:
+        if "position_ids" in self._parameters:
             inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, cached:]
         return inputs
 
     @cached_property
-    def _takes(self) -> set[str]:
+    def _parameters(self) -> set[str]:
+        """The names of the parameters of the model's forward pass."""
         import inspect
 
         return set(inspect.signature(self._model.forward).parameters)

@@ -13,6 +13,7 @@ from exam_pp.llm.encoding import PromptEncoder, clean
 from exam_pp.requests import THINKING_TAGS, Part, Request
 
 _MARK = "the reply of the assistant"
+"""A text whose position in a rendered chat template shows what the template writes before and after it."""
 
 PROMPT_DATE = date(2024, 7, 26)
 """The fixed date for chat templates that contain the current date, so that replies do not depend on the day.
@@ -54,7 +55,7 @@ class CausalEncoder(PromptEncoder):
         self._template = _with_fixed_date(tokenizer.get_chat_template()) if self.is_chat else ""
         self.names_date = self._template.startswith(_FIXED_DATE)
         super().__init__(tokenizer, max_tokens or context)
-        self._joins = False
+        self._joins_ids = False
         self.stops = frozenset([*stops, *self._turn_end()])
         self.opening_tag = self._opening_tag()
         self._check_thinking()
@@ -70,10 +71,10 @@ class CausalEncoder(PromptEncoder):
 
     def new_tokens(self, request: Request) -> int:
         """Maximal number of tokens in the reply, including thinking text."""
-        return min(request.max_new_tokens + self._thinking_tokens, self.most_new_tokens)
+        return min(request.max_new_tokens + self._thinking_tokens, self.max_reply_tokens)
 
     @property
-    def most_new_tokens(self) -> int:
+    def max_reply_tokens(self) -> int:
         """Maximal number of tokens in any reply."""
         return self._context // 2
 
@@ -114,7 +115,7 @@ class CausalEncoder(PromptEncoder):
     def _render(self, parts: Sequence[Part], **options: Any) -> str:
         """Render the prompt with the chat template, which switches thinking on or off.
 
-        If the template does not support the system role (as Gemma's), the system text goes to the beginning
+        If the template does not support the system role (as Gemma's), the system text is put at the beginning
         of the user's message.
         """
         from jinja2.exceptions import TemplateError

@@ -31,7 +31,7 @@ def checkpoint_path(options: ModelOptions) -> str:
 
 
 def identity(path: str, revision: str | None) -> dict[str, str]:
-    """The identity of a checkpoint: the commit on the Hub, or a hash of the local files."""
+    """Return the ``revision`` (commit) of a checkpoint on the Hub, or the ``checkpoint_hash`` of a folder."""
     if Path(path).is_dir():
         return {"checkpoint_hash": folder_hash(Path(path))}
     # Cached files of the Hub are in a folder whose name is the commit.
@@ -61,11 +61,12 @@ def import_transformers() -> Any:
     return transformers
 
 
+# Names of exceptions of huggingface_hub, which may not be installed.
 _GATED, _UNKNOWN = {"GatedRepoError"}, {"RepositoryNotFoundError", "HFValidationError"}
 _UNREACHABLE = {"LocalEntryNotFoundError", "OfflineModeIsEnabled"}
 
 
-def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
+def load_error(options: ModelOptions, error: BaseException) -> ModelError:
     """Make a ModelError with a short message from a load error of transformers."""
     name = options.model
     causes = {type(cause).__name__ for cause in _chain(error)}
@@ -106,6 +107,7 @@ def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and its causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -151,8 +153,8 @@ class ModelCheckpoint:
             self.revision = self.identity.get("revision")
             self.config: Any = transformers.AutoConfig.from_pretrained(self.path, **self._source)
         except _LOAD_ERRORS as error:
-            raise load_failed(options, error) from error
-        self._check_kind()
+            raise load_error(options, error) from error
+        self._check_pipeline()
         self.tokenizer: Any = self._load_tokenizer()
 
     def placed_model(self, dtype: Any, device: str) -> Any:
@@ -163,22 +165,22 @@ class ModelCheckpoint:
         try:
             return model.to(device)
         except (RuntimeError, AssertionError) as error:  # AssertionError: no support for the device in torch
-            raise load_failed(self.options, error) from error
+            raise load_error(self.options, error) from error
 
     def model(self, dtype: Any, device_map: str | None = None) -> Any:
         """Load the weights in ``dtype`` for inference, on the CPU or according to ``device_map``."""
         transformers = import_transformers()
         from safetensors import SafetensorError
 
-        where = {"device_map": device_map} if device_map else {}
+        placement = {"device_map": device_map} if device_map else {}
         loader = getattr(transformers, _LOADERS[self.pipeline][0])
         try:
             with quiet_loading(transformers):
                 model, info = loader.from_pretrained(
-                    self.path, **self._source, dtype=dtype, output_loading_info=True, **where
+                    self.path, **self._source, dtype=dtype, output_loading_info=True, **placement
                 )
         except (*_LOAD_ERRORS, SafetensorError) as error:
-            raise load_failed(self.options, error) from error
+            raise load_error(self.options, error) from error
         self._check_weights(info["missing_keys"], info["unexpected_keys"])
         return model.eval()
 
@@ -202,7 +204,7 @@ class ModelCheckpoint:
                 self.options.model, counted(len(unexpected), "weight"), min(unexpected),
             )  # fmt: skip
 
-    def _check_kind(self) -> None:
+    def _check_pipeline(self) -> None:
         """Raise ModelError for models of other pipelines, whose missing head would be random numbers."""
         architectures = getattr(self.config, "architectures", None) or []
         fitting = [pipeline for pipeline in _LOADERS if set(architectures) & _architectures(pipeline)]
@@ -210,10 +212,10 @@ class ModelCheckpoint:
             not architectures and self.config.is_encoder_decoder == (self.pipeline == "text2text")
         ):
             return
-        kind = architectures[0] if architectures else f"{self.config.model_type} model"
+        architecture = architectures[0] if architectures else f"{self.config.model_type} model"
         hint = f"; use --model-pipeline {fitting[0]}" if fitting else ""
         raise ModelError(
-            f"The model {self.options.model!r} ({kind}) cannot be used with --model-pipeline "
+            f"The model {self.options.model!r} ({architecture}) cannot be used with --model-pipeline "
             f"{self.pipeline}{hint}."
         )
 
@@ -228,14 +230,14 @@ class ModelCheckpoint:
         except _LOAD_ERRORS as error:
             if "backend tokenizer" in str(error) or "load tokenizer" in str(error):
                 raise missing from error
-            raise load_failed(self.options, error) from error
-        if len(tokenizer) < len(tokenizer.added_tokens_decoder) + _FEWEST_PIECES:
+            raise load_error(self.options, error) from error
+        if len(tokenizer) < len(tokenizer.added_tokens_decoder) + _MIN_PIECES:
             raise missing
         return tokenizer
 
 
-_FEWEST_PIECES = 10
-"""Minimal vocabulary besides special tokens; without files, transformers makes a nearly empty tokenizer."""
+_MIN_PIECES = 10
+"""Minimum vocabulary besides special tokens: without files, transformers makes a nearly empty tokenizer."""
 
 _LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError, UnpicklingError)
 
@@ -248,7 +250,7 @@ def _architectures(pipeline: str) -> set[str]:
 
 @contextlib.contextmanager
 def quiet_loading(transformers: Any) -> Iterator[None]:
-    """Silence the progress bar and the warnings of transformers, which would break our progress bar."""
+    """Silence transformers, whose progress bar and warnings would break the progress bar of exam_pp."""
     logging = transformers.utils.logging
     bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.checkpoint import ModelCheckpoint, folder_hash, load_failed, quiet_loading
+from exam_pp.llm.checkpoint import ModelCheckpoint, folder_hash, load_error, quiet_loading
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def requests_ctranslate2(options: ModelOptions) -> bool:
 
 
 def start(options: ModelOptions, make: Callable[[], T]) -> T:
-    """Return the result of ``make``.
+    """Start an engine with ``make`` and return it.
 
     Raises :class:`MissingExtraError` if CTranslate2 is not installed, and :class:`ModelError` if it cannot
     run the checkpoint.
@@ -56,7 +56,7 @@ def start(options: ModelOptions, make: Callable[[], T]) -> T:
 
 
 def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
-    """Like :func:`start`, but return None instead of an error if the options do not request CTranslate2."""
+    """Like :func:`start`, but if the options do not request CTranslate2, return None after an error."""
     try:
         return start(options, make)
     except (MissingExtraError, ModelError) as error:
@@ -165,7 +165,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exam_pp"
 
 
-def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[Path], None]) -> Path:
+def convert_once(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[Path], None]) -> Path:
     """Convert and check the checkpoint on first use, and return the folder of the converted checkpoint.
 
     ``check`` gets the folder and raises :class:`ModelError` if the conversion is wrong. The folder gets its
@@ -175,11 +175,11 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
 
     identity = "-".join(checkpoint.identity.values())
     target = cache_folder() / "ctranslate2" / f"{identity}-{compute_type}-{ctranslate2.__version__}"
-    if _is_whole(target):
+    if _is_intact(target):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(target.parent):
-        if _is_whole(target):  # another process has converted it in the meantime
+        if _is_intact(target):  # another process has converted it in the meantime
             return target
         if target.is_dir():
             log.warning("The converted checkpoint in %s is damaged; converting it again.", target)
@@ -203,15 +203,15 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
     return target
 
 
-def _is_whole(folder: Path) -> bool:
-    """Whether the files are those that were checked; incomplete weights would give wrong replies silently."""
+def _is_intact(folder: Path) -> bool:
+    """Whether the files are those that were checked; damaged weights would give wrong replies silently."""
     seal = folder / _SEAL
     return seal.is_file() and seal.read_bytes() == folder_hash(folder).encode()
 
 
 @contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Lock the folder, because a conversion needs the memory of the model twice.
+    """Allow one conversion at a time, because it needs the memory of the model twice.
 
     Also removes files of killed conversions that are older than a day.
     """
@@ -259,15 +259,15 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
             tokenizer.unk_token = tokenizer.unk_token or tokenizer.eos_token
             return tokenizer
 
-    kind = type(checkpoint.config).__name__
-    if kind not in _MODEL_LOADERS:
-        raise ModelError(f"it cannot convert models with a {kind}")
+    config_class = type(checkpoint.config).__name__
+    if config_class not in _MODEL_LOADERS:
+        raise ModelError(f"it cannot convert models with a {config_class}")
     converter = Converter(checkpoint.path, revision=checkpoint.revision)
     try:
         with quiet_loading(transformers):
             converter.convert(str(folder), quantization=compute_type, force=True)
     except UnpicklingError as error:
-        raise load_failed(checkpoint.options, error) from error
+        raise load_error(checkpoint.options, error) from error
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         # The converter may not know newer config formats.
         raise ModelError(f"the conversion fails ({type(error).__name__}: {error})") from error
@@ -284,8 +284,8 @@ def start_engine(load: Callable[[], T], probe: Callable[[T], object]) -> T:
     return engine
 
 
-def check_type(compute_type: str) -> str:
-    """The compute type of the check, which runs on the CPU and falls back to float32 there."""
+def probe_compute_type(compute_type: str) -> str:
+    """Return the compute type for the check on the CPU; float32 if the CPU does not support the type."""
     import ctranslate2
 
     return compute_type if compute_type in ctranslate2.get_supported_compute_types("cpu") else "float32"

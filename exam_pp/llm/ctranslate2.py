@@ -15,8 +15,8 @@ from exam_pp.llm.batched import free_memory
 from exam_pp.llm.conversion import (
     Placement,
     check_probe,
-    check_type,
-    converted,
+    convert_once,
+    probe_compute_type,
     start_engine,
     start_or_none,
 )
@@ -69,24 +69,24 @@ class CTranslate2Engine:
         self._options = options
         self._tokenizer = checkpoint.tokenizer
         self._beams = options.beams
-        self._place = place = Placement.of(options)
-        folder = converted(
-            checkpoint, place.compute_type, lambda part: _check(checkpoint, part, place.compute_type)
+        self._placement = placement = Placement.of(options)
+        folder = convert_once(
+            checkpoint, placement.compute_type, lambda part: _check(checkpoint, part, placement.compute_type)
         )
         self._translator = start_engine(
-            lambda: ctranslate2.Translator(str(folder), **place.arguments),
+            lambda: ctranslate2.Translator(str(folder), **placement.arguments),
             lambda translator: translator.translate_batch(
                 [[self._tokenizer.eos_token]], beam_size=1, max_decoding_length=1
             ),
         )
-        self.parallel = 2 * place.workers
-        usual = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
+        self.parallel = 2 * placement.workers
+        usual = _GPU_BATCH_TOKENS if placement.device == "cuda" else _CPU_BATCH_TOKENS
         self.batch_tokens = options.batch_tokens or usual
         self._reference: TransformersEngine | None = None
 
     def provenance(self) -> dict[str, Any]:
         """Engine, compute type as dtype, device kind and version."""
-        return self._place.provenance()
+        return self._placement.provenance()
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
         """Queue a batch for the next free worker."""
@@ -187,11 +187,11 @@ class CTranslate2Engine:
         """Load transformers in the same precision, on the CPU if the GPU has no memory for a second copy."""
         from exam_pp.llm.huggingface import TransformersEngine
 
-        options = replace(self._options, compute_type=None, dtype=_dtype(self._place.compute_type))
+        options = replace(self._options, compute_type=None, dtype=_dtype(self._placement.compute_type))
         try:
             return TransformersEngine(options, self._checkpoint)
         except ModelError as error:
-            if self._place.device == "cpu":
+            if self._placement.device == "cpu":
                 raise
             log.warning("Replies of more than %d tokens are generated on the CPU: %s", LONGEST_REPLY, error)
         free_memory()  # the failed attempt may have left weights on the GPU
@@ -250,7 +250,9 @@ def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
 
     tokenizer = checkpoint.tokenizer
     model = checkpoint.model(torch.float32)
-    translator = ctranslate2.Translator(str(folder), device="cpu", compute_type=check_type(compute_type))
+    translator = ctranslate2.Translator(
+        str(folder), device="cpu", compute_type=probe_compute_type(compute_type)
+    )
     for probe in _PROBES:
         prompt = tokenizer(probe)["input_ids"]
         for target in checkpoint.label_rows(("0", "3", "the answer")):

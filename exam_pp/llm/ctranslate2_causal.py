@@ -12,8 +12,8 @@ from exam_pp.llm.causal import SHORTEST_PREFIX, CausalCheckpoint, DecoderLLM, sh
 from exam_pp.llm.conversion import (
     Placement,
     check_probe,
-    check_type,
-    converted,
+    convert_once,
+    probe_compute_type,
     start_engine,
 )
 from exam_pp.llm.encoding import Encoded, label_pieces
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 
-_MOST_PREFIXES = 4
-"""Maximal number of cached prefixes: they stay in the memory of every worker until the end."""
+_MAX_PREFIXES = 4
+"""Maximum number of cached prefixes: they stay in the memory of every worker until the end."""
 
 _LONG_PROBE = 1024
 """Tokens of the longest test prompt, because errors in positions grow with the length."""
@@ -36,7 +36,7 @@ _PROBES = (
     "Rate from 0 to 5. " + "The bridge over the river was opened in 1932, after nine years of work. " * 100,
 )
 
-Path_ = tuple[int, ...]
+TokenPath = tuple[int, ...]
 """Token ids at the beginning of a reply."""
 
 
@@ -54,25 +54,25 @@ class CTranslate2CausalLLM(DecoderLLM):
         options = checkpoint.options
         if options.beams > 1:
             raise ModelError("it supports only greedy decoding for causal models")
-        self._place = place = Placement.of(options)
-        usual = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
-        super().__init__(checkpoint, usual, 2 * place.workers)
-        _check_kind(checkpoint, self._encoder.max_tokens)
+        self._placement = placement = Placement.of(options)
+        usual = _GPU_BATCH_TOKENS if placement.device == "cuda" else _CPU_BATCH_TOKENS
+        super().__init__(checkpoint, usual, 2 * placement.workers)
+        _check_architecture(checkpoint, self._encoder.max_tokens)
         if not self._stops:
             raise ModelError("the checkpoint has no end-of-sequence token")
-        folder = converted(checkpoint, place.compute_type, self._check)
+        folder = convert_once(checkpoint, placement.compute_type, self._check)
         self._generator = start_engine(
-            lambda: ctranslate2.Generator(str(folder), **place.arguments),
+            lambda: ctranslate2.Generator(str(folder), **placement.arguments),
             lambda generator: generator.generate_batch(
                 [self._tokens([self._stops[0]])], beam_size=1, max_length=1
             ),
         )
         self._prefixes: dict[str, list[int]] = {}
-        self._kept: set[Path_] = set()
+        self._kept: set[TokenPath] = set()
 
     def engine_provenance(self) -> dict[str, str]:
         """Engine, compute type as dtype, device kind and version."""
-        return self._place.provenance()
+        return self._placement.provenance()
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
         """Encode prompts in the model's format and remember the shared prefix of every instruction."""
@@ -119,7 +119,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
     def _ask_labels(
         self, prompt: list[int], labels: Sequence[Sequence[int]]
-    ) -> Callable[[], dict[Path_, torch.Tensor]]:
+    ) -> Callable[[], dict[TokenPath, torch.Tensor]]:
         """Log-probabilities of the next token after the prompt and after each prefix of a label."""
         rows = sorted({tuple(label[:end]) for label in labels for end in range(len(label) + 1)})
         futures = self._generator.generate_batch(
@@ -131,7 +131,7 @@ class CTranslate2CausalLLM(DecoderLLM):
             **self._search,
         )
 
-        def wait() -> dict[Path_, torch.Tensor]:
+        def wait() -> dict[TokenPath, torch.Tensor]:
             # The engine starts at the length of the shortest row, which is the empty label, so it returns
             # logits for every step of the longer rows.
             steps = [future.result().logits[0] for future in futures]
@@ -157,7 +157,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         first: Request,
         prompts: Sequence[list[int]],
         labels: Sequence[Sequence[int]],
-        following: Sequence[dict[Path_, torch.Tensor]],
+        following: Sequence[dict[TokenPath, torch.Tensor]],
     ) -> list[Completion]:
         """Take replies that are labels from the scores, and generate the others."""
         one_line, limit = self.ends_with_line(first), self._encoder.new_tokens(first)
@@ -171,9 +171,9 @@ class CTranslate2CausalLLM(DecoderLLM):
                 texts[row] = text
         return [Completion(text, label_logprobs=row) for text, row in zip(texts, likelihoods, strict=True)]
 
-    def _walk(self, following: dict[Path_, torch.Tensor], limit: int, one_line: bool) -> Path_ | None:
+    def _walk(self, following: dict[TokenPath, torch.Tensor], limit: int, one_line: bool) -> TokenPath | None:
         """The greedy reply if it is within the scored paths, else None."""
-        reply: Path_ = ()
+        reply: TokenPath = ()
         while len(reply) < limit:
             if reply not in following:
                 return None
@@ -184,7 +184,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         return reply
 
     def _line_watch(self, rows: int) -> Callable[[Any], bool]:
-        """A callback for each token that returns whether the reply has reached the end of its line."""
+        """Return a callback for each token that returns whether the reply has reached its line end."""
         replies: list[list[int]] = [[] for _ in range(rows)]
 
         def ends(step: Any) -> bool:
@@ -198,7 +198,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         prefix = self._prefixes.get(_instruction(first), [])
         if len(prefix) < SHORTEST_PREFIX or any(ids[: len(prefix)] != prefix for ids in prompts):
             return []
-        if len(self._kept) < _MOST_PREFIXES:
+        if len(self._kept) < _MAX_PREFIXES:
             self._kept.add(tuple(prefix))
         return prefix if tuple(prefix) in self._kept else []
 
@@ -213,7 +213,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
         model = self._checkpoint.model(torch.float32)
         generator = ctranslate2.Generator(
-            str(folder), device="cpu", compute_type=check_type(self._place.compute_type)
+            str(folder), device="cpu", compute_type=probe_compute_type(self._placement.compute_type)
         )
         longest = min(_LONG_PROBE, self._checkpoint.context - 8)
         for probe in _PROBES:
@@ -226,19 +226,19 @@ class CTranslate2CausalLLM(DecoderLLM):
                 expected = math.fsum(scores[at, ids[at + 1]].item() for at in positions)
                 (result,) = generator.score_batch([self._tokens(ids)], max_input_length=0)
                 actual = math.fsum(result.log_probs[-len(label) :])
-                check_probe(actual, expected, self._place.compute_type)
+                check_probe(actual, expected, self._placement.compute_type)
 
 
-def _check_kind(checkpoint: CausalCheckpoint, longest: int) -> None:
+def _check_architecture(checkpoint: CausalCheckpoint, longest: int) -> None:
     """Raise ModelError for models whose errors a check with short prompts cannot show."""
     config = checkpoint.config.get_text_config()
     window = getattr(config, "sliding_window", None)
     if window and getattr(config, "use_sliding_window", True) and window < longest:
         raise ModelError(f"the model's attention has a sliding window of {window} tokens")
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    kind = rope.get("rope_type") or rope.get("type") or "default"
-    if kind not in ("default", "linear"):  # CTranslate2 4.8.5 scales the positions of Llama 3 wrongly
-        raise ModelError(f"the model's scaling of token positions is not supported ({kind})")
+    scaling = rope.get("rope_type") or rope.get("type") or "default"
+    if scaling not in ("default", "linear"):  # CTranslate2 4.8.5 scales the positions of Llama 3 wrongly
+        raise ModelError(f"the model's scaling of token positions is not supported ({scaling})")
     ids = sorted(checkpoint.tokenizer.get_vocab().values())
     if ids != list(range(len(ids))):
         raise ModelError("the token ids of the model have gaps")
@@ -251,7 +251,7 @@ def _instruction(request: Request) -> str:
 
 
 def _label_logprobs(
-    following: dict[Path_, torch.Tensor], labels: Iterable[Sequence[int]], stops: Sequence[int]
+    following: dict[TokenPath, torch.Tensor], labels: Iterable[Sequence[int]], stops: Sequence[int]
 ) -> tuple[float, ...]:
     """Joint log-probability of every label followed by a stop token."""
     return tuple(

@@ -41,18 +41,18 @@ class PromptEncoder:
     def __init__(self, tokenizer: Any, max_tokens: int) -> None:
         self._tokenizer = tokenizer
         self.max_tokens = max_tokens
-        self._joins = _works_word_by_word(tokenizer)
+        self._joins_ids = _works_word_by_word(tokenizer)
         self._pieces: OrderedDict[str, _Piece] = OrderedDict()
         self._shortened: OrderedDict[tuple[str, int], tuple[str, int]] = OrderedDict()
         probe = self._whole([Part("a")])
         alone = tokenizer("a", add_special_tokens=False)["input_ids"]
         start = next((i for i in range(len(probe)) if probe[i : i + len(alone)] == alone), None)
-        self._joins = self._joins and start is not None
+        self._joins_ids = self._joins_ids and start is not None
         self._prefix = probe[:start] if start is not None else []
         self._suffix = probe[start + len(alone) :] if start is not None else []
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
-        """Encode each request, in order."""
+        """Encode each request, in order; prompts that are too long have an error."""
         return [self._encode(request) for request in requests]
 
     def _encode(self, request: Request) -> Encoded:
@@ -76,7 +76,7 @@ class PromptEncoder:
         pieces = [self._piece(part.text) for part in parts]
         if sum(len(p.ids) for p, part in zip(pieces, parts, strict=True) if part.may_be_cut) > limit:
             return None
-        if self._joins and _joinable(parts) and not any(piece.has_unknown for piece in pieces):
+        if self._joins_ids and _joinable(parts) and not any(piece.has_unknown for piece in pieces):
             return [*self._prefix, *(i for piece in pieces for i in piece.ids), *self._suffix]
         return self._whole(parts)
 

@@ -40,7 +40,7 @@ LONGEST_RETRY_AFTER = 300.0
 """Maximal delay in seconds that a server may request with Retry-After."""
 
 GIVE_UP_AFTER = 20
-"""The run stops after this many consecutive requests that failed in all attempts."""
+"""Minimum number of consecutive requests that failed in all attempts, after which the run stops."""
 
 LONGEST_REPLY = 4096
 """Maximal number of tokens in a reply; prompts request fewer."""
@@ -51,7 +51,7 @@ UNSEEN_SHARE = 1e-3
 
 NEGLIGIBLE_LOGPROB = -100.0
 _NOT_A_COMPLETION = "the reply is not a chat completion"
-_MARKS = [mark for pair in THINKING_TAGS for mark in pair]
+_TAGS = [tag for pair in THINKING_TAGS for tag in pair]
 _RETRIED = {408, 409, 425, 429}
 _HINTS = {
     401: f"set the environment variable {KEY} to a valid key",
@@ -196,9 +196,9 @@ class EndpointLLM:
         else:
             self._failed_in_a_row = 0 if reason is None or outcome.refused else self._failed_in_a_row + 1
         if self._failed_in_a_row >= max(GIVE_UP_AFTER, self._options.concurrency):
-            raise self._stop(f"has failed {self._failed_in_a_row} times in a row ({reason})")
+            raise self._error(f"has failed {self._failed_in_a_row} times in a row ({reason})")
 
-    def _stop(self, problem: str) -> ModelError:
+    def _error(self, problem: str) -> ModelError:
         return ModelError(f"The endpoint {self.provenance()['base_url']} {problem}.")
 
     def _reply(self, client: Any, request: Request, stopped: threading.Event) -> _Outcome:
@@ -230,12 +230,12 @@ class EndpointLLM:
         except (api.APITimeoutError, TimeoutError) as error:
             raise _AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)") from error
         except api.APIStatusError as error:
-            return self._refused(client, request, error, wants_logprobs)
+            return self._after_status_error(client, request, error, wants_logprobs)
         except api.APIConnectionError as error:
             reason = self._hide_key(str(error.__cause__ or error))
             # Stop only if no connection was ever made; a broken connection may be temporary.
             if not self._ever_reached and type(error.__cause__).__name__ == "ConnectError":
-                raise self._stop(f"cannot be reached ({reason}): check that the server is running") from None
+                raise self._error(f"cannot be reached ({reason}): check that the server is running") from None
             raise _AttemptError(f"connection failed ({reason})") from error
         except (api.APIError, ValueError, TypeError) as error:  # the body is not a JSON object
             raise _AttemptError(_NOT_A_COMPLETION) from error
@@ -257,12 +257,18 @@ class EndpointLLM:
             arguments |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
         return arguments
 
-    def _refused(self, client: Any, request: Request, error: Any, wants_logprobs: bool) -> Completion:
+    def _after_status_error(
+        self, client: Any, request: Request, error: Any, wants_logprobs: bool
+    ) -> Completion:
+        """Return a completion with an error, or raise ModelError or :class:`_AttemptError`, by the status.
+
+        If the endpoint refuses ``logprobs``, the request is sent again without them.
+        """
         status = error.status_code
         reason = self._hide_key(_message(error))
         if status in _HINTS or getattr(error, "code", None) == "insufficient_quota":
             hint = f": {_HINTS[status]}" if status in _HINTS else ""
-            raise self._stop(
+            raise self._error(
                 f"returns status {status} ({reason}) for the model {self.name!r}{hint}"
             ) from None
         if status in _RETRIED or status >= 500:
@@ -286,10 +292,10 @@ class EndpointLLM:
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # the port is not valid
-        fits = False
-    if not fits:
+        is_valid = False
+    if not is_valid:
         raise ModelError(f"--base-url must be a URL such as http://localhost:8000/v1, not {url!r}.")
     if "@" in parts.netloc:
         raise ModelError(f"--base-url must not contain credentials; set the key in {KEY}.")
@@ -298,7 +304,7 @@ def _check_url(url: str) -> None:
 def _read_key() -> str:
     """The stripped key, empty if the variable is not set.
 
-    Raises :class:`ModelError` for characters that a header cannot hold, because the client's error would
+    Raises :class:`ModelError` for characters that a header cannot contain, because the client's error would
     quote the key.
     """
     key = os.environ.get(KEY, "").strip()
@@ -349,7 +355,7 @@ def _read(answer: Any, labels: tuple[str, ...], thinks: bool) -> Completion:
     if text is None or finish == "content_filter" or (not text.strip() and (finish == "length" or reasoning)):
         return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
     text = clean(text).strip()
-    if thinks and finish == "length" and not reasoning and not any(mark in text for mark in _MARKS):
+    if thinks and finish == "length" and not reasoning and not any(tag in text for tag in _TAGS):
         text = THINKING_TAGS[0][0] + text
     return Completion(text, label_logprobs=_label_logprobs(choice, labels) if labels else ())
 
@@ -357,9 +363,9 @@ def _read(answer: Any, labels: tuple[str, ...], thinks: bool) -> Completion:
 def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
     """Log-probabilities of the labels as first token of the reply; empty if they are unknown.
 
-    They are known only if the reply begins with a label of a single token, possibly with white space around
-    it. The probability that the reply ends after the label is not included, because endpoints do not return
-    it for labels other than the reply's.
+    They are known only if the first token of the reply is a label, possibly with white space around it. The
+    probability that the reply ends after the label is not included, because endpoints return it only for the
+    label of the reply.
     """
     try:
         first = next(token for token in choice.logprobs.content if token.token.strip())

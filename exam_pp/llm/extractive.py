@@ -36,7 +36,7 @@ _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
 
 
 def load_extractive(options: ModelOptions) -> LLM:
-    """Load an extractive model; raises :class:`exam_pp.errors.ModelError` for other kinds of models."""
+    """Load an extractive model; raises :class:`exam_pp.errors.ModelError` for other models."""
     return ExtractiveLLM(options, ExtractiveCheckpoint(options))
 
 
@@ -79,7 +79,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         super().__init__(options.model, options.batch_tokens or usual)
 
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the replies, in a fixed order of keys."""
+        """Return all facts that determine the replies, in a fixed order of keys."""
         return {
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,
@@ -157,9 +157,9 @@ class ExtractiveLLM(BatchedLLM[Window]):
 
     def _null_at(self, rows: Sequence[tuple[int, Window]], width: int) -> list[int]:
         """The column of the classification token, which scores "no answer", in each padded row."""
-        left = self._tokenizer.padding_side == "left"
+        pads_left = self._tokenizer.padding_side == "left"
         return [
-            prompt.null + (width - len(prompt.inputs[window]["input_ids"]) if left else 0)
+            prompt.null + (width - len(prompt.inputs[window]["input_ids"]) if pads_left else 0)
             for window, prompt in rows
         ]
 
@@ -171,10 +171,10 @@ class ExtractiveLLM(BatchedLLM[Window]):
     ) -> list[tuple[float, tuple[int, int]]]:
         """Score and character range of the best span in each window; the score is −inf without any span."""
         torch, (rows, width) = self._torch, starts.shape
-        left = self._tokenizer.padding_side == "left"
+        pads_left = self._tokenizer.padding_side == "left"
         of_passage = torch.zeros(rows, width, dtype=torch.bool)
         for row, window in enumerate(spans):
-            shift = width - len(window) if left else 0
+            shift = width - len(window) if pads_left else 0
             for at, span in enumerate(window):
                 of_passage[row, at + shift] = span is not None and span[0] < span[1]
         outside = ~of_passage.to(starts.device)
@@ -183,9 +183,9 @@ class ExtractiveLLM(BatchedLLM[Window]):
         scores = starts.unsqueeze(-1) + ends.unfold(1, MAX_ANSWER_TOKENS, 1)
         top, where = scores.flatten(1).max(-1)
         best = []
-        for row, (score, place) in enumerate(zip(top.tolist(), where.tolist(), strict=True)):
-            start, length = divmod(place, MAX_ANSWER_TOKENS)
-            shift = width - len(spans[row]) if left else 0
+        for row, (score, index) in enumerate(zip(top.tolist(), where.tolist(), strict=True)):
+            start, length = divmod(index, MAX_ANSWER_TOKENS)
+            shift = width - len(spans[row]) if pads_left else 0
             first = spans[row][start - shift] if score > -torch.inf else None
             last = spans[row][start - shift + length] if score > -torch.inf else None
             best.append((score, (first[0], last[1]) if first and last else (0, 0)))

@@ -22,7 +22,7 @@ class FakeLLM(Baseline):
     * free text is the passage's first sentence that shares a word with the entry, or "unanswerable";
     * an answer is verified as correct if it shares a word with the gold answer;
     * a generated test bank has an entry for each word of the query;
-    * nuggets are first sentences of segments that share a word with the query; they are vital if they do.
+    * nuggets are first sentences of segments that share a word with the query, and such nuggets are vital.
     """
 
     batch_size = 16
@@ -33,7 +33,7 @@ class FakeLLM(Baseline):
         self._script = script or lexical_reply
 
     def provenance(self) -> dict[str, Any]:
-        """Only the engine's name: replies depend on nothing else."""
+        """Return the engine's name, the only setting of a fake model."""
         return {"engine": "fake"}
 
     def reply(self, request: Request) -> Completion:
@@ -65,7 +65,7 @@ def lexical_reply(request: Request) -> str:
 
 
 def _nugget_list(request: Request, query: str, nuggets: list[str]) -> list[str]:
-    """The nuggets after a window, or labels: importance if there is no passage, else assignment."""
+    """The nuggets after a window of passages, or labels: importance without a passage, else assignment."""
     passage = request.slot("context")
     if passage is None:
         return ["vital" if _words(nugget) & _words(query) else "okay" for nugget in nuggets]

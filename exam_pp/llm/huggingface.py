@@ -58,6 +58,7 @@ class Checkpoint(ModelCheckpoint):
             return None
 
     def _first_of(self, *keys: str) -> int | None:
+        """The first of these settings of the config that is not None."""
         values = (getattr(self.config, key, None) for key in keys)
         return next((int(value) for value in values if value is not None), None)
 
@@ -117,7 +118,7 @@ class TransformersEngine:
         self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
         self._eos = _first(self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id)
         self._pad = _first(self._tokenizer.pad_token_id, self._eos)
-        # An empty config replaces the checkpoint's: all decoding options are set and recorded here.
+        # An empty config replaces the checkpoint's, because all decoding options are set and recorded here.
         self._model.generation_config = import_transformers().GenerationConfig()
         self.batch_tokens = _GPU_BATCH_TOKENS if self._device.startswith("cuda") else _CPU_BATCH_TOKENS
 
@@ -264,7 +265,7 @@ class _Batch:
         copy = DynamicCache()
         for number, layer in enumerate(self.prompts.layers):
             copy.update(
-                *(kind[rows].repeat_interleave(times, 0) for kind in (layer.keys, layer.values)), number
+                *(tensor[rows].repeat_interleave(times, 0) for tensor in (layer.keys, layer.values)), number
             )
         return EncoderDecoderCache(DynamicCache(), copy)
 

@@ -154,7 +154,7 @@ class _Passage:
 
     @classmethod
     def of(cls, text: str) -> _Passage:
-        """Make it from the text of a passage or a sentence."""
+        """Make the word set of the text of a passage or a sentence."""
         words = frozenset(content_stems(text))
         return cls(words, sorted(word for word in words if len(word) >= MIN_FUZZY_LENGTH), {})
 
@@ -190,7 +190,7 @@ class LexicalLLM(Baseline):
         self.learn(())
 
     def provenance(self) -> dict[str, Any]:
-        """The version of the rule, and number and hash of the passages."""
+        """Return the version of the rule, and number and hash of the passages."""
         return {
             "engine": "lexical",
             "baseline": "matches words, no neural network",

@@ -58,7 +58,7 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
         self._max_new_tokens = max_new_tokens
 
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the replies, in a fixed order of keys."""
+        """Return all facts that determine the replies, in a fixed order of keys."""
         return {
             **self._identity,
             "pipeline": self._options.pipeline,

@@ -91,7 +91,7 @@ def kappa_interval(
 ) -> Interval | None:
     """Percentile interval of Cohen's κ over resampled queries.
 
-    ``tables`` holds a confusion matrix per query. Returns None if κ is undefined in every sample.
+    ``tables`` are confusion matrices, one per query. Returns None if κ is undefined in every sample.
     """
     counts = np.asarray(tables, dtype=float)
     queries = len(counts)
@@ -108,11 +108,11 @@ def kappa_interval(
 
 
 def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:
-    """Krippendorff's α of any number of graders; a unit holds all grades of one item.
+    """Krippendorff's α of any number of graders; a unit is the list of all grades of one item.
 
     Units with fewer than two grades are ignored. ``level`` sets the distance of two different grades:
     1 (nominal), the squared number of ranks between them (ordinal), or their squared difference
-    (interval). Returns None if no grades can differ.
+    (interval). Returns None if all grades are equal.
 
     Source: Krippendorff, "Computing Krippendorff's alpha-reliability" (2011).
     """

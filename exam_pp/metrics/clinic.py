@@ -85,16 +85,19 @@ def entry_health(
     judged: Judged,
     closed_book: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Iterator[EntryHealth]:
-    """Item statistics of every entry of the queries that have graded passages."""
+    """Yield the item statistics of every entry of the queries that have graded passages.
+
+    ``closed_book`` maps query id to entry id to the grade without a passage.
+    """
     without = _taus_without(file, min_grade, cutoff)
     for query in _graded(file):
         passes, asked = _matrix(query, min_grade)
         passages = [passage.passage_id for passage in query.passages]
         judgments = judged.get(query.query_id, {})
         known = np.array([passage_id in judgments for passage_id in passages], dtype=bool)
-        bad = np.array([judgments.get(passage_id) is False for passage_id in passages], dtype=bool)
+        non_relevant = np.array([judgments.get(passage_id) is False for passage_id in passages], dtype=bool)
         covered = _covered(file, query, min_grade, cutoff)
-        closed_book_replies = (closed_book or {}).get(query.query_id, {})
+        closed_book_grades = (closed_book or {}).get(query.query_id, {})
         for entry_id, bit in query.entries.items():
             passing = passes[:, bit]
             yield EntryHealth(
@@ -103,19 +106,23 @@ def entry_health(
                 asked=int(asked[:, bit].sum()),
                 passing=int(passing.sum()),
                 judged=int((passing & known).sum()),
-                non_relevant=int((passing & bad).sum()),
+                non_relevant=int((passing & non_relevant).sum()),
                 discrimination=_discrimination(passes, asked, bit),
                 entropy=_entropy(query, bit),
                 systems=sum(mask >> bit & 1 for mask in covered.values()),
                 tau=without.get((query.query_id, entry_id)),
-                closed_book=closed_book_replies.get(entry_id),
+                closed_book=closed_book_grades.get(entry_id),
             )
 
 
-def alike(
+def similar_pairs(
     file: GradedFile, min_grade: int, texts: Mapping[str, Mapping[str, str]], behaviour: float = 0.95
 ) -> Iterator[EntryPair]:
-    """Pairs of entries with similar texts, or passed by the same passages (at least 5 pass either one)."""
+    """Yield pairs of entries with similar texts, or that nearly the same passages pass.
+
+    The latter means a Jaccard coefficient of at least ``behaviour``, if at least 5 passages pass either
+    entry. ``texts`` maps query id to entry id to text.
+    """
     for query in _graded(file):
         passes, _ = _matrix(query, min_grade)
         similarities = {
@@ -133,10 +140,11 @@ def alike(
 def bank_size_curve(
     file: GradedFile, min_grade: int, cutoff: int, samples: int = 20, seed: int = 0
 ) -> Iterator[CurvePoint]:
-    """τ-b between k random entries and the full bank, for each query and for all queries together.
+    """Yield τ-b between the leaderboards of k random entries per query and of the full bank, for every k.
 
-    Weights of entries are ignored. The draws of a query depend only on the seed and the query. Samples in
-    which all systems tie are skipped, as are points without samples.
+    There are points for each query, and for all queries together (query id ``all``). Weights of entries are
+    ignored. The draws of a query depend only on the seed and the query. Samples in which all systems tie are
+    skipped, as are points without samples.
     """
     queries = list(_graded(file))
     systems = list(file.first_ranks)
@@ -254,6 +262,6 @@ def _taus_without(file: GradedFile, min_grade: int, cutoff: int) -> dict[tuple[s
     return taus
 
 
-def _share(query: GradedQuery, mask: int, of: int) -> Fraction:
-    whole = Fraction(query.size(of))
+def _share(query: GradedQuery, mask: int, whole_mask: int) -> Fraction:
+    whole = Fraction(query.size(whole_mask))
     return Fraction(query.size(mask)) / whole if whole else Fraction(0)

@@ -41,16 +41,16 @@ def correlate(scores: Mapping[str, float], ranks: Mapping[str, float], top: int 
     Tied systems get their average rank. ``top`` is the k of the top-k overlap.
     """
     common = [system for system in scores if system in ranks]
-    ours = [scores[system] for system in common]
+    values = [scores[system] for system in common]
     official = [-ranks[system] for system in common]
-    overlap = top_overlap(ours, official, top)
-    if len(set(ours)) < 2 or len(set(official)) < 2:
+    overlap = top_overlap(values, official, top)
+    if len(set(values)) < 2 or len(set(official)) < 2:
         return Correlation(len(common), None, None, None, overlap)
     return Correlation(
         len(common),
-        float(spearmanr(ours, official).statistic),
-        float(kendalltau(ours, official, variant="b").statistic),
-        tau_ap(ours, official),
+        float(spearmanr(values, official).statistic),
+        float(kendalltau(values, official, variant="b").statistic),
+        tau_ap(values, official),
         overlap,
     )
 
@@ -73,14 +73,14 @@ def tau_ap(estimated: list[float], truth: list[float]) -> float | None:
     return float((agreement[below_top] / count[below_top]).mean())
 
 
-def top_overlap(ours: list[float], official: list[float], k: int) -> float | None:
+def top_overlap(left: list[float], right: list[float], k: int) -> float | None:
     """Share of the k best systems that both lists have in common; None for k systems or fewer.
 
     All systems that are tied at rank k belong to the k best. The larger set is the denominator.
     """
-    if len(ours) <= k:
+    if len(left) <= k:
         return None
-    first, second = _best(ours, k), _best(official, k)
+    first, second = _best(left, k), _best(right, k)
     return len(first & second) / max(len(first), len(second))
 
 
@@ -96,14 +96,14 @@ def ranks_of(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 @overload
-def whole(rank: float) -> int | float: ...
+def int_if_whole(rank: float) -> int | float: ...
 
 
 @overload
-def whole(rank: float | None) -> int | float | None: ...
+def int_if_whole(rank: float | None) -> int | float | None: ...
 
 
-def whole(rank: float | None) -> int | float | None:
+def int_if_whole(rank: float | None) -> int | float | None:
     """A rank as an int, or as a float if a tie makes it fractional; None stays None."""
     return int(rank) if rank is not None and rank == int(rank) else rank
 
@@ -125,8 +125,8 @@ _BLOCK = 100
 
 def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
     defined = (np.ptp(scores, axis=1) > 0) & (np.ptp(official, axis=1) > 0)
-    ours, reference = rankdata(scores, axis=1), rankdata(official, axis=1)
-    above = np.sign(ours[:, None, :] - ours[:, :, None])
+    ranks, reference = rankdata(scores, axis=1), rankdata(official, axis=1)
+    above = np.sign(ranks[:, None, :] - ranks[:, :, None])
     truth = np.sign(reference[:, None, :] - reference[:, :, None])
     agreement = above * truth
     better = above > 0
@@ -134,8 +134,8 @@ def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
     shares = _over((agreement * better).sum(axis=2), count)
     columns = [
         _over(
-            (_centred(ours) * _centred(reference)).sum(axis=1),
-            np.sqrt((_centred(ours) ** 2).sum(axis=1) * (_centred(reference) ** 2).sum(axis=1)),
+            (_centred(ranks) * _centred(reference)).sum(axis=1),
+            np.sqrt((_centred(ranks) ** 2).sum(axis=1) * (_centred(reference) ** 2).sum(axis=1)),
         ),
         _over(agreement.sum(axis=(1, 2)), np.sqrt((above**2).sum(axis=(1, 2)) * (truth**2).sum(axis=(1, 2)))),
         _over(np.nansum(shares, axis=1), (count > 0).sum(axis=1)),
@@ -145,8 +145,8 @@ def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
     return np.column_stack([*(np.where(defined, column, np.nan) for column in columns), overlap])
 
 
-def _overlaps(ours: Floats, official: Floats, k: int) -> Floats:
-    first, second = (rankdata(-side, axis=1, method="min") <= k for side in (ours, official))
+def _overlaps(left: Floats, right: Floats, k: int) -> Floats:
+    first, second = (rankdata(-side, axis=1, method="min") <= k for side in (left, right))
     return _over((first & second).sum(axis=1), np.maximum(first.sum(axis=1), second.sum(axis=1)))
 
 
@@ -170,9 +170,9 @@ def resample_systems(
     """
     common = sorted(scores.keys() & ranks.keys())
     drawn = np.random.default_rng(seed).integers(0, len(common), (samples, len(common)))
-    ours = np.array([scores[system] for system in common])
+    values = np.array([scores[system] for system in common])
     official = np.array([-ranks[system] for system in common])
-    return ours[drawn], official[drawn]
+    return values[drawn], official[drawn]
 
 
 def correlation_intervals(samples: Floats, confidence: float = 0.95) -> list[Interval | None]:

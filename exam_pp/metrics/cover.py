@@ -32,7 +32,7 @@ class Cover:
         return f"{'nCover' if self.normalised else 'Cover'}(min_grade={self.min_grade})@{self.cutoff}"
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
-        """A score for every system of ``first_ranks``, and one for the overall system.
+        """Yield a score for every system of ``first_ranks``, and one for the overall system.
 
         ``first_ranks`` maps each system to its first rank, 0 or 1.
         """
@@ -46,7 +46,7 @@ class Cover:
         yield Score(OVERALL_SYSTEM, query.query_id, name, _share(query.size(covered_by_any), best))
 
     def bounds(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[tuple[Score, Score]]:
-        """Lower and upper bound of each score over all possible grades of the ungraded pairs.
+        """Yield lower and upper bound of each score over all possible grades of the ungraded pairs.
 
         A pair is a passage and an entry. Grading a pair of another system's passage can lower a normalised
         score, because the denominator grows. Grading a system's own pairs never lowers its score.
@@ -101,7 +101,7 @@ class SoftCover:
         return f"SoftCover(min_grade={self.min_grade})@{self.cutoff}"
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
-        """A score for every system and the overall system, as :meth:`Cover.__call__` yields them."""
+        """Yield a score for every system and the overall system, as :meth:`Cover.__call__` does."""
         reached = [self._reaching(passage) for passage in query.passages]
         for system, first_rank in first_ranks.items():
             top = query.top(system, first_rank, self.cutoff)

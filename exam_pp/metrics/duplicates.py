@@ -15,7 +15,10 @@ SIMILAR = 0.85
 
 
 class TextPair(NamedTuple):
-    """Two entries (by key) with their similarity, 0 to 1; 1 ignores case, spaces and final punctuation."""
+    """Two entries (by key) with their similarity, 0 to 1.
+
+    The similarity is 1 if the texts are equal except for case, spaces and final punctuation.
+    """
 
     first: str
     second: str
@@ -25,8 +28,8 @@ class TextPair(NamedTuple):
 def near_duplicates(texts: Mapping[str, str], similar: float = SIMILAR) -> list[TextPair]:
     """Pairs of texts with a similarity of at least ``similar``, in the order of ``texts``.
 
-    The similarity is Dice's coefficient of the word stems without stop words, in any order. Texts that
-    differ in a number ("in 1969", "in 1970") are never near duplicates.
+    The similarity of texts that differ is Dice's coefficient of the word stems without stop words, in any
+    order, at most 0.99. Texts that differ in a number ("in 1969", "in 1970") are never near duplicates.
     """
     normalised = {key: normalised_text(text) for key, text in texts.items()}
     stems = {key: Counter(content_stems(text)) for key, text in texts.items()}

@@ -1,8 +1,8 @@
 """Vectorised trec_eval measures for many runs, qrels and relevance levels.
 
-Runs are joined with passages once and can then be scored repeatedly. :func:`supports` says which measures
-are computed here; a property test checks that they equal those of ir-measures. The library computes all
-others (:class:`exam_pp.metrics.trec_measures.TrecEval`).
+Runs are joined with passages once and can then be scored repeatedly. Measures that :func:`supports` accepts
+are computed here; a property test checks that they equal those of ir-measures, which computes all other
+measures (:class:`exam_pp.metrics.trec_measures.TrecEval`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RunMatrix:
         self._rows: dict[tuple[str, str], NDArray[np.int32]] = {}
 
     def add(self, system: str, run: Run) -> None:
-        """Add a new system."""
+        """Add the rankings of a system that was not added before."""
         self.systems.append(system)
         for query_id, scores in run.items():
             numbers = map(self._numbers.get(query_id, {}).get, scores, repeat(_NO_LABEL))
@@ -73,14 +73,14 @@ class RunMatrix:
         for query_id in self.queries_of(system):
             numbers = self._rows[system, query_id].tolist()
             ids = [
-                f"\x01 {place}" if number == _NO_LABEL else self._passages[number][1]
-                for place, number in enumerate(numbers)
+                f"\x01 {index}" if number == _NO_LABEL else self._passages[number][1]
+                for index, number in enumerate(numbers)
             ]
-            rankings[query_id] = {passage_id: float(len(ids) - place) for place, passage_id in enumerate(ids)}
+            rankings[query_id] = {passage_id: float(len(ids) - index) for index, passage_id in enumerate(ids)}
         return rankings
 
     @cached_property
-    def _places(self) -> tuple[NDArray[np.int32], Ints]:
+    def _concatenated(self) -> tuple[NDArray[np.int32], Ints]:
         """The numbers of the passages of all rankings, concatenated, and the start of each ranking."""
         ends = np.cumsum([0, *map(len, self._rows.values())], dtype=np.int64)
         numbers = np.concatenate(list(self._rows.values())) if self._rows else np.zeros(0, np.int32)
@@ -89,18 +89,18 @@ class RunMatrix:
     def gains(
         self, qrels: Iterable[Qrel], *, ungraded: Ungraded | None = None, depth: int | None = None
     ) -> Gains:
-        """The labels of all ranked passages, for the queries of the qrels.
+        """Look up the labels of all ranked passages, for the queries of the qrels.
 
-        With ``ungraded``, the best case of every system: the passages of its first ``depth`` ranks (None:
-        all ranks) get their best possible labels.
+        With ``ungraded``, compute the best case of every system: the ungraded passages of its first ``depth``
+        ranks (None: all ranks) get their best possible labels.
         """
         labels: dict[str, dict[str, int]] = {}
         for qrel in qrels:
             labels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
-        numbers, starts = self._places
+        numbers, starts = self._concatenated
         cell_of = self._cells(list(labels))
         label_of = self._by_number({(q, p): label for q, of in labels.items() for p, label in of.items()})
-        # Few ranks have a label, and the others only matter with ungraded passages.
+        # Few ranked passages have a label, and the rest only matter with ``ungraded``.
         at = np.flatnonzero((label_of > 0)[numbers]) if ungraded is None else np.arange(len(numbers))
         numbers = numbers[at]
         ranking = np.searchsorted(starts, at, side="right") - 1
@@ -128,7 +128,7 @@ class RunMatrix:
         return np.array([row[s] + column[q] if q in column else -1 for s, q in self._rows], dtype=np.int64)
 
     def _by_number(self, labels: Mapping[tuple[str, str], int]) -> Ints:
-        """The label of every numbered passage; the last element, index −1, is that of all others."""
+        """The label of every numbered passage; the last element, index −1, is that of all other passages."""
         by_number = np.full(len(self._passages) + 1, _UNLABELLED, dtype=np.int64)
         for (query_id, passage_id), label in labels.items():
             by_number[self._numbers[query_id][passage_id]] = label
@@ -200,7 +200,7 @@ def supports(measure: Measure) -> bool:
 
 
 def run_scores(runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measure]) -> Iterator[Score]:
-    """Scores of all systems by all measures, system by system, equal to those of :class:`TrecEval`."""
+    """Yield the scores of all systems by all measures, system by system; they equal those of TrecEval."""
     gains = runs.gains(qrels)
     matrices = {measure: gains.values(measure).tolist() for measure in measures if supports(measure)}
     unsupported = [measure for measure in measures if measure not in matrices]

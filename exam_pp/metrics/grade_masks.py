@@ -39,7 +39,7 @@ _PACKED = msgspec.json.Decoder(
 
 @dataclass(slots=True)
 class GradedPassage:
-    """The grades of a passage. Bit ``i`` stands for entry ``i`` of its query.
+    """The grades of a passage. Bit ``i`` of a mask is entry ``i`` of the query.
 
     ``levels`` maps a grade to the mask of the entries with that grade; it is empty for a passage without
     grades. ``soft`` maps the bit position of an entry to the probabilities of the grades 0, 1, 2 ..., if
@@ -103,8 +103,8 @@ class GradedQuery:
     """A query's entries, passages and rankings.
 
     ``entries`` maps entry ids to bit positions. ``asked`` is the mask of entries with a grade for at least
-    one passage. ``foreign`` holds graded ids that are not in the bank. ``rankings`` lists, for each
-    system, ``(rank, -score, index of the passage)``.
+    one passage. ``foreign`` are graded ids that are not in the bank. ``rankings`` lists, for each system,
+    ``(rank, -score, index of the passage)``.
     """
 
     query_id: str
@@ -129,8 +129,8 @@ class GradedQuery:
         if known is not None:
             return known
         chosen: dict[int, None] = {}
-        places = self.rankings.get(system, ())
-        for _, _, index in sorted(place for place in places if place[0] < first_rank + cutoff):
+        ranking = self.rankings.get(system, ())
+        for _, _, index in sorted(item for item in ranking if item[0] < first_rank + cutoff):
             if len(chosen) == cutoff:
                 break
             chosen.setdefault(index)
@@ -238,17 +238,17 @@ class GradedFile:
     best_grade: int | None = None
     """The highest grade in the file."""
     ungraded_entries: dict[str, list[str]] = field(default_factory=dict)
-    """Query to its entries without a grade for any passage; only queries that have such entries."""
+    """Query to its entries without a grade for any passage; other queries have no key."""
     foreign: dict[str, list[str]] = field(default_factory=dict)
     """Query to the graded ids that are not in the bank."""
     ungraded: dict[str, int] = field(default_factory=dict)
-    """Query to the number of its passages without a grade; only queries that have such passages."""
+    """Query to the number of its passages without a grade; other queries have no key."""
 
     def add(self, query: GradedQuery) -> None:
         """Add a query, or replace it after a change, and update the statistics of the file."""
-        for system, places in query.rankings.items():
+        for system, ranking in query.rankings.items():
             first = self.first_ranks.get(system, 1)
-            self.first_ranks[system] = 0 if first and min(places)[0] == 0 else first
+            self.first_ranks[system] = 0 if first and min(ranking)[0] == 0 else first
         grades = [passage.best_grade for passage in query.passages]
         self.ungraded.pop(query.query_id, None)
         if missing := grades.count(None):
@@ -278,8 +278,11 @@ def gather(
     Args:
         queries: The lines of the file; several lines of the same query are merged.
         selector: Selects the grades of a passage; the caller runs its ``check`` afterwards.
-        bank: Defines the entries of each query. Default: the ids of the selected grades.
+        bank: Defines the entries of each query. None: the ids of the selected grades.
         soft: Also keep the probabilities of grades.
+
+    Returns:
+        The graded file, with all queries, including those without grades.
     """
     file = GradedFile()
     for view in queries:

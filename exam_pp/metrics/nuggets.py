@@ -43,7 +43,7 @@ class _Counts(NamedTuple):
 
 
 def nugget_scores(nuggets: Iterable[LabelledNugget], *, ungraded: str = "not_support") -> dict[str, float]:
-    """The scores of an answer: metric to a value in 0..1, in the order of :data:`NUGGET_METRICS`.
+    """Compute the scores of an answer: metric to a value in 0..1, in the order of :data:`NUGGET_METRICS`.
 
     The denominator of A is all nuggets, that of V the vital nuggets, that of W the vital nuggets and, at
     half weight, the okay nuggets. A metric with an empty denominator is undefined and has no key: V and

@@ -31,10 +31,10 @@ class KthBest:
 
 @dataclass(frozen=True)
 class LabelRule:
-    """A list of conditions "k-th best rating ≥ threshold → label"; the first that holds gives the label.
+    """A list of conditions "k-th best rating ≥ threshold → label", as triples (k, threshold, label).
 
-    A condition does not hold for a passage with fewer than k ratings. If no condition holds, the label is
-    ``otherwise``.
+    The first condition that a passage meets gives its label. A passage with fewer than k ratings does not
+    meet a condition. If the passage meets no condition, its label is ``otherwise``.
     """
 
     conditions: tuple[tuple[int, int, int], ...]

@@ -22,7 +22,7 @@ Entries = Mapping[str, int | None]
 def rubric_qrels(
     query: GradedQuery, label: Label, min_grade: int, entries: Entries | None = None
 ) -> Iterator[Qrel]:
-    """Labels of a query's passages, in file order; passages without a grade have no label.
+    """Yield the labels of a query's passages, in file order; passages without a grade have no label.
 
     ``"max"`` is the highest grade over the entries, ``"count"`` the number of entries graded at least
     ``min_grade``, ``"binary"`` is 1 if that number is positive, else 0. ``entries`` defaults to all entries.
@@ -39,7 +39,7 @@ def rubric_qrels(
 def best_qrels(
     query: GradedQuery, label: Label, min_grade: int, highest: int, entries: Entries | None = None
 ) -> Iterator[Qrel]:
-    """The labels of a query's passages if all ungraded pairs had the ``highest`` grade."""
+    """Yield the labels of all passages of a query as if all ungraded pairs had the ``highest`` grade."""
     for query_id, among in (entries or {query.query_id: None}).items():
         for passage in query.passages:
             ungraded = (query.all_entries if among is None else among) & ~passage.graded
@@ -74,7 +74,7 @@ def _label(passage: GradedPassage, label: Label, min_grade: int, among: int | No
 
 
 def judgment_qrels(queries: Iterable[QueryView], facets: Facets = "title") -> list[Qrel]:
-    """The manual judgments of a file; the highest if a passage was judged several times."""
+    """Return the judgments of a file as qrels; the highest judgment counts if a passage has several."""
     best: dict[tuple[str, str], int] = {}
     for query in queries:
         for passage in query.passages:

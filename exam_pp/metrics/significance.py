@@ -14,7 +14,8 @@ from scipy.stats import nct, t
 from exam_pp.metrics.entry_values import Floats
 
 _TOLERANCE = 1e-12
-"""Differences of means within it are equal, so a resample equal to the observation counts as extreme."""
+"""Means that differ by less are equal, so that rounding errors do not decide whether a resample is as extreme
+as the observation."""
 
 _BLOCK = 1000
 """Sign assignments per block."""
@@ -44,19 +45,19 @@ def randomisation_tests(
     pairs = np.triu(np.ones((systems, systems), dtype=np.bool_), k=1)
     enough = samples if alpha is None else max(samples, ceil(2 * pairs.sum() / alpha))
     if 2**queries <= enough:
-        p_values = _as_extreme(values, pairs, _all_signs(queries)) / 2**queries
+        p_values = _count_extreme(values, pairs, _all_signs(queries)) / 2**queries
     else:
         rng = np.random.default_rng(seed)
-        extreme = _as_extreme(values, pairs, _random_signs(queries, samples, rng))
+        extreme = _count_extreme(values, pairs, _random_signs(queries, samples, rng))
         p_values = (extreme + 1) / (samples + 1)
         small = pairs & (p_values < _SMALL)
         if enough > samples and small.any():
-            extreme += _as_extreme(values, small, _random_signs(queries, enough - samples, rng))
+            extreme += _count_extreme(values, small, _random_signs(queries, enough - samples, rng))
             p_values[small] = (extreme[small] + 1) / (enough + 1)
     return np.where(pairs, p_values, np.where(pairs.T, p_values.T, 1.0))
 
 
-def _as_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
+def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
     """For each pair, the number of sign assignments with a difference at least as large as observed."""
     centred = values - values.mean(axis=0)
     totals = centred.sum(axis=1)
@@ -118,9 +119,10 @@ def significant_pairs(values: Sequence[Sequence[float]], *, alpha: float = 0.05)
 
 
 def letters(different: NDArray[np.bool_]) -> list[str]:
-    """Letters for each system: two systems share a letter exactly if they do not differ significantly.
+    """Return the letters of each system: two systems share a letter if and only if they do not differ.
 
-    ``different`` is a symmetric matrix whose systems are ordered best first; letters follow that order.
+    ``different`` is the symmetric matrix of significant differences, systems ordered best first; letters
+    follow that order.
 
     Source: Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
     Journal of Computational and Graphical Statistics 13 (2004); few letters by a greedy cover of the pairs,
@@ -180,9 +182,9 @@ def minimum_detectable_difference(values: Floats, *, alpha: float = 0.05, power:
     freedom = queries - 1
     critical = float(t.ppf(1 - alpha / 2, freedom))
 
-    def missing(noncentrality: float) -> float:
-        # The other tail is ignored, it adds less than 1e-4; sf is NaN for large values.
+    def excess_power(noncentrality: float) -> float:
+        # The other tail adds less than 1e-4 and is ignored. `sf` is NaN for large values.
         return float(np.nan_to_num(nct.sf(critical, freedom, noncentrality), nan=1.0)) - power
 
-    noncentrality = float(np.float64(brentq(missing, 0.0, 3 * critical + 10)))
+    noncentrality = float(np.float64(brentq(excess_power, 0.0, 3 * critical + 10)))
     return float(noncentrality * spread / queries**0.5)

@@ -129,7 +129,7 @@ _TREC_EVAL_NAMES_AT_CUTOFF = {
 
 
 def trec_eval_names(names: Sequence[str]) -> dict[str, str]:
-    """Names of ir-measures to those of trec_eval; unknown and ambiguous names stay as they are.
+    """Map names of ir-measures to those of trec_eval; unknown and ambiguous names are kept.
 
     A name of trec_eval does not contain the relevance level, which is its option ``-l``.
     """
@@ -195,7 +195,7 @@ class TrecEval:
         return list(self._qrels)
 
     def __call__(self, system: str, run: Run) -> Iterator[Score]:
-        """Scores of each query and measure, and totals of measures that are sums.
+        """Yield the scores of each query and measure, and totals (query ``all``) of measures that are sums.
 
         Undefined values are skipped.
         """

@@ -14,7 +14,7 @@ from exam_pp.metrics.entry_values import EntryValues, Floats, ratio
 from exam_pp.results import ALL_QUERIES, Score
 
 _TIE_DECIMALS = 12
-"""Resampled means are rounded to this, so that rounding errors do not break ties."""
+"""Resampled means are rounded to this number of decimals, so that rounding errors do not break ties."""
 
 
 class Interval(NamedTuple):

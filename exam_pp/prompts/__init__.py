@@ -1,4 +1,4 @@
-"""All prompts and the rules for reading their replies; importing a file of prompts here registers it."""
+"""Prompts and the rules for reading their replies; importing a file of prompts registers its prompts."""
 
 from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.direct import DIRECT_PROMPTS

@@ -69,10 +69,11 @@ class Prompt:
         name: The ``prompt_class`` in files.
         kind: What the prompt grades or makes, such as ``question``, ``nugget`` or ``direct``.
         template: The text with placeholders, such as ``{question}`` or ``{nugget}``, and ``{context}``.
-        parse: Reads a reply.
+        parse: Reads a reply, given the bank entry (or None) and the treatment of replies without a number.
         cite: Source and year of the text.
         max_rating: The highest rating of the scale, which begins at 0; None for prompts without ratings.
-        choices: The labels of the scale as text, lowest first; with ``max_rating`` they stand for ratings.
+        choices: The labels of the scale as text, lowest first, such as ``("No", "Yes")``; empty for numbers
+            and free text. With ``max_rating``, each label means a rating.
         answer_key: Whether replies are compared with the gold answers of the bank.
         version: Increases whenever the text changes.
         style: The ``prompt_style`` in files.
@@ -126,7 +127,7 @@ class Prompt:
 
     @property
     def reading(self) -> str:
-        """One sentence about how replies are read."""
+        """A description of how replies are read, such as ``yes is 1 and no is 0``."""
         if isinstance(self.parse, ReadingRule):
             return self.parse.description
         return (self.parse.__doc__ or "by a custom function").strip().splitlines()[0]
@@ -186,7 +187,7 @@ PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
 
 
 def with_aliases(criteria: GradeFilter) -> GradeFilter:
-    """Return the filter with its prompt class extended to all aliases."""
+    """Return the filter, which also accepts all other names of its prompt class."""
     prompt = PROMPTS.find(criteria.prompt_class)
     if prompt is None:
         return criteria

@@ -1,4 +1,4 @@
-"""Lists of questions, nuggets or labels from the replies of models."""
+"""Reading lists of questions, nuggets or labels from the replies of models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import re
 import string
 from typing import Any
 
-from exam_pp.prompts.near_json import json_pieces, json_values, parsed, strings, unescaped_marks
+from exam_pp.prompts.near_json import (
+    complete_strings,
+    json_pieces,
+    json_values,
+    parse_near_json,
+    remove_escapes,
+)
 from exam_pp.prompts.thinking import without_thinking
 
 _NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*|[qn])?#?\s*[(（]?\d{1,2}\s*[.):．、）：]\s*"
@@ -32,8 +38,8 @@ _LIST = re.compile(r"(?P<place>(?:\A|[\n:=>{])[ \t`*]*)?(?<!\w)(?P<list>\[[^\[\]
 _REFERENCE = re.compile(r"\[\s*\d+\s*\]")
 _LABEL_WORD = re.compile(r"^\W*labels?[\"'*_]*\s*[:=]", re.IGNORECASE)
 _MARKS = string.punctuation + string.whitespace + "“”„‟‘’«»"
-_DEEPEST = 50
-"""Maximal nesting of lists and objects: a model that repeats itself opens hundreds."""
+_MAX_DEPTH = 50
+"""Maximum nesting of lists and objects: a model that repeats itself opens hundreds."""
 
 
 def read_entries(reply: str, key: str) -> list[str] | None:
@@ -66,7 +72,7 @@ def read_labels(reply: str) -> list[str] | None:
     lists = _lists(reply)
     if not lists:
         return _lines(reply) or None
-    value = parsed(lists[-1])
+    value = parse_near_json(lists[-1])
     if not isinstance(value, list):  # the labels have no quotes
         value = lists[-1][1:-1].split(",")
     return [_encodable("null" if item is None else str(item)).strip() for item in value]
@@ -74,14 +80,14 @@ def read_labels(reply: str) -> list[str] | None:
 
 def plain_label(text: str) -> str:
     """The first line of a text as a label: lower case, with underscores, without surrounding marks."""
-    plain = unescaped_marks(without_thinking(text) or "")
+    plain = remove_escapes(without_thinking(text) or "")
     lines = (_LABEL_WORD.sub("", line).strip(_MARKS) for line in plain.splitlines() if line[:3] != "```")
     return re.sub(r"[\s-]+", "_", next(filter(None, lines), "").lower())
 
 
 def _texts(value: Any, key: str, depth: int = 0) -> list[str]:
     """All entries in a nested value."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return []
     match value:
         case str():
@@ -113,6 +119,7 @@ def _encodable(text: str) -> str:
 
 
 def _named(value: dict[Any, Any], key: str) -> Any:
+    """The value of a key, ignoring its case; None if the key is missing."""
     return next((item for name, item in value.items() if str(name).lower() == key), None)
 
 
@@ -120,7 +127,9 @@ def _last_list(reply: str, key: str) -> list[str]:
     """The last of several lists, such as an old list and its update; empty if the reply has objects."""
     if len(_LIST.findall(reply)) < 2 or "{" in reply:
         return []
-    return next((texts for text in reversed(_lists(reply)) if (texts := _texts(parsed(text), key))), [])
+    return next(
+        (texts for text in reversed(_lists(reply)) if (texts := _texts(parse_near_json(text), key))), []
+    )
 
 
 def _lists(reply: str) -> list[str]:
@@ -148,14 +157,14 @@ def _broken_list(reply: str, key: str) -> list[str]:
         return []
     return [
         text
-        for name, text in strings(listed, quote)
+        for name, text in complete_strings(listed, quote)
         if name is None or name.lower() in _TEXT_KEYS or _NUMBERED_KEY.match(name)
     ]
 
 
 def _lines(reply: str) -> list[str]:
-    """At least two numbered or bulleted lines, else at least two questions in lines of their own."""
-    lines = [line.strip() for line in unescaped_marks(reply).splitlines()]
+    """At least two numbered or bulleted lines, else at least two questions on separate lines."""
+    lines = [line.strip() for line in remove_escapes(reply).splitlines()]
     lines = [line for line in lines if line and not line.startswith("```")]
     marked = [match[1] for line in lines if (match := _MARKED.match(line))]
     if len(marked) >= 2:
@@ -165,6 +174,7 @@ def _lines(reply: str) -> list[str]:
 
 
 def _cleaned(texts: list[str]) -> list[str]:
+    """The texts that are entries, each as one line without list number, marks and quotes."""
     lines = [_encodable(" ".join(text.split())) for text in texts]
     plain = [_clean(_LEADING_NUMBER.sub("", line)) for line in lines]
     entries = [(line, entry) for line, entry in zip(lines, plain, strict=True) if _is_entry(entry)]

@@ -20,22 +20,25 @@ _QUOTES = str.maketrans("“”„‟", '""""')
 # Escapes of Markdown, which are invalid in JSON and Python.
 _ESCAPED_MARK = re.compile(r"(?<!\\)\\([_*\[\](){}<>#&$%~`.!?+-])")
 _BRACKET = re.compile(r"[\[{]")
-_MOST_TRIES = 100
+_MAX_TRIES = 100
 """Number of brackets at which parsing is tried: text has few, but a broken reply may have very many."""
 
 
 def json_values(reply: str) -> Iterator[Any]:
-    """Yield candidate values of a reply, the likeliest first: all fenced blocks, then the whole text."""
+    """Yield candidates for the JSON value of a reply: from the fenced blocks, then from the whole text.
+
+    The values of several fenced blocks are yielded as one list.
+    """
     if fenced := [value for text in _FENCE.findall(reply) for value in _spans(text)[:1]]:
         yield fenced if len(fenced) > 1 else fenced[0]
     yield from _spans(reply)
 
 
 def json_pieces(reply: str) -> Iterator[Any]:
-    """Yield the JSON values of a reply in order; any text may stand between them."""
+    """Yield the valid JSON lists and objects of a reply in order; any text may be between them."""
     decoder = json.JSONDecoder(strict=False)
     position = 0
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         bracket = _BRACKET.search(reply, position)
         if bracket is None:
             return
@@ -46,9 +49,9 @@ def json_pieces(reply: str) -> Iterator[Any]:
             position = bracket.end()
 
 
-def parsed(text: str) -> Any:
+def parse_near_json(text: str) -> Any:
     """Parse nearly valid JSON or a Python literal; None if that fails."""
-    plain = unescaped_marks(_COMMENT.sub("", text.translate(_QUOTES)))
+    plain = remove_escapes(_COMMENT.sub("", text.translate(_QUOTES)))
     plain = _TRAILING_COMMA.sub(r"\1", plain)
     plain = _MISSING_COMMA.sub(r"\1,\2", plain)
     for candidate in (text, plain):
@@ -65,12 +68,12 @@ def parsed(text: str) -> Any:
     return None
 
 
-def unescaped_marks(text: str) -> str:
+def remove_escapes(text: str) -> str:
     r"""Remove the backslashes of Markdown escapes (``not\_support``)."""
     return _ESCAPED_MARK.sub(r"\1", text)
 
 
-def strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:
+def complete_strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:
     """Yield the complete strings of an invalid JSON list, each with the key before it or None.
 
     ``quote`` is the quotation mark around strings. Models forget to escape it inside a string, so a quotation
@@ -107,7 +110,7 @@ def _string(quote: str) -> re.Pattern[str]:
 def _spans(text: str) -> list[Any]:
     """Parse the text from the first to the last bracket, for braces and for square brackets."""
     spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
-    values = [parsed(text[start : end + 1]) for start, end in sorted(spans) if 0 <= start < end]
+    values = [parse_near_json(text[start : end + 1]) for start, end in sorted(spans) if 0 <= start < end]
     return [value for value in values if value is not None]
 
 

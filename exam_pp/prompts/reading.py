@@ -1,4 +1,4 @@
-"""Ratings, yes/no answers and extracted answers from replies, by pure functions that never raise.
+"""Reading rules: ratings, yes/no answers and extracted answers from replies, by functions that never raise.
 
 The rule for ratings is that of EXAM++ (Farzi and Dietz, 2024): a number of the scale is the rating. Without
 a number, an expression of unanswerability or an ill-formed answer is 0, and any other reply is 1.
@@ -214,7 +214,7 @@ def _choice(choices: tuple[str, str]) -> re.Pattern[str]:
 
 
 def find_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> bool | None:
-    """Whether a reply is yes (``Yes.``, ``**Yes**``, ``yes, because ...``) or no; None if neither.
+    """Return True for yes (``Yes.``, ``**Yes**``, ``yes, because ...``), False for no, else None.
 
     ``choices`` are the words for no and yes.
     """
@@ -236,7 +236,7 @@ def read_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> Verdict
 
 
 def read_extraction(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
-    """Read a reply to an extraction prompt without answer key: "unanswerable" and ill-formed are wrong."""
+    """Read a reply to an extraction prompt without answer key: wrong if unanswerable or ill-formed."""
     return Verdict(None, not (is_unanswerable(reply) or is_ill_formed(reply)))
 
 
@@ -285,7 +285,7 @@ ANY_ANSWER = ReadingRule(
 )
 
 
-def empty_span_is_unanswerable(rule: ReadingRule) -> ReadingRule:
+def for_extractive_model(rule: ReadingRule) -> ReadingRule:
     """Adapt a rule to extractive models, whose empty span means that the passage contains no answer."""
     return ReadingRule(
         rule.name,

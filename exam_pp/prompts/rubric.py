@@ -13,7 +13,7 @@ from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
     YES_NO,
-    empty_span_is_unanswerable,
+    for_extractive_model,
     rating_reader,
 )
 
@@ -102,7 +102,7 @@ EXTRACTIVE_QA = Prompt(
     name="QuestionExtractiveQA",
     kind="question",
     template="question: {question}\ncontext: {context}",
-    parse=empty_span_is_unanswerable(EXTRACTION),
+    parse=for_extractive_model(EXTRACTION),
     style="question: context:",
     cite=f"{_EXAM}, section 4.2.1, SQuAD2-tuned models",
 )
@@ -110,7 +110,7 @@ EXTRACTIVE_QA = Prompt(
 EXTRACTIVE_QA_ANSWER_KEY = replace(
     EXTRACTIVE_QA,
     name="QuestionExtractiveQAWithAnswerKey",
-    parse=empty_span_is_unanswerable(ANSWER_KEY),
+    parse=for_extractive_model(ANSWER_KEY),
     answer_key=True,
 )
 

@@ -1,7 +1,7 @@
 """UMBRELA prompt: relevance of a passage to a query, from 0 to 3.
 
 The scale and the steps are those of UMBRELA (Upadhyay et al., 2024) in the documentation of Open RAG Eval;
-the wording is our own.
+the wording is that of exam_pp.
 """
 
 from __future__ import annotations

@@ -14,32 +14,32 @@ WIDTH = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def show(cell: Cell, decimals: int) -> str:
+def format_cell(cell: Cell, decimals: int) -> str:
     """Format a cell for text and TSV: floats with fixed decimals, None as an empty string."""
     if cell is None:
         return ""
     return f"{cell:z.{decimals}f}" if isinstance(cell, float) else str(cell)
 
 
-def shown_row(table: Table, row: int) -> list[str]:
-    """Format the cells of a row with :func:`show`; columns in ``significant`` get two significant digits."""
-    return _shown_cells(table, table.rows[row])
+def format_row(table: Table, row: int) -> list[str]:
+    """Format the cells of a row; columns in ``significant`` get two significant digits."""
+    return _format_cells(table, table.rows[row])
 
 
-def _shown_cells(table: Table, cells: Sequence[Cell]) -> list[str]:
+def _format_cells(table: Table, cells: Sequence[Cell]) -> list[str]:
     return [
         f"{cell:z.2}"
         if column in table.significant and isinstance(cell, float)
-        else show(cell, table.decimals)
+        else format_cell(cell, table.decimals)
         for column, cell in enumerate(cells)
     ]
 
 
-def shown_rows(table: Table) -> Iterator[list[str]]:
-    """Yield the header and all rows, formatted as by :func:`shown_row`."""
+def format_rows(table: Table) -> Iterator[list[str]]:
+    """Yield the header and all rows, formatted as by :func:`format_row`."""
     yield list(table.columns)
     for cells in table.rows:
-        yield _shown_cells(table, cells)
+        yield _format_cells(table, cells)
 
 
 def is_numeric(table: Table, column: int) -> bool:

@@ -20,7 +20,7 @@ class Table:
         decimals: Decimals of floats in all formats except JSON.
         boxed: (row, column) of cells with a box, in formats that have boxes.
         bold: (row, column) of bold cells, in formats that have bold text.
-        significant: Numbers of columns with two significant digits instead of ``decimals``.
+        significant: Indices of columns with two significant digits instead of ``decimals``.
     """
 
     columns: Sequence[str]

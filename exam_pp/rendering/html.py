@@ -9,8 +9,8 @@ from itertools import count
 from typing import TypeGuard
 from urllib.parse import quote
 
-from exam_pp.highlight import Span, pieces
-from exam_pp.rendering.cells import is_numeric, shown_row
+from exam_pp.highlight import Span, split_at_spans
+from exam_pp.rendering.cells import format_row, is_numeric
 from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 
 _HEAD = """<!doctype html>
@@ -97,7 +97,8 @@ def _block(block: Block) -> str:
 
 def _marked(text: str, marks: Sequence[Span]) -> str:
     return "".join(
-        f"<mark>{escape(piece)}</mark>" if inside else escape(piece) for piece, inside in pieces(text, marks)
+        f"<mark>{escape(piece)}</mark>" if inside else escape(piece)
+        for piece, inside in split_at_spans(text, marks)
     )
 
 
@@ -119,11 +120,11 @@ def _table(table: Table) -> str:
     )
 
 
-def _cell(table: Table, row: int, column: int, kind: str) -> str:
-    text = escape(shown_row(table, row)[column])
+def _cell(table: Table, row: int, column: int, css_class: str) -> str:
+    text = escape(format_row(table, row)[column])
     if (row, column) in table.bold:
         text = f"<strong>{text}</strong>"
-    return f"<td{_class(kind, 'boxed' * ((row, column) in table.boxed))}>{text}</td>"
+    return f"<td{_class(css_class, 'boxed' * ((row, column) in table.boxed))}>{text}</td>"
 
 
 def _class(*names: str) -> str:

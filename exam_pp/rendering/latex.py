@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from exam_pp.rendering.cells import one_line, printable, shown_row
+from exam_pp.rendering.cells import format_row, one_line, printable
 from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 
 _SPECIAL = {
@@ -63,7 +63,7 @@ def _table(table: Table) -> str:
     lines = [_row([_heading(name) for name in table.columns]), r"\hline"]
     for number in range(len(table.rows)):
         cells = []
-        for column, shown in enumerate(shown_row(table, number)):
+        for column, shown in enumerate(format_row(table, number)):
             text = _breakable(escape(one_line(shown)))
             if (number, column) in table.bold:
                 text = f"\\textbf{{{text}}}"
@@ -72,9 +72,9 @@ def _table(table: Table) -> str:
             cells.append(text)
         lines.append(_row(cells))
     caption = [f"\\caption{{{escape(one_line(table.title))}}}"] if table.title else []
-    kinds = [_kind(column) for column in columns]
-    size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in kinds else []
-    begin = f"\\begin{{tabular}}{{{''.join(kinds)}}}"
+    types = [_column_type(column) for column in columns]
+    size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in types else []
+    begin = f"\\begin{{tabular}}{{{''.join(types)}}}"
     return "\n".join(
         [
             r"\begin{table}[ht]",
@@ -89,7 +89,7 @@ def _table(table: Table) -> str:
     )
 
 
-def _kind(cells: Sequence[Cell]) -> str:
+def _column_type(cells: Sequence[Cell]) -> str:
     """Column type: numbers are aligned right, text left, long text is wrapped."""
     if all(not isinstance(cell, str) for cell in cells):
         return "r"

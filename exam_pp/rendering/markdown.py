@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from textwrap import fill, indent
 
-from exam_pp.rendering.cells import WIDTH, is_numeric, shown_rows, spaced
+from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, spaced
 from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 
 
@@ -19,7 +19,7 @@ def markdown(report: Report) -> Iterator[str]:
 def _markdown_block(block: Block) -> str:
     match block:
         case Table():
-            header, *rows = [[_markdown_cell(cell) for cell in row] for row in shown_rows(block)]
+            header, *rows = [[_markdown_cell(cell) for cell in row] for row in format_rows(block)]
             for i, j in block.bold:
                 rows[i][j] = f"**{rows[i][j]}**"
             for i, j in block.boxed:

@@ -26,7 +26,7 @@ _NO_GLYPH = "missing from font"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
 _LINES = ("-", "--", "-.", ":")
-_MOST_NAMED = 40
+_MAX_NAMED = 40
 """Maximum number of points with names; names of more points would overlap."""
 
 Figure = Callable[["Axes"], None]
@@ -109,16 +109,16 @@ def leaderboard(bars: Sequence[Bar], measure: str) -> Drawing:
     """Plot scores from best (top) to worst with intervals; the height depends on the number of systems."""
 
     def figure(axes: Axes) -> None:
-        places = range(len(bars), 0, -1)
+        heights = range(len(bars), 0, -1)
         values = [bar.value for bar in bars]
         if any(bar.low is not None for bar in bars):
             low = [bar.value - bar.low if bar.low is not None else 0.0 for bar in bars]
             high = [bar.high - bar.value if bar.high is not None else 0.0 for bar in bars]
             widths = [[max(0.0, width) for width in side] for side in (low, high)]
-            axes.errorbar(values, places, xerr=widths, fmt="o", color=COLOURS[0], capsize=2, markersize=4)
+            axes.errorbar(values, heights, xerr=widths, fmt="o", color=COLOURS[0], capsize=2, markersize=4)
         else:
-            axes.plot(values, places, "o", color=COLOURS[0], markersize=5)
-        axes.set_yticks(list(places), [bar.system for bar in bars])
+            axes.plot(values, heights, "o", color=COLOURS[0], markersize=5)
+        axes.set_yticks(list(heights), [bar.system for bar in bars])
         axes.set_ylim(0.4, len(bars) + 0.6)
         axes.set_xlabel(measure)
 
@@ -132,14 +132,14 @@ def against_ranks(
 
     def figure(axes: Axes) -> None:
         groups = [(ranks, COLOURS[0], "official rank"), (approximate, "none", "≈ approximate rank")]
-        for places, face, label in groups:
-            named = [system for system in scores if system in places]
-            if named:
+        for group_ranks, face, label in groups:
+            systems = [system for system in scores if system in group_ranks]
+            if systems:
                 axes.scatter(
-                    [places[s] for s in named], [scores[s] for s in named],
+                    [group_ranks[s] for s in systems], [scores[s] for s in systems],
                     s=22, facecolors=face, edgecolors=COLOURS[face == "none"], label=label,
                 )  # fmt: skip
-                _name_points(axes, [(s, places[s], scores[s]) for s in named])
+                _name_points(axes, [(s, group_ranks[s], scores[s]) for s in systems])
         axes.invert_xaxis()
         axes.set_xlabel("official rank (1 is best)")
         axes.set_ylabel(measure)
@@ -168,7 +168,7 @@ def against_length(points: Mapping[str, tuple[float, float]], front: Sequence[st
 
 
 def _name_points(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
-    if len(points) > _MOST_NAMED:
+    if len(points) > _MAX_NAMED:
         return
     axes.margins(0.12, 0.08)  # names stay inside the frame
     for number, (name, x, y) in enumerate(sorted(points, key=lambda point: point[1:])):
@@ -190,13 +190,13 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -
             )  # fmt: skip
         axes.set_xlabel(x)
         axes.set_ylabel(y)
-        axes.set_xticks(sorted({place for points in lines.values() for place, _ in points}))
+        axes.set_xticks(sorted({position for points in lines.values() for position, _ in points}))
         axes.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
     return figure
 
 
-def compared(
+def scaled_leaderboards(
     leaderboards: Mapping[str, Mapping[str, float]],
     order: Sequence[str],
     errors: Mapping[str, Mapping[str, float]] | None = None,
@@ -204,12 +204,12 @@ def compared(
     """Plot scaled leaderboards over systems in ``order``, with error bars (EXAM++, figure 2)."""
 
     def figure(axes: Axes) -> None:
-        places = {system: place for place, system in enumerate(order)}
+        positions = {system: position for position, system in enumerate(order)}
         for number, (name, scores) in enumerate(leaderboards.items()):
             shown = [system for system in order if system in scores]
             stderrs = (errors or {}).get(name, {})
             axes.errorbar(
-                [places[s] for s in shown], [scores[s] for s in shown],
+                [positions[s] for s in shown], [scores[s] for s in shown],
                 yerr=[stderrs.get(s, 0.0) for s in shown] if stderrs else None,
                 label=name, markersize=4, linewidth=1, capsize=2, elinewidth=0.6,
                 color=COLOURS[number % len(COLOURS)], marker=_MARKERS[number % len(_MARKERS)],

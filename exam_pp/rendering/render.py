@@ -44,5 +44,5 @@ def _load(module: str, function: str) -> Renderer:
     return renderer
 
 
-for _form, _place in _RENDERERS.items():
-    RENDERERS.add_lazy(_form, partial(_load, *_place))
+for _form, _module_and_function in _RENDERERS.items():
+    RENDERERS.add_lazy(_form, partial(_load, *_module_and_function))

@@ -39,7 +39,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """Make a report table of rows."""
+    """Make a report table of database rows, whose values become cells."""
     return Table(columns, [[_cell(value) for value in row] for row in rows])
 
 
@@ -117,7 +117,7 @@ def _separated(
             buffer = io.StringIO(newline="")
             plain = csv.writer(buffer, lineterminator="\n")
             quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
-            for row in batch:  # csv.writer does not quote "\r" unless it is part of the line terminator
+            for row in batch:  # with this line terminator, csv.writer does not quote "\r"
                 (quoted if any("\r" in text for text in row) else plain).writerow(row)
             stream.write(buffer.getvalue().encode())
 

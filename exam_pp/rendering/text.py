@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from textwrap import fill, indent
 
-from exam_pp.rendering.cells import WIDTH, is_numeric, one_line, shown_row, spaced
+from exam_pp.rendering.cells import WIDTH, format_row, is_numeric, one_line, spaced
 from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 
 
@@ -36,7 +36,7 @@ def _text_table(table: Table) -> str:
     cells = [
         [
             f"[{text}]" if (i, j) in table.boxed else text
-            for j, text in enumerate(map(one_line, shown_row(table, i)))
+            for j, text in enumerate(map(one_line, format_row(table, i)))
         ]
         for i in range(len(table.rows))
     ]

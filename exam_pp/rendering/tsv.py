@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exam_pp.rendering.cells import one_line, shown_rows
+from exam_pp.rendering.cells import format_rows, one_line
 from exam_pp.rendering.document import Report, Table
 
 
@@ -19,7 +19,7 @@ def tsv(report: Report) -> Iterator[str]:
             yield "\n"
         if len(tables) > 1 and table.title:
             yield f"# {table.title}\n"
-        yield from map(_tsv_row, shown_rows(table))
+        yield from map(_tsv_row, format_rows(table))
 
 
 def _tsv_row(row: list[str]) -> str:

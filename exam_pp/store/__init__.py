@@ -1,1 +1,1 @@
-"""The only room that opens files: streaming readers and atomic writers for every format."""
+"""Streaming readers and atomic writers of files in every format; no other room opens files."""

@@ -29,9 +29,9 @@ class Layout:
 
 @dataclass
 class Cells:
-    """The rows of a file as line number and cells by column of the layout.
+    """The rows of a file, each as its last line number and its cells by column of the layout.
 
-    ``unused`` counts the values in each column that is not in the layout.
+    ``unused`` counts the values that are not empty in each column outside the layout.
     """
 
     rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
@@ -71,7 +71,7 @@ def _names_in_file(layout: Layout, record: Mapping[str, str], path: str | Path) 
 
 
 def read_rows(path: str | Path) -> list[tuple[int, dict[str, str]]]:
-    """Read a CSV file with a header as (last line, cells by column), without white space around cells.
+    """Read a CSV file with a header as pairs (last line number, cells by column); cells are stripped.
 
     Raises :class:`DataError` if the file is not CSV, has no rows, or a column occurs twice.
     """
@@ -119,7 +119,7 @@ def write_cells(
 ) -> None:
     """Write a CSV file; raises :class:`DataError` for an id that is empty or has white space around it."""
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream)  # Python quotes a carriage return only where it ends lines
+    writer = csv.writer(stream)  # quotes cells with "\r", because its default line end is "\r\n"
     writer.writerow(columns)
     for row in rows:
         for column, cell in zip(columns, row, strict=True):

@@ -20,7 +20,7 @@ from weakref import WeakSet
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
-from exam_pp.store.gunzip import PIECE, limit_of, unzipped
+from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
 
 STDIO = "-"
 NO_UTF8 = "is not UTF-8 text. Convert it first, for example from Latin-1 with iconv -f LATIN1 -t UTF-8."
@@ -50,7 +50,7 @@ _skipped_lines: dict[str, Collection[int]] = {}
 
 @contextmanager
 def without_lines(path: str | Path, numbers: Collection[int]) -> Iterator[None]:
-    """Make these lines of a file read as blank inside the block, so that a reader skips bad lines."""
+    """Treat lines of a file as blank inside the block, so that a reader skips bad lines."""
     _skipped_lines[str(path)] = numbers
     try:
         yield
@@ -61,7 +61,7 @@ def without_lines(path: str | Path, numbers: Collection[int]) -> Iterator[None]:
 def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Yield line number and line, without the line end."""
     skipped = _skipped_lines.get(str(path), ())
-    number, limit = 0, limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    number, limit = 0, limit_from_environment(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     try:
         with _open_input(path) as stream:
             for line in _split(stream, limit):
@@ -119,7 +119,7 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 def read_bytes(path: str | Path) -> bytearray:
     """Return a whole text file without its byte order mark; gzip and errors as in :func:`read_lines`."""
-    limit = limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    limit = limit_from_environment(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     if _skipped_lines.get(str(path)):
         return bytearray(b"\n").join(line for _, line in _raw_lines(path))
     data = bytearray()
@@ -215,10 +215,10 @@ def _standard_output() -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _replacing_on_success(target: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside the target that replaces it at the end, and is removed after an error.
+    """Open a temporary file next to the target, which it replaces at the end; it is removed after an error.
 
-    Its name is fixed and its writer holds a lock on it. So two processes cannot write the same output, and
-    the next writer reuses the file that a killed process left behind.
+    Its name is fixed, and it is locked while it is written. So two processes cannot write the same output,
+    and the next process reuses the file of a killed process.
     """
     part, raw = _locked_part(target)
     try:
@@ -244,7 +244,7 @@ def _copy_permissions(target: Path, part: int | Path) -> None:
 
 @contextmanager
 def work_folder(target: Path) -> Iterator[Path]:
-    """Make an empty folder ``.NAME.work`` beside an output for intermediate files; removed after the block.
+    """Make a folder ``.NAME.work`` next to an output for intermediate files; it is removed after the block.
 
     Only one process can use it at a time; files of a killed process are deleted. Raises :class:`OutputError`.
     """
@@ -264,6 +264,7 @@ def work_folder(target: Path) -> Iterator[Path]:
 
 
 def _locked_part(target: Path, shown: Path | None = None) -> tuple[Path, IO[bytes]]:
+    """Create and lock the file ``.NAME.part``; raises OutputError, which names ``shown``, if it is locked."""
     part = target.with_name(f".{target.name}.part")
     while True:
         raw = _open_part(part)
@@ -319,7 +320,7 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
 def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
     if target.is_dir():
         raise OutputError(f"{target} is a folder. Name a file with -o.")
-    # A symbolic link is kept and its target is replaced, so the target's folder counts.
+    # A symbolic link is kept and its target is replaced, so the target's folder is checked.
     folder = (target.resolve() if target.is_symlink() else target).parent
     if not folder.is_dir():
         problem = "is a file" if folder.exists() else "does not exist"
@@ -353,12 +354,14 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
             except OutputError as error:  # name the user's folder, not the temporary one
                 raise OutputError(str(error).replace(f"{work}/", f"{target}/")) from error
             files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
-            for file, place in files.items():
-                _copy_permissions(place, file)
+            for file, destination in files.items():
+                _copy_permissions(destination, file)
                 try:
-                    _move(file, place.resolve())
+                    _move(file, destination.resolve())
                 except OSError as error:
-                    raise OutputError(f"{place} cannot be written: {error.strerror or error}.") from error
+                    raise OutputError(
+                        f"{destination} cannot be written: {error.strerror or error}."
+                    ) from error
             _sync_folder(target)
     except BaseException:
         with suppress(OSError):  # not empty: another process writes there, too
@@ -367,13 +370,13 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
         raise
 
 
-def _move(file: Path, place: Path) -> None:
+def _move(file: Path, destination: Path) -> None:
     try:
-        file.replace(place)
+        file.replace(destination)
     except OSError as error:
         if error.errno != errno.EXDEV:  # EXDEV: a symbolic link points to another file system
             raise
-        with file.open("rb") as source, _replacing_on_success(place) as part:
+        with file.open("rb") as source, _replacing_on_success(destination) as part:
             shutil.copyfileobj(source, part)
 
 

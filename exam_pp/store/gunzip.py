@@ -26,8 +26,8 @@ _UNSUPPORTED = {
 }
 """First bytes of files that no command reads, as a pattern, and the start of the error message."""
 PIECE = 2**16
-"""Unpacked bytes that are read at a time. A larger piece loses more lines where a gzip is truncated. Twice
-this size is also slower, because every allocation asks the system for memory."""
+"""Number of unpacked bytes that are read at a time. If a file is truncated, its last piece is lost, so pieces
+are small. Larger pieces are also slower, because every allocation asks the system for memory."""
 
 
 def unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
@@ -45,13 +45,13 @@ def unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
 
 
 class _GuardedGzip(io.RawIOBase):
-    """The decompressed bytes, with a limit of their ratio to the compressed bytes."""
+    """A stream of decompressed bytes that limits their ratio to the compressed bytes."""
 
     def __init__(self, packed: io.BufferedReader, file: str) -> None:
         self._packed = _Counted(packed)
         self._zipped = gzip_ng.GzipNGFile(fileobj=self._packed, mode="rb")
         self._file = file
-        self._ratio = limit_of(MAX_RATIO_VARIABLE, _MAX_RATIO)
+        self._ratio = limit_from_environment(MAX_RATIO_VARIABLE, _MAX_RATIO)
         self._unpacked = 0
 
     def readable(self) -> bool:
@@ -60,7 +60,6 @@ class _GuardedGzip(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read decompressed bytes; raises :class:`DataError` beyond the limit."""
-        # Where a gzip is truncated, the whole last piece is lost, so pieces are small.
         count: int = self._zipped.readinto(memoryview(buffer)[:PIECE])
         self._unpacked += count
         if self._unpacked > max(_UNGUARDED, self._ratio * self._packed.bytes_read):
@@ -90,7 +89,7 @@ class _Counted(io.RawIOBase):
         return count
 
 
-def limit_of(variable: str, default: int) -> int:
+def limit_from_environment(variable: str, default: int) -> int:
     """Return the limit in an environment variable; raises :class:`DataError` unless it is an integer > 0."""
     text = os.environ.get(variable, "").strip()
     if text and not (text.isascii() and text.isdigit() and int(text) > 0):

@@ -16,9 +16,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def read_records(model: type[M], path: str | Path, noun: str) -> Iterator[tuple[int, M]]:
-    """Yield line number and record, in file order.
+    """Yield pairs of line number and record, in file order.
 
-    Raises :class:`DataError` for an invalid line, and for an empty file ("has no " + ``noun``).
+    Raises :class:`DataError` for an invalid line and for an empty file. ``noun`` is the plural for records.
     """
     number = 0
     for number, text in read_lines(path):

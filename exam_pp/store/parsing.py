@@ -24,7 +24,10 @@ def parse_record(model: type[M], line: bytes | str, file: str | Path, number: in
 def data_error(
     error: ValidationError, file: str | Path | None, number: int | None = None, within: str = ""
 ) -> DataError:
-    """Convert the first problem of a pydantic error; ``within`` is the path of the validated field."""
+    """Convert the first problem of a pydantic error to a DataError.
+
+    ``within`` is the location of the validated value in the file, such as ``lesson 2``.
+    """
     first = error.errors(include_url=False, include_input=False)[0]
     field = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
     field = " ".join(part for part in (within, field) if part)
@@ -33,7 +36,7 @@ def data_error(
 
 
 def sentence(error: Any) -> str:
-    """Return a pydantic error as the end of a sentence that starts with the field."""
+    """Return the message of a pydantic error as the end of a sentence that starts with the field's name."""
     if error["type"] == "missing":
         return "is missing."
     if error["type"] == "json_invalid":
@@ -45,10 +48,10 @@ def sentence(error: Any) -> str:
 def parse_json(
     text: bytes | str, file: str | Path, number: int | None = None, *, surrogates: bool = False
 ) -> Any:
-    """Parse any JSON value; raises :class:`DataError`, also for lone surrogates unless ``surrogates``."""
+    """Parse a JSON value; raises :class:`DataError`, also for lone surrogates if not ``surrogates``."""
     try:
         value = json.loads(text)
-        if not surrogates and (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # of its type
+        if not surrogates and (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # both are bytes or both str
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
         raise DataError(

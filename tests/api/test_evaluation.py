@@ -111,7 +111,7 @@ def test_nugget_scores_of_objects(demo_data: Path, tmp_path: Path) -> None:
 
 def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
     ungraded = [exam_pp.QueryPassages("q", [exam_pp.Passage(passage_id="p", text="A text.")])]
-    with pytest.raises(exam_pp.ExamError, match=r"^the passages holds no grades"):
+    with pytest.raises(exam_pp.ExamError, match=r"^the passages has no grades"):
         exam_pp.cover(ungraded)
     with pytest.raises(exam_pp.ExamError, match=r"in the list of queries has a graded passage in"):
         exam_pp.cover(demo, bank, queries=["none"])

@@ -244,7 +244,7 @@ def test_questions_cannot_be_written_as_nuggets(
 ) -> None:
     with pytest.raises(SystemExit):
         run("export", tiny_bank, "--format", "nuggetizer", "-o", tmp_path / "out")
-    assert "needs a bank of nuggets, but the bank holds questions." in capsys.readouterr().err
+    assert "needs a bank of nuggets, but the bank contains questions." in capsys.readouterr().err
 
 
 AUTOJUDGE: dict[str, Any] = {

@@ -13,7 +13,7 @@ from exam_pp.cli.main import cli
 from exam_pp.data_model import Id, Record
 from exam_pp.formats.base import FORMATS, Format, Schema, Source, Target, register
 from exam_pp.formats.sample import Fit, Sample, with_keys
-from exam_pp.formats.scores import holds_scores, read_all_scores, read_means, read_query_scores
+from exam_pp.formats.scores import contains_scores, read_all_scores, read_means, read_query_scores
 from exam_pp.results import Score
 from exam_pp.store.files import read_text_lines
 from exam_pp.store.json_lines import read_records, write_records
@@ -154,7 +154,7 @@ def test_scores_of_single_queries_are_averaged(tmp_path: Path) -> None:
     path.write_text("run_id\tquery_id\tmeasure\tvalue\na\tq1\tRR\t0.5\na\tq2\tRR\t1\nb\tq1\tRR\t0.25\n")
     assert read_means(path) == [Score("a", "all", "RR", 0.75), Score("b", "all", "RR", 0.25)]
     assert len(read_query_scores(path)) == 3
-    assert holds_scores(path)
+    assert contains_scores(path)
 
 
 def test_a_table_of_four_columns_is_a_leaderboard(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ CHECKPOINT: Any = SimpleNamespace(identity={"checkpoint_hash": "abc"}, options=M
 
 
 def convert(checks: list[Path]) -> Path:
-    return conversion.converted(CHECKPOINT, "float32", checks.append)
+    return conversion.convert_once(CHECKPOINT, "float32", checks.append)
 
 
 def test_processes_that_start_together_convert_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_a_failed_check_leaves_no_files(cache: Path, monkeypatch: pytest.MonkeyP
         raise ModelError("it is wrong")
 
     with pytest.raises(ModelError, match="it is wrong"):
-        conversion.converted(CHECKPOINT, "float32", refuse)
+        conversion.convert_once(CHECKPOINT, "float32", refuse)
     assert not list(cache.iterdir())
 
 
@@ -140,7 +140,7 @@ def test_long_replies_use_the_same_precision_and_a_device_with_enough_memory(
 ) -> None:
     llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
     engine = llm._engine
-    engine._place = replace(engine._place, device="cuda", compute_type=compute_type)
+    engine._placement = replace(engine._placement, device="cuda", compute_type=compute_type)
     loads: list[tuple[str | None, str]] = []
 
     class Full:

@@ -197,7 +197,7 @@ def test_the_number_of_cached_instructions_is_limited(
     causal_checkpoints: dict[str, Path], prompts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine never frees cached prefixes, so their number must not grow with the prompts."""
-    monkeypatch.setattr(engine, "_MOST_PREFIXES", 1)
+    monkeypatch.setattr(engine, "_MAX_PREFIXES", 1)
     llm: Any = load_llm(options(causal_checkpoints["plain"]))
     second = "Say how much of the question the following text answers, as a number from 0 to 5. Text: "
     instructions = (INSTRUCTION, second, "")

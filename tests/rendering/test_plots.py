@@ -20,8 +20,10 @@ FIGURES: dict[str, Callable[[], plots.Figure]] = {
     "ranks": lambda: plots.against_ranks(SCORES, {"a_b": 1, "$5": 2}, {"new": 2}, "RR"),
     "length": lambda: plots.against_length({"a_b": (10, 0.9), "$5": (20, 0.5)}, ["a_b"], "RR"),
     "curves": lambda: plots.curves({f"a_b {n}": [(1, 0.5), (2, 0.6)] for n in range(9)}, "grade", "tau"),
-    "compared": lambda: plots.compared({"one": SCORES, "two": SCORES}, list(SCORES)),
-    "compared with errors": lambda: plots.compared({"one": SCORES}, list(SCORES), {"one": {"a_b": 0.1}}),
+    "compared": lambda: plots.scaled_leaderboards({"one": SCORES, "two": SCORES}, list(SCORES)),
+    "compared with errors": lambda: plots.scaled_leaderboards(
+        {"one": SCORES}, list(SCORES), {"one": {"a_b": 0.1}}
+    ),
     "heat map": lambda: plots.heat_map(["a_b", "$5"], {("a_b", "$5"): None}, "κ"),
 }
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
 from exam_pp.packed import LazySequence
-from exam_pp.rendering.cells import show
+from exam_pp.rendering.cells import format_cell
 from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import RENDERERS, render, rendered
 
@@ -86,7 +86,12 @@ def test_json_is_not_rounded() -> None:
 
 
 def test_an_empty_cell_is_not_zero() -> None:
-    assert [show(None, 3), show(0.0, 3), show(0, 3), show(1.0, 1)] == ["", "0.000", "0", "1.0"]
+    assert [format_cell(None, 3), format_cell(0.0, 3), format_cell(0, 3), format_cell(1.0, 1)] == [
+        "",
+        "0.000",
+        "0",
+        "1.0",
+    ]
 
 
 def test_a_table_without_rows() -> None:

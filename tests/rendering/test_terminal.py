@@ -18,7 +18,7 @@ def test_rows_are_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 
 def test_rows_beyond_the_maximum_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert draw_rows(["n"], ((number,) for number in range(1000)), most=3)
+    assert draw_rows(["n"], ((number,) for number in range(1000)), max_rows=3)
     out = capsys.readouterr().out
     assert " 2 " in out
     assert " 3 " not in out

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Literal
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.scores import holds_scores, read_means, read_query_scores
+from exam_pp.formats.scores import contains_scores, read_means, read_query_scores
 from exam_pp.metrics.correlation import (
     Correlation,
     correlate,
@@ -232,7 +232,7 @@ def read_official(path: PathLike) -> OfficialRanks:
 
     Raises :class:`~exam_pp.errors.DataError` for a file that has neither.
     """
-    if not holds_scores(path):
+    if not contains_scores(path):
         return OfficialRanks(path, read_ranks(path))
     measure, scores = next(iter(scores_by_measure(path).items()))
     return OfficialRanks(path, ranks_of(scores), measure)

@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.scores import holds_scores, read_query_scores
+from exam_pp.formats.scores import contains_scores, read_query_scores
 from exam_pp.metrics.correlation import ranks_of
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import scores_by_measure
@@ -57,7 +57,7 @@ def compare_leaderboards(
     standard_errors: dict[str, dict[str, float]] = {}
     ranks: dict[str, float] = {}
     files = list(dict.fromkeys(map(Path, leaderboards)))
-    if official is not None and holds_scores(official):
+    if official is not None and contains_scores(official):
         files = list(dict.fromkeys([*files, Path(official)]))
         ranks = ranks_of(next(iter(scores_by_measure(official).values())))
     elif official is not None:

@@ -15,9 +15,9 @@ from exam_pp.metrics.clinic import (
     CurvePoint,
     EntryHealth,
     EntryPair,
-    alike,
     bank_size_curve,
     entry_health,
+    similar_pairs,
 )
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
@@ -96,7 +96,7 @@ def examine(
     closed_book_grades = None if closed_book is None else _closed_book(closed_book, bank_filter, test_bank)
     texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in test_bank}
     entries = list(entry_health(file, min_grade, options.cutoff, judged, closed_book_grades))
-    pairs = list(alike(file, min_grade, texts))
+    pairs = list(similar_pairs(file, min_grade, texts))
     systems = len(file.first_ranks)
     curve: list[CurvePoint] = []
     if systems > 1:

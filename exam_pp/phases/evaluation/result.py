@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from exam_pp.errors import SelectionError
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
-from exam_pp.wording import LISTED, counted, listed
+from exam_pp.wording import MAX_LISTED, counted, listed
 
 if TYPE_CHECKING:
     import nanoarrow
@@ -75,7 +75,7 @@ def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
     for system, query_ids in missing.items():
         if query_ids:
             groups.setdefault(tuple(query_ids), []).append(system)
-    if len(groups) > LISTED:
+    if len(groups) > MAX_LISTED:
         systems = [system for group in groups.values() for system in group]
         affected = counted_names(systems, "system", "systems")
         return [f"No results from {affected} for some queries: scored as empty rankings."]

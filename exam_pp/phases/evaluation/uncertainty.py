@@ -10,7 +10,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.wording import LISTED, listed
+from exam_pp.wording import MAX_LISTED, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.entry_values import EntryValues
@@ -131,7 +131,7 @@ def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
     undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if undecided:
         note += f" The order of systems marked with ? could change: {listed(undecided)}"
-        note += "" if len(undecided) > LISTED else "."
+        note += "" if len(undecided) > MAX_LISTED else "."
     return note
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from exam_pp.errors import ModelError
-from exam_pp.llm.backends import load_llm, rates
+from exam_pp.llm.backends import can_rate, load_llm
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
 from exam_pp.llm.conversion import available_cores
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
@@ -162,7 +162,7 @@ def _examine(options: ModelOptions) -> Examination:
     llm = _load(options)
     loading = time.perf_counter() - start
     provenance = llm.provenance()
-    prompts = _PROMPTS if rates(options) else (QUESTION_EXTRACTION,)
+    prompts = _PROMPTS if can_rate(options) else (QUESTION_EXTRACTION,)
     requests = probe_requests(prompts)
     start = time.perf_counter()
     alone = _ask(llm, requests, [[index] for index in range(len(requests))])

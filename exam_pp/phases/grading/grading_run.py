@@ -10,7 +10,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
-from exam_pp.llm.backends import load_llm, reads_lists
+from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
@@ -23,7 +23,7 @@ from exam_pp.requests import Completion
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.passages.graded_file import Line, passages_writer
-from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
+from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.raw_passages import read_raw_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.test_bank import TestBank
@@ -170,7 +170,7 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
 def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
     """Raise :class:`SelectionError` for a prompt that is too long for models of this pipeline."""
     for prompt in prompts:
-        if is_listwise(prompt) and not reads_lists(model):
+        if is_listwise(prompt) and not can_read_lists(model):
             pointwise = f", or the prompt {NUGGET_ASSIGNMENT_POINTWISE.name}" if prompt.entry_kind else ""
             raise SelectionError(
                 f"The prompt {prompt.name!r} lists many texts and is too long for the model {model.model!r}. "
@@ -253,7 +253,7 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
     rank 0 takes over the journals of all processes of an earlier run.
     """
     main = journal_of(files)
-    path = main and rank_journal(main, group.rank)
+    path = main and rank_journal_path(main, group.rank)
     if not group.leads:
         group.gather(None)  # Rank 0 first takes over the journals of an earlier run.
     with Journal(path) as journal:
@@ -276,7 +276,7 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
 
 def _clear(journal: Journal) -> None:
     """Delete the journal, but keep replies by other models, because they may have taken days."""
-    others = journal.count_others()
+    others = journal.count_other_replies()
     if not others:
         journal.remove()
         return

@@ -75,7 +75,7 @@ class Answerer:
 
     def _log_known(self) -> None:
         """Log the number of replies that this run can use from the journal, and of those it cannot use."""
-        path, others = self._journal.path, self._journal.count_others()
+        path, others = self._journal.path, self._journal.count_other_replies()
         if own := len(self._journal) - others:
             log.info("Continuing with %s from %s", counted(own, "reply", "replies"), path)
         if others:

@@ -129,7 +129,7 @@ def _work(
             summary.pairs += len(todo)
             summary.reused += len(answers) - len(todo)
             if todo:
-                jobs.append(Job(position, verifier.of(source).run(todo), len(todo)))
+                jobs.append(Job(position, verifier.with_source(source).run(todo), len(todo)))
         yield query, jobs
 
 

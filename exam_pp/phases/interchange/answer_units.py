@@ -8,7 +8,7 @@ from typing import Literal
 
 from exam_pp.data_model import RankingEntry
 from exam_pp.formats.base import Source, known_format
-from exam_pp.formats.dropped_fields import DroppedFields, dropped_answer_fields, unused_keys, used
+from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_answer_fields, count_unused_keys, used
 from exam_pp.results import RunLine
 from exam_pp.sentences import sentences
 from exam_pp.store.files import is_stream
@@ -35,7 +35,7 @@ def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[
     Scores count down to 1. With the unit ``whole`` an answer without text becomes an empty passage, so that
     its system is evaluated with 0. Counts the fields that passages cannot hold.
     """
-    dropped_answer_fields(answer, {"citations", "boundaries of answer parts"}, dropped)
+    count_dropped_answer_fields(answer, {"citations", "boundaries of answer parts"}, dropped)
     groups = _groups(answer, unit, MAX_WORDS)
     if answer.by_sentence:
         for group in groups:
@@ -77,7 +77,7 @@ def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
     form = None if is_stream(file) else known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
         yield from read_answers(file)
-        unused_keys(file, _USED, dropped)
+        count_unused_keys(file, _USED, dropped)
     else:
         yield from form.read(Source(file, dropped))
 

@@ -13,9 +13,9 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Content
 from exam_pp.formats.dropped_fields import (
     DroppedFields,
-    dropped_bank_fields,
-    dropped_passage_fields,
-    dropped_ranking_fields,
+    count_dropped_bank_fields,
+    count_dropped_passage_fields,
+    count_dropped_ranking_fields,
 )
 from exam_pp.formats.trec import Runs
 from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry
@@ -44,7 +44,7 @@ def _counting_dropped(
 ) -> Iterator[QueryPassages]:
     """Yield the queries; count the fields that are not in ``keeps``."""
     for query in queries:
-        dropped_passage_fields(query, keeps, dropped)
+        count_dropped_passage_fields(query, keeps, dropped)
         yield query
 
 
@@ -76,7 +76,7 @@ def _passages_to_runs(
     def counting_dropped() -> Iterator[QueryPassages]:
         for query in _counting_dropped(queries, frozenset({"ranking entries"}), dropped):
             for passage in query.passages:
-                dropped_ranking_fields(query.query_id, passage, dropped)
+                count_dropped_ranking_fields(query.query_id, passage, dropped)
             yield query
 
     runs = runs_of(counting_dropped(), options.path)
@@ -126,7 +126,7 @@ def _bank_to_queries(
 ) -> Iterator[Query]:
     bank = TestBank.from_lines(lines)
     without_entries = (line.model_copy(update={"items": []}) for line in bank.lines)
-    dropped_bank_fields(
+    count_dropped_bank_fields(
         without_entries, {"query texts", "facets", "facet texts", "queries without entries"}, dropped
     )
     facets: dict[str, dict[str, str]] = defaultdict(dict)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage, QueryPassages, RankingEntry
 from exam_pp.errors import SelectionError
-from exam_pp.formats.dropped_fields import DroppedFields, dropped_passage_fields
+from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_passage_fields
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
@@ -90,6 +90,6 @@ def answers_of(
                 answer.parts.append((entry.rank, passage, tuple(entry.citations or ())))
             if best_entries:
                 kept = frozenset({"passage texts", "ranking entries", "citations"})
-                dropped_passage_fields(QueryPassages(query.query_id, [passage]), kept, dropped)
+                count_dropped_passage_fields(QueryPassages(query.query_id, [passage]), kept, dropped)
                 dropped.add("other ranking entries", len(passage.rankings) - len(best_entries))
     return answers

@@ -10,7 +10,7 @@ from pathlib import Path
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.passages.raw_json import RawJson, joined, list_of, text_at
+from exam_pp.store.passages.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 
@@ -107,7 +107,7 @@ def _is_graded(passage: RawPassage, options: FilterOptions) -> bool:
 
 
 def _rankings_of(systems: Collection[str], old: RawJson | None) -> RawJson:
-    return joined(ranking for ranking in list_of(old) if text_at(ranking, "method") in systems)
+    return encode_list(ranking for ranking in decode_list(old) if text_at(ranking, "method") in systems)
 
 
 def _accepted(grade_filter: GradeFilter, grades: RawGrades) -> RawGrades | None:

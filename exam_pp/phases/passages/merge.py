@@ -15,7 +15,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.store.passages.raw_json import RawJson, canonical, joined, list_of
+from exam_pp.store.passages.raw_json import RawJson, canonical, decode_list, encode_list
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
 from exam_pp.wording import counted
 
@@ -290,20 +290,22 @@ def _union(first: RawJson | None, second: RawJson) -> RawJson:
     members, added = _distinct(first), _distinct(second)
     if added.keys() <= members.keys():
         return first
-    return joined((members | {key: value for key, value in added.items() if key not in members}).values())
+    return encode_list(
+        (members | {key: value for key, value in added.items() if key not in members}).values()
+    )
 
 
 def _with_moved_to_end(last: RawJson, merged: RawJson | None) -> RawJson:
     """Return the merged list with the elements of ``last`` at its end."""
     moved = _distinct(last)
     before = [value for key, value in _distinct(merged).items() if key not in moved]
-    return joined([*before, *moved.values()])
+    return encode_list([*before, *moved.values()])
 
 
 def _distinct(values: RawJson | None) -> dict[bytes, RawJson]:
     """Return the elements of a list by content; of duplicates the last, because the last rating counts."""
     members: dict[bytes, RawJson] = {}
-    for value in list_of(values):
+    for value in decode_list(values):
         key = canonical(value)
         members.pop(key, None)
         members[key] = value

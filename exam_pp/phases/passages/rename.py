@@ -13,12 +13,12 @@ from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.store.passages.raw_json import (
     RawJson,
     changed,
-    fields_of,
-    joined,
-    list_of,
-    record_of,
+    decode_list,
+    decode_object,
+    encode_list,
+    encode_object,
+    encode_string,
     text_at,
-    text_of,
 )
 from exam_pp.store.passages.raw_passages import RawGrades, RawQuery
 
@@ -45,20 +45,22 @@ class Renaming:
         before = GradeKey.of(old.view)
         after, new = self.key(before), old
         if after.model != before.model:
-            new = new.with_value(("llm",), lambda _old: text_of(after.model))
+            new = new.with_value(("llm",), lambda _old: encode_string(after.model))
         if after.prompt_class != before.prompt_class:
             path = ("prompt_info", "prompt_class")
-            new = new.with_value(path, lambda _old: text_of(after.prompt_class))
+            new = new.with_value(path, lambda _old: encode_string(after.prompt_class))
         return new
 
     def rankings(self, old: RawJson | None) -> RawJson:
         """Return rankings with the new names of their systems."""
-        return joined(self._ranking(ranking) for ranking in list_of(old))
+        return encode_list(self._ranking(ranking) for ranking in decode_list(old))
 
     def _ranking(self, old: RawJson) -> RawJson:
         new = self.systems.get(text_at(old, "method"))
         return (
-            old if new is None else record_of(changed(fields_of(old), ("method",), lambda _old: text_of(new)))
+            old
+            if new is None
+            else encode_object(changed(decode_object(old), ("method",), lambda _old: encode_string(new)))
         )
 
 

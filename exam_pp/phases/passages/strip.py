@@ -12,7 +12,7 @@ from exam_pp.data_model import is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.passages.raw_json import RawJson, fields_of, list_of, record_of
+from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_object
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 
@@ -110,9 +110,9 @@ class _Stripper:
         return grades
 
     def _without_replies(self, grades: RawGrades) -> RawGrades:
-        fields = fields_of(grades.raw)
+        fields = decode_object(grades.raw)
         for key in ("answers", "verifications"):
-            replies = list_of(fields.get(key))
+            replies = decode_list(fields.get(key))
             if replies:
                 self.dropped["replies"] += len(replies)
                 grades = grades.with_value((key,), lambda _old: b"[]")
@@ -126,23 +126,23 @@ class _Stripper:
         if old is None:
             return None
         if _starts_with(b"[", old):  # Old files have lists of unknown content.
-            self.dropped["errors"] += len(list_of(old))
-            return b"[]" if list_of(old) else old
+            self.dropped["errors"] += len(decode_list(old))
+            return b"[]" if decode_list(old) else old
         if direct or not _starts_with(b"{", old):
             return self._error(parts, old)
-        before = fields_of(old)
+        before = decode_object(old)
         after = {entry: self._error(parts, error) for entry, error in before.items()}
-        return old if after == before else record_of(after)
+        return old if after == before else encode_object(after)
 
     def _error(self, parts: Mapping[str, str], old: RawJson) -> RawJson:
         if not _starts_with(b"{", old):
             return old
-        fields = fields_of(old)
+        fields = decode_object(old)
         present = [key for key in parts if bytes(fields.get(key, b"null")) not in {b"null", b'""'}]
         for key in present:
             self.dropped[parts[key]] += 1
             del fields[key]
-        return record_of(fields) if present else old
+        return encode_object(fields) if present else old
 
 
 def _starts_with(prefix: bytes, value: RawJson) -> bool:

@@ -68,12 +68,13 @@ def labels_report(changes: Iterable[LabelChange]) -> Report:
 
 
 def _systems(result: SystemChanges | None) -> list[Table | Paragraph]:
-    from exam_pp.metrics.correlation import whole  # noqa: PLC0415 - scipy is slow to import
+    from exam_pp.metrics.correlation import int_if_whole  # noqa: PLC0415 - scipy is slow to import
 
     if result is None:
         return [Paragraph("The files have no ranked system in common, so ranks are not compared.")]
     rows: list[list[Cell]] = [
-        [*row[:5], whole(row.rank_before), whole(row.rank_after), _arrow(row)] for row in result.systems
+        [*row[:5], int_if_whole(row.rank_before), int_if_whole(row.rank_after), _arrow(row)]
+        for row in result.systems
     ]
     columns = ["system", "before", "after", "change", "p (Holm)", "rank before", "rank after", "moved"]
     metrics = " and ".join(dict.fromkeys(result.metrics))

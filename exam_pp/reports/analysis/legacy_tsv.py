@@ -10,7 +10,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations, split_threshold
 from exam_pp.phases.analysis.official_ranks import RankedEvaluation
 from exam_pp.phases.analysis.sweep import Sweep
-from exam_pp.rendering.cells import show
+from exam_pp.rendering.cells import format_cell
 from exam_pp.reports.analysis.official_ranks import formatted_rank
 from exam_pp.results import ALL_QUERIES
 
@@ -78,7 +78,7 @@ def published_query_correlations(result: QueryCorrelations) -> str:
 
 def _line(names: list[str], measure: str, coefficients: Sequence[float | None]) -> str:
     name, threshold = split_threshold(measure)
-    values = [show(value, 3) for value in coefficients[:2]]
+    values = [format_cell(value, 3) for value in coefficients[:2]]
     return "\t".join([*names, "" if threshold is None else str(threshold), name, *values])
 
 

@@ -12,12 +12,12 @@ from exam_pp.reports.analysis.notes import unmatched_notes
 
 def compared_report(result: ComparedLeaderboards, *, decimals: int = 3) -> Report:
     """A table with a row for every system and a column for every leaderboard, scaled from 0 to 1."""
-    from exam_pp.metrics.correlation import min_max_scaled, whole  # noqa: PLC0415 - scipy is slow to import
+    from exam_pp.metrics.correlation import int_if_whole, min_max_scaled  # noqa: PLC0415 - scipy is slow to import
 
     scaled = [min_max_scaled(scores) for scores in result.leaderboards.values()]
     rows: list[list[Cell]] = []
     for system in result.order:
-        rank: list[Cell] = [whole(result.ranks.get(system))] if result.ranks else []
+        rank: list[Cell] = [int_if_whole(result.ranks.get(system))] if result.ranks else []
         rows.append([system, *rank, *(scores.get(system) for scores in scaled)])
     columns = ["system", *(["official rank"] if result.ranks else []), *result.leaderboards]
     notes = ["Scores are scaled: the best system of each leaderboard has 1, the worst 0."]
@@ -41,4 +41,4 @@ def compared_figure(
     for name, errors in (standard_errors or {}).items():
         spread = max(leaderboards[name].values()) - min(leaderboards[name].values())
         bars[name] = {system: error / spread for system, error in errors.items()} if spread else {}
-    return plots.compared(scaled, order, bars), (max(7.0, 2.0 + 0.2 * len(order)), 4.5)
+    return plots.scaled_leaderboards(scaled, order, bars), (max(7.0, 2.0 + 0.2 * len(order)), 4.5)

@@ -44,7 +44,7 @@ def official_json(evaluation: Evaluation) -> str:
 
     Raises :class:`~exam_pp.errors.SelectionError` for more than one measure.
     """
-    from exam_pp.metrics.correlation import ranks_of, whole  # noqa: PLC0415 - scipy is slow to import
+    from exam_pp.metrics.correlation import int_if_whole, ranks_of  # noqa: PLC0415 - scipy is slow to import
 
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
@@ -53,5 +53,5 @@ def official_json(evaluation: Evaluation) -> str:
             f"Official ranks need a single measure; use -m with one of {', '.join(metrics)}."
         )
     ranks = ranks_of({row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM})
-    whole_ranks = {system: whole(rank) for system, rank in ranks.items()}
+    whole_ranks = {system: int_if_whole(rank) for system, rank in ranks.items()}
     return json.dumps(whole_ranks, ensure_ascii=False, indent=2) + "\n"

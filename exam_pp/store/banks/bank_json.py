@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
     """Read a bank of questions, nuggets or both.
 
-    Also reads the older format with ``questions`` instead of ``items``. Duplicate ids are logged: the bank's
-    entries by id hold the first of each, its lines hold all.
+    Also reads the older format with ``questions`` instead of ``items``. Duplicate ids are logged: ``queries``
+    has the first entry of each id, ``lines`` has all entries.
 
     Args:
         path: The file, gzipped or not; ``-`` is standard input.
-        packed: Keep the lines as bytes, which need a fifth of the memory, and parse a query again at each
-            access. Suits work on one query after the other; changes of the objects are lost.
+        packed: Keep the lines as bytes, which need a fifth of the memory, and parse a query when it is
+            accessed. For work on one query after the other; changes of the objects are lost.
 
     Returns:
         The bank; its ``queries`` are in file order.
@@ -97,7 +97,7 @@ def _packed(path: str | Path) -> TestBank:
 
 
 class _PackedLines(Sequence[BankLine]):
-    """The lines of a file as bytes; each access parses a line."""
+    """The lines of a file, stored as bytes and parsed at each access."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = path
@@ -133,7 +133,7 @@ class _PackedQueries(Mapping[str, QueryBank]):
         self._last = QueryBank("")
 
     def append(self, number: int, line: bytes) -> list[str]:
-        """Append a line of the file; returns its ids that the query already has."""
+        """Append a line of the file; returns those of its entry ids that the query already has."""
         bank_line = self._lines.append(number, line)
         query = self[bank_line.query_id] if bank_line.query_id in self else QueryBank(bank_line.query_id)
         self._line_indices.setdefault(bank_line.query_id, []).append(len(self._lines) - 1)

@@ -32,7 +32,7 @@ def write_edits(edits: Edits, path: str | Path, *, inputs: Iterable[str | Path] 
 
 def file_sha256(path: str | Path) -> str:
     """Return the digest of a JSON lines file (bank or graded passages); raises :class:`DataError`."""
-    # Web text has lone surrogates, which the readers of passages replace, so the digest accepts them.
+    # Web text can have lone surrogates. The readers of passages accept them, so the digest does, too.
     return canonical_sha256(
         parse_json(line, path, number, surrogates=True) for number, line in read_lines(path)
     )
@@ -43,8 +43,8 @@ def check_reviewed(
 ) -> None:
     """Raise :class:`DataError` unless ``known`` is the digest of the reviewed file.
 
-    ``field`` is the key of the edits file that holds ``known``; ``noun`` names the reviewed file in the
-    message, ``parts`` its records.
+    For the message: ``field`` is the key of ``known`` in the edits file, ``noun`` names the reviewed file,
+    and ``parts`` names its records.
     """
     if known == file_sha256(reviewed):
         return

@@ -35,7 +35,7 @@ def read_passages(path: str | Path) -> Iterator[QueryPassages]:
         path: The file, gzipped (detected by its content) or not; ``-`` is standard input.
 
     Returns:
-        An iterator of queries in file order, which holds one query in memory.
+        An iterator of queries in file order, with one query in memory at a time.
 
     Raises:
         DataError: A line is not in the format; the message names file, line and field.
@@ -67,7 +67,7 @@ DECODER_ERRORS = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeErr
 
 @contextmanager
 def passages_writer(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Iterator[PassagesWriter]:
-    """Open a writer whose file appears when the block ends without an error."""
+    """Open a writer; the file is created or replaced when the block ends without an error."""
     with atomic_output(path, inputs=inputs) as stream:
         yield PassagesWriter(stream)
 
@@ -99,7 +99,7 @@ class PassagesWriter:
 
 
 def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
-    """Raise :class:`DataError` for an id with two texts, because grades refer to a passage by its id."""
+    """Raise :class:`DataError` if two passages of a query have the same id, but different texts."""
     texts = {passage.passage_id: passage.text for passage in passages}
     if len(texts) == len(passages):
         return

@@ -30,22 +30,23 @@ def journal_path(output: str | Path) -> Path:
 
 
 def rank_journals(journal: Path) -> list[Path]:
-    """Return the journals of ranks 1, 2, ... of a process group, which lie beside that of rank 0."""
+    """Return the existing journals of ranks 1, 2, ... of a process group, in the folder of that of rank 0."""
     pattern = re.compile(re.escape(journal.name) + r"\.rank\d+")
     return sorted(path for path in journal.parent.iterdir() if pattern.fullmatch(path.name))
 
 
-def rank_journal(journal: Path, rank: int) -> Path:
+def rank_journal_path(journal: Path, rank: int) -> Path:
     """Return the journal path for a rank of a process group; rank 0 writes ``journal`` itself."""
     return journal.with_name(f"{journal.name}.rank{rank}") if rank else journal
 
 
 class Journal:
-    """Replies by request key; the first reply of a key is kept.
+    """Replies by key; the first reply of a key is kept.
 
-    With ``path`` None the journal is in memory. Only one process can open a journal at a time: a second one
-    raises :class:`OutputError`, and so does every problem with the file. ``model`` is the part of the keys
-    before the slash in this run; a journal may also hold replies of other models.
+    A key is ``MODEL/REQUEST``, two hashes. :attr:`model` is the first hash in this run; a journal may also
+    have replies of other models. With ``path`` None the journal is in memory. Only one process can open a
+    journal at a time. Raises :class:`OutputError` if the journal is in use, and for every problem with the
+    file.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -109,8 +110,8 @@ class Journal:
             count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
         return count
 
-    def count_others(self) -> int:
-        """Return the number of replies of other models than :attr:`model`."""
+    def count_other_replies(self) -> int:
+        """Return the number of replies of models other than :attr:`model`."""
         with self._access():
             rows = self._db.execute(
                 "SELECT count(*) FROM replies WHERE NOT (key > ? AND key < ?)", self._own_keys
@@ -174,7 +175,7 @@ class Journal:
         self._unlock()
 
     def remove(self) -> None:
-        """Close and delete the file, when the output is complete."""
+        """Close and delete the file; for use when the output is complete."""
         self._db.close()
         if self.path is not None:
             for suffix in ("", "-wal", "-shm"):
@@ -189,10 +190,10 @@ class Journal:
 
 
 def _open_lock(path: Path) -> IO[bytes] | None:
-    """Lock a file beside the journal; None if the file system cannot.
+    """Lock a file next to the journal; None if the file system does not support locks.
 
     A lock on the database is not enough: its owner deletes it at the end, and a waiting process would then
-    hold a deleted file.
+    have opened a deleted file. Raises :class:`OutputError` if another process has the lock.
     """
     name = path.with_name(f"{path.name}.lock")
     while True:

@@ -23,14 +23,14 @@ _LIST = msgspec.json.Decoder(list[msgspec.Raw] | None)
 
 
 class ShapeError(ValueError):
-    """JSON of an unexpected type, or an object with a duplicate key, of which an edit would lose a value."""
+    """JSON of an unexpected type, or an object with a duplicate key, whose values an edit would not keep."""
 
 
-def fields_of(record: RawJson) -> dict[str, RawJson]:
-    """Return the fields of a JSON object, in order; raises :class:`ShapeError`."""
+def decode_object(record: RawJson) -> dict[str, RawJson]:
+    """Decode a JSON object to key and undecoded value, in order; raises :class:`ShapeError`."""
     try:
         fields: dict[str, RawJson] = dict(_RECORD.decode(record))
-    except msgspec.DecodeError:  # NaN and Infinity, which only Python's json module reads
+    except msgspec.DecodeError:  # NaN or Infinity, which only Python's json module reads
         values: Any = json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
         if not isinstance(values, dict):
             raise ShapeError("is not a JSON object.") from None
@@ -46,7 +46,7 @@ def _size(value: RawJson) -> int:
 
 def _possible_sizes(fields: Mapping[str, RawJson]) -> tuple[int, int]:
     """Return the size in bytes of an object of these fields, with and without spaces after separators."""
-    content = sum(len(text_of(key)) + _size(value) for key, value in fields.items())
+    content = sum(len(encode_string(key)) + _size(value) for key, value in fields.items())
     separators = max(2 * len(fields) - 1, 0)
     return content + 2 + 2 * separators, content + 2 + separators
 
@@ -75,8 +75,8 @@ def duplicate_key(value: RawJson) -> str | None:
     return duplicates[0] if duplicates else None
 
 
-def list_of(value: RawJson | None) -> list[RawJson]:
-    """Return the elements of a JSON list, empty for None or null; raises :class:`ShapeError`."""
+def decode_list(value: RawJson | None) -> list[RawJson]:
+    """Decode a JSON list to undecoded elements; empty for None or null. Raises :class:`ShapeError`."""
     if value is None:
         return []
     try:
@@ -88,17 +88,17 @@ def list_of(value: RawJson | None) -> list[RawJson]:
         return [json.dumps(item, ensure_ascii=False).encode() for item in items]
 
 
-def record_of(fields: Mapping[str, RawJson]) -> bytes:
+def encode_object(fields: Mapping[str, RawJson]) -> bytes:
     """Encode fields as a JSON object."""
-    return b"{%b}" % b", ".join(b"%b: %b" % (text_of(key), value) for key, value in fields.items())
+    return b"{%b}" % b", ".join(b"%b: %b" % (encode_string(key), value) for key, value in fields.items())
 
 
-def joined(values: Iterable[RawJson]) -> bytes:
+def encode_list(values: Iterable[RawJson]) -> bytes:
     """Encode values as a JSON list."""
     return b"[%b]" % b", ".join(values)
 
 
-def text_of(value: str) -> bytes:
+def encode_string(value: str) -> bytes:
     """Encode a text as a JSON string."""
     return msgspec.json.encode(value)
 
@@ -112,8 +112,8 @@ def canonical(value: RawJson) -> bytes:
 
 
 def text_at(record: RawJson, key: str) -> str:
-    """Return a field of a JSON object as text."""
-    return str(json.loads(bytes(fields_of(record)[key])))
+    """Return the decoded value of a field of a JSON object as text; raises KeyError if it is missing."""
+    return str(json.loads(bytes(decode_object(record)[key])))
 
 
 def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
@@ -121,9 +121,9 @@ def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) 
     key, *inner = path
     old, after = fields.get(key), dict(fields)
     if inner:
-        old_fields = {} if old is None or bytes(old) == b"null" else fields_of(old)
+        old_fields = {} if old is None or bytes(old) == b"null" else decode_object(old)
         new_fields = changed(old_fields, inner, change)
-        new = old if new_fields == old_fields else record_of(new_fields)
+        new = old if new_fields == old_fields else encode_object(new_fields)
     else:
         new = change(old)
     if new is None:

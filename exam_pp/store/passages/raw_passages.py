@@ -1,6 +1,7 @@
-"""Lazy editing of passages files: only fields that are read are decoded, only changed ones are encoded.
+"""Lazy editing of passages files, for commands that change a part of a file.
 
-For commands that change a part of a file. All other fields keep their bytes, unknown keys and key order.
+Only fields that are read are decoded, and only changed fields are encoded. All other fields keep their bytes,
+so that unknown keys and the order of keys stay the same.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from exam_pp.store.passages.raw_json import (
     ShapeError,
     canonical,
     changed,
-    fields_of,
-    joined,
-    list_of,
-    record_of,
-    text_of,
+    decode_list,
+    decode_object,
+    encode_list,
+    encode_object,
+    encode_string,
 )
 from exam_pp.store.passages.structs import PassageFields, PassageHead
 
@@ -50,15 +51,15 @@ _LINE = msgspec.json.Decoder(tuple[msgspec.Raw, list[msgspec.Raw]])
 _ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is converted to text
 _HEAD = msgspec.json.Decoder(PassageHead)
 _VIEW = msgspec.json.Decoder(PassageFields)
-_KINDS: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
-"""The keys of a passage that hold sets of grades, in the order of ``grade_sets``."""
+_GRADE_TYPES: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
+"""The keys of a passage for sets of grades, with their type, in the order of ``grade_sets``."""
 
 
 def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
     """Yield the queries of a passages file, in file order.
 
-    Ids and texts are checked immediately, other fields when they are accessed. Raises :class:`DataError` with
-    file, line and field.
+    Ids and texts are checked immediately, other fields when they are accessed. Both raise :class:`DataError`
+    with file, line and field.
     """
     for number, data in read_lines(path):
         line = _Line(str(path), number, data)
@@ -74,7 +75,7 @@ def raw_query(query: QueryPassages, file: str | Path) -> RawQuery:
 
 @dataclass
 class _Line:
-    """A line of the file; only the passage that was accessed last stays decoded."""
+    """A line of the file. Only the passage that was accessed last, at ``viewed``, stays decoded."""
 
     file: str
     number: int
@@ -103,7 +104,9 @@ def _read(line: _Line) -> RawQuery:
     ]
     if not _is_unicode(line.data):  # surrogates were replaced, so the original line is not written
         return RawQuery(query.query_id, passages)
-    return RawQuery(query.query_id, passages, _Original(line.data, text_of(query.query_id), tuple(passages)))
+    return RawQuery(
+        query.query_id, passages, _Original(line.data, encode_string(query.query_id), tuple(passages))
+    )
 
 
 def _is_unicode(line: bytes) -> bool:
@@ -144,13 +147,13 @@ class RawQuery:
         line = self.original
         if line and tuple(self.passages) == line.passages and not any(p.is_changed for p in self.passages):
             return line.data
-        raw_id = line.raw_id if line else text_of(self.query_id)
-        return b"[%b, %b]" % (raw_id, joined(passage.raw for passage in self.passages))
+        raw_id = line.raw_id if line else encode_string(self.query_id)
+        return b"[%b, %b]" % (raw_id, encode_list(passage.raw for passage in self.passages))
 
 
 @dataclass(frozen=True)
 class RawGrades:
-    """A set of grades: its key in the passage, the view for metrics, and its JSON."""
+    """A set of grades: the key of its list in the passage, the view for metrics, and its JSON."""
 
     key: str
     view: GradesView
@@ -168,9 +171,9 @@ class RawGrades:
 
     def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
         """Return grades with ``change`` applied at a path of keys; their ``view`` is not updated."""
-        before = fields_of(self.raw)
+        before = decode_object(self.raw)
         after = changed(before, path, change)
-        return self if after == before else RawGrades(self.key, self.view, record_of(after))
+        return self if after == before else RawGrades(self.key, self.view, encode_object(after))
 
 
 class RawPassage:
@@ -192,14 +195,14 @@ class RawPassage:
     @property
     def raw(self) -> RawJson:
         """The passage as JSON."""
-        return record_of(self.fields) if self._raw is None else self._raw
+        return encode_object(self.fields) if self._raw is None else self._raw
 
     @property
     def fields(self) -> Mapping[str, RawJson]:
         """The fields of the passage, in order."""
         if self._fields is None:
             try:
-                self._fields = fields_of(self.raw)
+                self._fields = decode_object(self.raw)
             except ShapeError as error:
                 raise self._error(str(error)) from error
         return self._fields
@@ -209,7 +212,7 @@ class RawPassage:
         parts: dict[tuple[str, ...], RawJson] = {}
         for key, value in self.fields.items():
             try:
-                inner = fields_of(value) if key == "paragraph_data" else {}
+                inner = decode_object(value) if key == "paragraph_data" else {}
             except ShapeError as error:
                 raise self._error(str(error), key) from error
             if inner:
@@ -219,7 +222,7 @@ class RawPassage:
         return parts
 
     def change(self, path: Sequence[str], change: Change) -> None:
-        """Apply ``change`` to the value at a path of keys."""
+        """Apply ``change`` to the value at a path of keys; raises :class:`DataError`."""
         try:
             after = changed(self.fields, path, change)
         except ShapeError as error:
@@ -231,7 +234,7 @@ class RawPassage:
     def set_text(self, text: str) -> None:
         """Replace the text of the passage."""
         self.text = text
-        self.change(["text"], lambda _old: text_of(text))
+        self.change(["text"], lambda _old: encode_string(text))
 
     def _error(self, message: str, field: str = "") -> DataError:
         return DataError(
@@ -266,7 +269,7 @@ class RawPassage:
 
     @property
     def judgments(self) -> Sequence[JudgmentView]:
-        """Judgments of the passage; there may be several."""
+        """Judgments of the passage; several judges may have judged it."""
         return self.view.judgments
 
     @property
@@ -280,7 +283,7 @@ class RawPassage:
 
     def raw_grades(self) -> list[RawGrades]:
         """Return all sets of grades with their JSON, in the order of :meth:`grade_sets`."""
-        raw_sets = [(key, raw) for key in _KINDS for raw in list_of(self.fields.get(key))]
+        raw_sets = [(key, raw) for key in _GRADE_TYPES for raw in decode_list(self.fields.get(key))]
         views = self.grade_sets()
         return [RawGrades(key, view, raw) for (key, raw), view in zip(raw_sets, views, strict=True)]
 
@@ -291,22 +294,22 @@ class RawPassage:
             after = [edit(grades) for grades in before]
         except ShapeError as error:
             raise self._error(str(error), "grades") from error
-        for key in _KINDS:
+        for key in _GRADE_TYPES:
             new = [grades.raw for grades in after if grades is not None and grades.key == key]
             if new != [grades.raw for grades in before if grades.key == key]:
                 self.change([key], partial(_replaced, new))
 
     def add_grades(self, new: Sequence[AnyGrades]) -> None:
-        """Append rubric grades and direct grades to the sets of the same kind."""
-        for key, kind in _KINDS.items():
-            added = [dump(grades) for grades in new if isinstance(grades, kind)]
+        """Append each set of grades to the list of its type."""
+        for key, type_ in _GRADE_TYPES.items():
+            added = [dump(grades) for grades in new if isinstance(grades, type_)]
             if added:
                 self.change([key], partial(_appended, added))
 
     def take_grades(self, passage: Passage) -> None:
-        """Replace all grades by those of ``passage``; grades that are equal keep their bytes."""
+        """Replace all grades by those of ``passage``; sets of grades that are equal keep their bytes."""
         for key, grades in (("exam_grades", passage.rubric_grades), ("grades", passage.direct_grades)):
-            before = list_of(self.fields.get(key))
+            before = decode_list(self.fields.get(key))
             old_bytes = {canonical(raw): raw for raw in before}
             new = [old_bytes.get(canonical(raw), raw) for raw in map(dump, grades or ())]
             if new != before:
@@ -315,7 +318,9 @@ class RawPassage:
     def full_grades(self, grades: RawGrades) -> AnyGrades:
         """Parse all fields of one set of grades of the passage; raises :class:`DataError`."""
         try:
-            return _KINDS[grades.key].model_validate_json(bytes(grades.raw), by_alias=True, by_name=False)
+            return _GRADE_TYPES[grades.key].model_validate_json(
+                bytes(grades.raw), by_alias=True, by_name=False
+            )
         except ValidationError as error:
             raise data_error(
                 error, self._line.file, self._line.number, f"passage {self._position + 1}"
@@ -323,8 +328,8 @@ class RawPassage:
 
 
 def _replaced(new: Sequence[RawJson], _old: RawJson | None) -> RawJson:
-    return joined(new)
+    return encode_list(new)
 
 
 def _appended(new: Sequence[RawJson], old: RawJson | None) -> RawJson:
-    return joined([*list_of(old), *new])
+    return encode_list([*decode_list(old), *new])

@@ -2,8 +2,8 @@
 
 There are three sizes: the head of a passage, the fields for metrics, and the fields for SQL. The structs
 satisfy the protocols of :mod:`exam_pp.data_model`, use the attribute names of its models, and inherit the
-same rules for ratings and kinds; property tests compare both. ``gc=False`` saves the garbage collector a
-scan of a million small objects without cycles.
+same mixins; property tests compare both. ``gc=False`` saves the garbage collector a scan of a million small
+objects without cycles.
 """
 
 # ruff: noqa: D101, D102 - the models and protocols document all fields
@@ -17,11 +17,11 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from exam_pp.data_model import DirectRules, RatingRules, RatingSource, RubricRules
+from exam_pp.data_model import DirectMixin, RatingMixin, RatingSource, RubricMixin
 
 
 class PassageHead(msgspec.Struct, gc=False, frozen=True):
-    """Id and text; an id that is a number is converted to text."""
+    """Id and text of a passage. The id may be a number, which the reader converts to text."""
 
     passage_id: str | int = field(name="paragraph_id")
     text: str
@@ -55,7 +55,7 @@ class PromptFields(msgspec.Struct, gc=False, frozen=True):
     prompt_hash: str | None = None
 
 
-class RatingFields(RatingRules, msgspec.Struct, gc=False, frozen=True):
+class RatingFields(RatingMixin, msgspec.Struct, gc=False, frozen=True):
     self_rating: int
     question_id: str | None = None
     nugget_id: str | None = None
@@ -86,14 +86,14 @@ class _GradesFields(msgspec.Struct, gc=False, frozen=True, kw_only=True):
         return self.prompt_info.prompt_hash if self.prompt_info else None
 
 
-class RubricFields(RubricRules, _GradesFields, gc=False, frozen=True, kw_only=True):
+class RubricFields(RubricMixin, _GradesFields, gc=False, frozen=True, kw_only=True):
     correct: list[str] = field(name="correctAnswered")
     wrong: list[str] = field(name="wrongAnswered")
     self_ratings: Sequence[RatingFields] | None = None
     assignments: list[AssignmentFields] | None = None
 
 
-class DirectFields(DirectRules, _GradesFields, gc=False, frozen=True, kw_only=True):
+class DirectFields(DirectMixin, _GradesFields, gc=False, frozen=True, kw_only=True):
     correct: bool = field(name="correctAnswered")
     self_ratings: int | None = None
     error: dict[str, Any] | None = field(name="llm_response_error", default=None)

@@ -39,7 +39,7 @@ _MAGIC = b"DUCK"
 
 @dataclass(frozen=True)
 class Limits:
-    """Memory and threads of DuckDB; beyond ``memory`` it writes temporary files beside the database.
+    """Memory and threads of DuckDB; beyond ``memory`` it writes temporary files next to the database.
 
     While tables are filled it gets a sixteenth of the memory (32 MB by default), or more for long lines.
     Raises :class:`QueryError` if ``memory`` is not a size such as ``4GB``.
@@ -193,7 +193,7 @@ def _arrow(table: Table, rows: Sequence[Row]) -> Any:
     return nanoarrow.ArrayStream(batch)
 
 
-def _arrow_type(kind: SqlType) -> Any:
+def _arrow_type(sql_type: SqlType) -> Any:
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
     types: Mapping[SqlType, Callable[[], Any]] = {
@@ -204,25 +204,27 @@ def _arrow_type(kind: SqlType) -> Any:
         "BOOLEAN": nanoarrow.bool_,
         "VARCHAR[]": lambda: nanoarrow.list_(nanoarrow.string()),
     }
-    return types[kind]()
+    return types[sql_type]()
 
 
-def _column(kind: SqlType, values: Sequence[Any]) -> Any:
+def _column(sql_type: SqlType, values: Sequence[Any]) -> Any:
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    if kind != "VARCHAR[]":
-        return nanoarrow.c_array(values, _arrow_type(kind))
+    if sql_type != "VARCHAR[]":
+        return nanoarrow.c_array(values, _arrow_type(sql_type))
     lists: Sequence[list[str] | None] = values
     texts = nanoarrow.c_array([text for texts in lists for text in texts or ()], nanoarrow.string())
     offsets = nanoarrow.c_buffer(
         list(accumulate((len(texts or ()) for texts in lists), initial=0)), nanoarrow.int32()
     )
     valid = nanoarrow.c_buffer([texts is not None for texts in lists], nanoarrow.bool_())
-    return nanoarrow.c_array_from_buffers(_arrow_type(kind), len(lists), [valid, offsets], children=[texts])
+    return nanoarrow.c_array_from_buffers(
+        _arrow_type(sql_type), len(lists), [valid, offsets], children=[texts]
+    )
 
 
 class Result:
-    """The rows of a query, fetched in batches as they are iterated."""
+    """The rows of a query, fetched in batches during iteration."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._cursor = cursor
@@ -251,10 +253,13 @@ class Reader:
         return Result(self._connection.execute(sql, dict(parameters) if parameters else None))
 
     def to_parquet(self, sql: str, target: Path, parameters: Mapping[str, SqlValue] | None = None) -> None:
-        """Write the rows of a query to a new Parquet file, the ``writes`` of :func:`open_database`."""
+        """Write the rows of a query to a new Parquet file.
+
+        In the sandbox, ``target`` must be the ``writes`` of :func:`open_database`.
+        """
         if self._sandboxed:
             _check_reads_only(self._connection, sql)
-        options = "FORMAT parquet, USE_TMP_FILE false"  # the sandbox forbids a temporary file beside it
+        options = "FORMAT parquet, USE_TMP_FILE false"  # the sandbox forbids temporary files
         statement = f"COPY ({_without_semicolon(sql)}\n) TO {_quoted(str(target))} ({options})"
         self._connection.execute(statement, dict(parameters) if parameters else None)
 
@@ -322,11 +327,11 @@ def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         raise QueryError(f"The SQL must be a single statement, but has {len(statements)}.")
-    kind = statements[0].type.name
-    if kind not in _READ_ONLY_STATEMENTS:
+    statement_type = statements[0].type.name
+    if statement_type not in _READ_ONLY_STATEMENTS:
         raise QueryError(
             f"The SQL must only read (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN), but is a "
-            f"statement of type {kind}. --unsafe-sql allows all statements."
+            f"statement of type {statement_type}. --unsafe-sql allows all statements."
         )
 
 
@@ -335,10 +340,10 @@ def _without_semicolon(sql: str) -> str:
     import duckdb  # noqa: PLC0415 - slow to import
 
     text = sql.encode()
-    for offset, kind in reversed(duckdb.tokenize(sql)):
+    for offset, token_type in reversed(duckdb.tokenize(sql)):
         if text[offset : offset + 1] == b";":
             text = text[:offset]
-        elif kind != duckdb.token_type.comment:
+        elif token_type != duckdb.token_type.comment:
             break
     return text.decode()
 

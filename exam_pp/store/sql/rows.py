@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectRules, Passage, RubricGrades
+from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectMixin, Passage, RubricGrades
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import read_lines
 from exam_pp.store.garbage_collector import without_garbage_collection
@@ -18,7 +18,7 @@ from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, Deta
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
-"""Takes a row of a table."""
+"""A function that receives the name of a table and a row."""
 
 # Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
 AnyPassage = Passage | DetailedPassage
@@ -30,7 +30,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class _Pair(NamedTuple):
-    """The last columns of ``ratings`` for one passage and entry."""
+    """The last columns of the table ``ratings``, for one passage and entry."""
 
     rating: int | None
     is_rated: bool
@@ -43,11 +43,11 @@ class _Pair(NamedTuple):
 
 
 class GradedRows:
-    """Passes the rows of graded files for ``tables`` to ``emit``.
+    """Reads graded files and passes the rows of ``tables`` to ``emit``.
 
-    ``expect`` is called with the number of bytes of a line before its rows. ``queries`` holds the query ids
-    so far, ``repeated`` the pairs of file and query id that occur on several lines. Sets of grades are
-    numbered over all files.
+    ``expect`` is called with the number of bytes of a line before its rows. ``queries`` are the query ids so
+    far, ``repeated`` the pairs (file, query id) that occur on several lines. Sets of grades are numbered over
+    all files.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class GradedRows:
         keys = _merge_keys(sets)
         for grades, key in zip(sets, keys, strict=True):
             self._grade_set += 1
-            pairs = _direct_pairs(grades) if isinstance(grades, DirectRules) else _rubric_pairs(grades)
+            pairs = _direct_pairs(grades) if isinstance(grades, DirectMixin) else _rubric_pairs(grades)
             grader = (*key[:2], grades.kind)
             if "grades" in self._tables:
                 self._emit("grades", (self._grade_set, *here, *grader, *_summary(grades, pairs)))
@@ -204,8 +204,8 @@ def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
 
 
 def _answers(grades: AnyRubric | AnyDirect) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield entry id, reply and failure reason; the errors hold the replies of failures."""
-    if isinstance(grades, DirectRules):
+    """Yield entry id, reply and failure reason; replies of failures come from the errors."""
+    if isinstance(grades, DirectMixin):
         error = grades.error
         if grades.answer is not None or error:
             answer = grades.answer if grades.answer is not None else _response(error)

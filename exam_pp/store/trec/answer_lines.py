@@ -16,7 +16,7 @@ AnswerFormat = Literal["rag24", "rag25", "ragtime", "plain"]
 def write_answers(
     answers: Iterable[Answer], path: str | Path, form: AnswerFormat, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write one answer per line, with references in the order of the answer.
+    """Write one answer per line, with the references in the order of :func:`references_of`.
 
     The plain format has only the text, with the parts joined by a space.
     """

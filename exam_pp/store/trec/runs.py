@@ -129,9 +129,9 @@ Run = dict[str, dict[str, float]]
 
 
 def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str, Run]:
-    """Read a run file as runs by system; errors as in :func:`read_run`. An empty file gives {}."""
+    """Read a run file as system to run; errors as in :func:`read_run`. An empty file gives {}."""
     systems = _valid_rankings(path, method)
-    if systems is None:  # read again: the error names its line, and blank lines are skipped
+    if systems is None:  # read again line by line, to skip blank lines and to raise errors with the line
         systems = {}
         for line in read_run(path, method=method):
             systems.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
@@ -139,7 +139,7 @@ def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str,
 
 
 def _valid_rankings(path: str | Path, method: MethodName) -> dict[str, Run] | None:
-    """Return the rankings of a file of valid lines in a quarter of the time, or None if a line is invalid."""
+    """Read a run file in a quarter of the time; None if a line is blank or invalid."""
     stem = method_of(Path(path))
     systems: dict[str, Run] = {}
     ranking: dict[str, float] = {}

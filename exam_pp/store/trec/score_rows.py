@@ -25,14 +25,17 @@ class ScoreRow(Record):
 
 
 def read_score_rows(path: str | Path) -> Iterator[Score]:
-    """Yield the scores, in file order; raises :class:`~exam_pp.errors.DataError`, also for contradictions."""
+    """Yield the scores in file order, without duplicates.
+
+    Raises :class:`~exam_pp.errors.DataError`, also for two values of the same system, query and metric.
+    """
     rows = ((number, parse_record(ScoreRow, line, path, number)) for number, line in read_lines(path))
     scores = ((number, Score(row.system, row.query_id, row.metric, row.value)) for number, row in rows)
     yield from without_duplicates(scores, path)
 
 
 def write_score_rows(scores: Iterable[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write scores with all digits."""
+    """Write one score per line, with all digits."""
     with atomic_output(path, inputs=inputs) as stream:
         for score in scores:
             stream.write(json.dumps(score._asdict(), ensure_ascii=False).encode() + b"\n")

@@ -18,9 +18,10 @@ from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
 
 _LONG = ("system", "query", "measure", "value")
+"""Columns of the long format, which has one score per row. Tables in wide format have one system per row."""
 # Trailing rows of the published nine-column leaderboard.
 _NOT_SYSTEMS = ("spearman", "kendall")
-_ERRORS = (
+_IGNORED_SUFFIXES = (
     "stderr", "std-err", "std", "+/-", "±",
     " low", " high", " letters", " worst case", " best case", " order open",
 )  # fmt: skip
@@ -54,7 +55,7 @@ def read_leaderboard_means(path: str | Path) -> list[Score]:
 
 
 def without_duplicates(scores: Iterable[tuple[int | None, Score]], path: str | Path) -> Iterator[Score]:
-    """Yield scores without duplicates; raises :class:`DataError` with the line for contradictions."""
+    """Yield scores without duplicates; raises :class:`DataError` for two different values of a score."""
     values: dict[tuple[str, str, str], float] = {}
     for line, score in scores:
         if score[:3] not in values:
@@ -73,7 +74,7 @@ def read_leaderboard_queries(path: str | Path) -> list[Score]:
     return _long_scores(table[1], path, means=False)
 
 
-def side_values(path: str | Path) -> Counter[str]:
+def count_ignored_values(path: str | Path) -> Counter[str]:
     """Count the values of a leaderboard that are neither systems nor scores, by column, row or JSON key.
 
     These are columns of errors, intervals, ranks and text, rows of correlations, and in JSON the title, the
@@ -118,15 +119,17 @@ def write_scores(
 
 
 def is_leaderboard(path: str | Path) -> bool:
-    """Whether the header is that of a leaderboard with scores, rather than official ranks."""
+    """Whether a file has columns of scores, and not only official ranks; raises :class:`DataError`."""
     table = _table(path)
     return table is not None and bool(_score_columns(*table))
 
 
 Row = tuple[int | None, Mapping[str, Any]]
+"""Line number (None for JSON) and cells by column."""
 
 
 def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
+    """Return columns and rows of a leaderboard; None for official ranks and JSON without tables."""
     lines = list(read_text_lines(path))
     if not lines:
         raise DataError("is empty.", file=str(path))
@@ -182,13 +185,13 @@ def _score_columns(columns: Sequence[str], rows: list[Row]) -> list[str]:
     return [
         column
         for column in dict.fromkeys(columns[1:])
-        if not _is_side_column(column) and any(_is_number(row.get(column)) for _, row in rows)
+        if not _is_ignored_column(column) and any(_is_number(row.get(column)) for _, row in rows)
     ]
 
 
-def _is_side_column(column: str) -> bool:
+def _is_ignored_column(column: str) -> bool:
     name = column.lower()
-    return _RANK.search(name) is not None or name == "queries" or name.endswith(_ERRORS)
+    return _RANK.search(name) is not None or name == "queries" or name.endswith(_IGNORED_SUFFIXES)
 
 
 def _long_scores(rows: list[Row], path: str | Path, *, means: bool) -> list[Score]:

@@ -49,19 +49,19 @@ class _Line(msgspec.Struct, rename={"under_id": "_id"}):
 
 _DECODER = msgspec.json.Decoder(_Line)
 
-_Entry = tuple[str, str, bool]
+_Text = tuple[str, str, bool]
 """Passage id, text, and whether the line has more: a title, or tabs that may separate further columns."""
 
 
 def read_texts(path: str | Path, selected_ids: Collection[str]) -> dict[str, str]:
-    """Read the texts of the selected passage ids, in file order; only these are kept in memory.
+    """Read the texts of the selected passages as passage id to text; missing passages have no key.
 
-    The format is detected by the first line. Empty texts are kept; titles of JSON lines are ignored; further
-    columns of TSV become part of the text: all three are logged. Raises :class:`DataError` for lines without
-    id or text, and for an id with two different texts.
+    The format is detected by the first line. Empty texts are kept, titles of JSON lines are ignored, and
+    further columns of TSV become part of the text; a warning counts each of these. Raises :class:`DataError`
+    for lines without id or text, and for an id with two different texts.
     """
     texts: dict[str, str] = {}
-    more: set[str] = set()
+    with_more: set[str] = set()
     is_json = None
     for number, line in read_lines(path, keep_tabs=True):
         if is_json is None:
@@ -74,10 +74,10 @@ def read_texts(path: str | Path, selected_ids: Collection[str]) -> dict[str, str
                 f"the passage {passage_id!r} occurs twice, with different texts.", file=str(path), line=number
             )
         if has_more:
-            more.add(passage_id)
+            with_more.add(passage_id)
     if is_json is None:
         raise DataError("has no passage texts.", file=str(path))
-    _log_warnings(path, texts, len(more), is_json)
+    _log_warnings(path, texts, len(with_more), is_json)
     return texts
 
 
@@ -94,7 +94,7 @@ def _log_warnings(path: str | Path, texts: Mapping[str, str], more: int, is_json
         log.warning("%s: %s tabs. If the file has more columns than id and text, remove them.", path, count)
 
 
-def _tsv(line: bytes, path: str | Path, number: int) -> _Entry:
+def _tsv(line: bytes, path: str | Path, number: int) -> _Text:
     try:
         passage_id, tab, text = line.decode().partition("\t")
     except UnicodeDecodeError as error:
@@ -106,7 +106,7 @@ def _tsv(line: bytes, path: str | Path, number: int) -> _Entry:
     return passage_id.strip(), text.strip(), "\t" in text.strip()
 
 
-def _json(line: bytes, path: str | Path, number: int) -> _Entry:
+def _json(line: bytes, path: str | Path, number: int) -> _Text:
     try:
         entry = _decode(line)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors too
@@ -127,6 +127,6 @@ def _decode(line: bytes) -> _Line:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        # Web text has lone surrogates, which only Python's json module reads; they become question marks.
+        # Web text can have lone surrogates. Only Python's json module reads them; they become question marks.
         value = json.loads(line)
         return _DECODER.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

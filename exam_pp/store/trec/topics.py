@@ -21,8 +21,8 @@ _TEXT_TAGS = ("title", "query", "question", "text", "desc", "description")
 def parse_topics(text: str, file: str | Path) -> list[tuple[str, str]]:
     """Return number and title (or query, question, description) of each topic, in file order.
 
-    XML is parsed by the same rules as the old format, because many topics files are neither. Raises
-    :class:`DataError` for topics without a number, and for files without topics.
+    XML is parsed by the same rules as the old format, because many topics files follow neither exactly.
+    Raises :class:`DataError` for topics without a number, and for files without topics.
     """
     topics = []
     for position, (attributes, body) in enumerate(_topics(text), 1):

@@ -9,7 +9,7 @@ from exam_pp.results import ALL_QUERIES
 
 _RUN = "runid"
 _QUOTE = "'"
-"""Encloses text values, which the measure relstring has."""
+"""Encloses text values, such as those of the measure relstring."""
 
 
 class Line(NamedTuple):

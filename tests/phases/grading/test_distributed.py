@@ -19,7 +19,7 @@ from exam_pp.cli.main import main
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, process_group_from_environment
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
+from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from tests.conftest import REPOSITORY
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -252,8 +252,8 @@ def test_sigterm_finishes_the_batch_and_the_same_command_continues(
 
 def test_names_of_journals_of_other_processes(tmp_path: Path) -> None:
     main_journal = journal_path(tmp_path / "out.jsonl")
-    assert rank_journal(main_journal, 0) == main_journal
-    for name in (rank_journal(main_journal, 12).name, "out.jsonl.journal.rank", "else.journal.rank1"):
+    assert rank_journal_path(main_journal, 0) == main_journal
+    for name in (rank_journal_path(main_journal, 12).name, "out.jsonl.journal.rank", "else.journal.rank1"):
         (tmp_path / name).touch()
     assert [path.name for path in rank_journals(main_journal)] == ["out.jsonl.journal.rank12"]
 

@@ -141,7 +141,7 @@ def test_new_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, tmp
     summary = import_assignments(sources)
 
     assert len(read_bank(tmp_path / "b.jsonl").entries("q")) == 3
-    assert summary.unlike == ["q"]
+    assert summary.inconsistent == ["q"]
 
 
 def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:

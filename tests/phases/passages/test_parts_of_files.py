@@ -259,7 +259,7 @@ def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.Capt
     assert f"{file} has no system 'z'." in fails(capsys, f"filter {file} -o {out} --system z")
     assert "matches the filter" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
     unknown = f"filter {file} -o {out} --model z --judged"
-    assert f"No grades in {file} match the filter. It holds:" in fails(capsys, unknown)
+    assert f"No grades in {file} match the filter. The file has grades of:" in fails(capsys, unknown)
     assert "Select what to keep" in fails(capsys, f"filter {file} -o {out}")
     assert not out.exists()
 

@@ -152,6 +152,6 @@ def test_replies_of_other_models_are_counted_and_kept() -> None:
     with Journal(None) as journal:
         journal.model = "ab1"
         journal.add({key: Completion("1") for key in ("ab1/x", "ab1/y", "ab10/x", "ab/x", "ab1", "ab10")})
-        assert journal.count_others() == 4
+        assert journal.count_other_replies() == 4
         journal.remove_own_replies()
         assert sorted(journal.all_replies()) == ["ab/x", "ab1", "ab10", "ab10/x"]

@@ -9,7 +9,7 @@ import pytest
 from exam_pp.errors import DataError
 from exam_pp.results import Score
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.store.trec.scores import read_leaderboard_means, side_values
+from exam_pp.store.trec.scores import count_ignored_values, read_leaderboard_means
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,11 @@ def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
         "system\tRankDCG\tofficial rank\torig_TREC_leaderboard_rank\tRR rank low\na\t.5\t1\t1\t1\n"
     )
     assert [(s.metric, s.value) for s in read_leaderboard_means(path)] == [("RankDCG", 0.5)]
-    assert side_values(path) == {"official rank": 1, "orig_TREC_leaderboard_rank": 1, "RR rank low": 1}
+    assert count_ignored_values(path) == {
+        "official rank": 1,
+        "orig_TREC_leaderboard_rank": 1,
+        "RR rank low": 1,
+    }
 
 
 def test_columns_that_are_not_scores_are_ignored(tmp_path: Path) -> None:
@@ -50,7 +54,7 @@ def test_columns_that_are_not_scores_are_ignored(tmp_path: Path) -> None:
         "method\texam\t+/-\texam-std\tqueries\na\t0.5\t+/-\t0.1\t25\nspearman\t0.9\nkendall\t0.8\n"
     )
     assert read_leaderboard_means(path) == [Score("a", "all", "exam", 0.5)]
-    assert side_values(path) == {"exam-std": 1, "queries": 1, "spearman": 1, "kendall": 1}
+    assert count_ignored_values(path) == {"exam-std": 1, "queries": 1, "spearman": 1, "kendall": 1}
     path.write_text("system\tRR\na\t0.5\na\t0.25\n")
     with pytest.raises(DataError, match=r"line 3: the system 'a' occurs twice\."):
         read_leaderboard_means(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from exam_pp.highlight import answer_spans, merged
+from exam_pp.highlight import answer_spans, merge_spans
 from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, shortened
 from exam_pp.rendering.document import Block, Cell, Quote, Table
 from exam_pp.reports.review.verification.base import without_empty_columns
@@ -20,7 +20,7 @@ def card(
     """The passage with its label and marked answers, and a table of these entries."""
     pairs = [(entries.get(entry_id, entry_id), passage.pairs[entry_id]) for entry_id in entry_ids]
     text = page_of(passage.text)
-    marks = merged(span for _, pair in pairs if pair.answer for span in answer_spans(text, pair.answer))
+    marks = merge_spans(span for _, pair in pairs if pair.answer for span in answer_spans(text, pair.answer))
     rows = [
         (pair.rating, pair.answer and shortened(pair.answer, CELL), note(pair), entry)
         for entry, pair in pairs
