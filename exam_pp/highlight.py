@@ -17,7 +17,7 @@ _MAX_ANSWER = 2000
 
 
 def answer_spans(text: str, answer: str) -> list[Span]:
-    """Return the spans of an answer in a text, ignoring case, white space and punctuation.
+    """Return the spans of an answer in a text, ignoring case, whitespace and punctuation.
 
     If the text does not contain the whole answer, the spans of its sentences are returned. The list is empty
     if the text contains no sentence of the answer.

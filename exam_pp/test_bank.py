@@ -109,7 +109,7 @@ def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
 
 
 def normalised_text(text: str) -> str:
-    """Normalise case, white space and final punctuation of a text, to detect duplicates."""
+    """Normalise case, whitespace and final punctuation of a text, to detect duplicates."""
     return " ".join(text.casefold().split()).rstrip(" .?!;:,")
 
 

@@ -149,7 +149,7 @@ def clean(text: str) -> str:
 
 
 def _joinable(parts: list[Part]) -> bool:
-    """Whether all parts are separated by white space; empty parts are ignored."""
+    """Whether all parts are separated by whitespace; empty parts are ignored."""
     texts = [part.text for part in parts if part.text]
     return all(a[-1].isspace() or b[0].isspace() for a, b in pairwise(texts))
 
@@ -159,7 +159,7 @@ _WORDWISE_NORMALIZERS = {"Precompiled", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lo
 
 
 def _works_word_by_word(tokenizer: Any) -> bool:
-    """Whether the tokenizer splits text at white space before any step that depends on several words."""
+    """Whether the tokenizer splits text at whitespace before any step that depends on several words."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return False

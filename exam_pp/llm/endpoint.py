@@ -363,7 +363,7 @@ def _read(answer: Any, labels: tuple[str, ...], thinks: bool) -> Completion:
 def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
     """Log-probabilities of the labels as first token of the reply; empty if they are unknown.
 
-    They are known only if the first token of the reply is a label, possibly with white space around it. The
+    They are known only if the first token of the reply is a label, possibly with whitespace around it. The
     probability that the reply ends after the label is not included, because endpoints return it only for the
     label of the reply.
     """

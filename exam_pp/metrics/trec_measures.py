@@ -181,7 +181,7 @@ class TrecEval:
         judged = [measure for measure in trec_eval if measure.params.get("judged_only")]
         whole = [measure for measure in trec_eval if measure not in judged]
         self._trec_eval = [ir_measures.evaluator(group, safe) for group in (whole, judged) if group]
-        # gdeval reads only the last number of a query id and splits at white space, so ids are replaced.
+        # gdeval reads only the last number of a query id and splits at whitespace, so ids are replaced.
         self._numbers = {query_id: str(number) for number, query_id in enumerate(self._qrels, 1)}
         numbered = {
             self._numbers[query_id]: dict(zip(_quoted(of_query), of_query.values(), strict=True))
@@ -253,7 +253,7 @@ def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
 
 
 def _quoted(passage_ids: Collection[str]) -> list[str]:
-    """The ids percent-encoded to printable ASCII without white space."""
+    """The ids percent-encoded to printable ASCII without whitespace."""
     if not _UNSAFE.search("".join(passage_ids)):
         return list(passage_ids)
     return [

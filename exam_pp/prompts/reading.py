@@ -126,7 +126,7 @@ def _in_scale(match: re.Match[str], max_rating: int) -> int | None:
 def is_unanswerable(reply: str) -> bool:
     """Whether a reply is one of the papers' expressions of unanswerability.
 
-    The comparison ignores case, surrounding punctuation, white space and markup, and allows an edit distance
+    The comparison ignores case, surrounding punctuation, whitespace and markup, and allows an edit distance
     below 20 % of the longer string.
     """
     return _matches_unanswerable(without_markup(reply))

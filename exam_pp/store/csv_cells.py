@@ -39,7 +39,7 @@ class Cells:
 
 
 def read_cells(path: str | Path, layout: Layout) -> Cells:
-    """Read a CSV file, without white space around cells; optional columns may be missing.
+    """Read a CSV file, without whitespace around cells; optional columns may be missing.
 
     Raises :class:`DataError` for a missing required column or an empty id.
     """
@@ -117,7 +117,7 @@ def write_cells(
     ids: Collection[str] = (),
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write a CSV file; raises :class:`DataError` for an id that is empty or has white space around it."""
+    """Write a CSV file; raises :class:`DataError` for an id that is empty or has whitespace around it."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)  # quotes cells with "\r", because its default line end is "\r\n"
     writer.writerow(columns)
@@ -130,9 +130,9 @@ def write_cells(
 
 
 def checked_id(identifier: str) -> str:
-    """Return the id; raises :class:`DataError` if it is empty or has white space around it."""
+    """Return the id; raises :class:`DataError` if it is empty or has whitespace around it."""
     if not identifier or identifier != identifier.strip():
         raise DataError(
-            f"the id {identifier!r} cannot be written to a table: it is empty or has white space around it."
+            f"the id {identifier!r} cannot be written to a table: it is empty or has whitespace around it."
         )
     return identifier

@@ -11,7 +11,7 @@ def check_name(name: str) -> None:
     """Raise :class:`DataError` for a name that cannot be a cell of a tab-separated table."""
     if name != name.strip() or not name or set(name) & set("\t\n\r"):
         raise DataError(
-            f"the name {name!r} cannot be written to a table: it is empty, has white space around it, or "
+            f"the name {name!r} cannot be written to a table: it is empty, has whitespace around it, or "
             "contains a tab or line break."
         )
 

@@ -24,7 +24,7 @@ class _SqlCommand(click.Command):
     """A command whose SQL may start with a comment (`-- text`), which is not parsed as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Treat two dashes before white space as the start of a comment."""
+        """Treat two dashes before whitespace as the start of a comment."""
         return super().parse_args(ctx, [f" {arg}" if re.match(r"--\s", arg) else arg for arg in args])
 
 

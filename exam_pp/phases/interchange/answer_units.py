@@ -17,7 +17,7 @@ from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 Unit = Literal["paragraph", "sentence", "whole"]
 
 MAX_WORDS = 400
-"""Maximum length of a paragraph in words (between white space); only one longer sentence exceeds it."""
+"""Maximum length of a paragraph in words (between whitespace); only one longer sentence exceeds it."""
 
 
 def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list[AnswerPart]:

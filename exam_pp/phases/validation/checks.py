@@ -35,7 +35,7 @@ _CHECKS = (
     Check("shared-rank", "warning", "a system has two passages at the same rank"),
     Check("rank-holes", "warning", "a ranking has missing ranks or queries (normal after `import --top`)"),
     Check("score-order", "warning", "scores do not fall with the rank; trec_eval sorts by score"),
-    Check("id-space", "warning", "an id is empty or has white space, which run files and qrels do not allow"),
+    Check("id-space", "warning", "an id is empty or has whitespace, which run files and qrels do not allow"),
     Check("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
     Check("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
     Check("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),

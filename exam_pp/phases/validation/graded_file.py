@@ -165,7 +165,7 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
     prefix = f"{query.query_id}/"
     for noun, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
         if name != NO_PASSAGE and (not name or _SPACE.search(name)):
-            note("id-space", "", f"the {noun} id {name!r} is empty or has white space")
+            note("id-space", "", f"the {noun} id {name!r} is empty or has whitespace")
     for passage in query.passages:
         where = f"passage {passage.passage_id}"
         if passage.passage_id in seen:

@@ -79,7 +79,7 @@ def write_query_lines(
     as_json: bool = True,
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write queries as JSON lines with facets, or as TSV, where white space in texts becomes single spaces.
+    """Write queries as JSON lines with facets, or as TSV, where whitespace in texts becomes single spaces.
 
     Raises :class:`DataError` for an id that a TSV file cannot represent.
     """
@@ -95,7 +95,7 @@ def write_query_lines(
             ):
                 raise DataError(
                     f"the query id {query.query_id!r} cannot be written to TSV. Ids must not contain tabs or "
-                    "line breaks, have white space around them, or start with '{' or '<'."
+                    "line breaks, have whitespace around them, or start with '{' or '<'."
                 )
             stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 

@@ -236,7 +236,7 @@ def write_qrels(
         inputs: Files that must not be overwritten.
 
     Raises:
-        DataError: An id is empty or has white space, which separates columns.
+        DataError: An id is empty or has whitespace, which separates columns.
         OutputError: The file cannot be written.
     """
     with atomic_output(path, inputs=inputs) as stream:
@@ -244,7 +244,7 @@ def write_qrels(
             for identifier in (qrel.query_id, qrel.passage_id):
                 if not _is_word(identifier):
                     raise DataError(
-                        f"the id {identifier!r} is empty or has white space, which qrels do not allow."
+                        f"the id {identifier!r} is empty or has whitespace, which qrels do not allow."
                     )
             subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
             stream.write(f"{qrel.query_id} {subtopic} {qrel.passage_id} {qrel.relevance}\n".encode())
@@ -253,12 +253,12 @@ def write_qrels(
 def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write a run file; scores have enough digits to read the same number back.
 
-    Raises :class:`DataError` for an id or a system that is empty or has white space.
+    Raises :class:`DataError` for an id or a system that is empty or has whitespace.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for line in lines:
             for name in (line.query_id, line.passage_id, line.system):
                 if not _is_word(name):
-                    raise DataError(f"{name!r} is empty or has white space, which a run file does not allow.")
+                    raise DataError(f"{name!r} is empty or has whitespace, which a run file does not allow.")
             row = f"{line.query_id} Q0 {line.passage_id} {line.rank} {line.score!r} {line.system}\n"
             stream.write(row.encode())

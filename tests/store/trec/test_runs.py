@@ -170,7 +170,7 @@ def test_broken_qrels(tmp_path: Path, lines: str, message: str) -> None:
 
 @pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])
 def test_ids_that_qrels_do_not_allow(tmp_path: Path, qrel: Qrel) -> None:
-    with pytest.raises(DataError, match="is empty or has white space, which qrels do not allow"):
+    with pytest.raises(DataError, match="is empty or has whitespace, which qrels do not allow"):
         write_qrels([Qrel("q", "d", 1), qrel], tmp_path / "qrels")
     assert not list(tmp_path.iterdir())
 

@@ -188,7 +188,7 @@ def shortened(text: str, width: int) -> str:
     line = " ".join(text[: 2 * width].split())
     if len(line) <= width and len(text) <= 2 * width:
         return line
-    if len(line) <= width - 2:  # The start is mostly white space.
+    if len(line) <= width - 2:  # The start is mostly whitespace.
         return f"{line} …".strip()
     start, space, _ = line[: width - 1].rpartition(" ")
     return f"{start} …" if space else f"{line[: width - 1]}…"
