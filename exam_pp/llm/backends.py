@@ -72,7 +72,12 @@ def _seq2seq(options: ModelOptions) -> LLM:
     if options.engine != "transformers" and not options.device_map:
         engine = start_ctranslate2(options, checkpoint)
     engine = engine or TransformersEngine(options, checkpoint)
-    return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
+    kind = Seq2SeqLLM
+    if options.model == BUNDLED:
+        from exam_pp.llm.bundled import BundledLLM
+
+        kind = BundledLLM
+    return kind(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
 
 def _causal(options: ModelOptions) -> LLM:
