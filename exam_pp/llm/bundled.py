@@ -1,10 +1,10 @@
-"""The bundled grader: a tiny sequence-to-sequence checkpoint that answers some prompts through its own ratings.
+"""The bundled grader: a tiny sequence-to-sequence model that answers some prompts through its own ratings.
 
 The checkpoint is trained to rate passages from 0 to 5. It copies text and uses other scales badly, so these
 prompts are answered from its ratings instead:
 
-* **Extraction** (free text about a question or nugget and a passage): each sentence of the passage is rated by
-  itself. The reply is the sentence with the highest expected rating, or "unanswerable" if that is below
+* **Extraction** (free text about a question or nugget and a passage): every sentence of the passage is rated.
+  The reply is the sentence with the highest expected rating, or "unanswerable" if that rating is below
   :data:`MIN_ANSWER_RATING`.
 * **Other scales of numbers** (UMBRELA's 0 to 3, Thomas' 0 to 2): the passage is rated from 0 to 5, and the
   expected rating is scaled to the prompt's range.
@@ -21,7 +21,7 @@ from typing import Any
 from exam_pp.llm.baselines import UNANSWERABLE, entry_of, scale_of, sentences
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.seq2seq import Job, Seq2SeqLLM
-from exam_pp.messages import Completion, Part, Request
+from exam_pp.requests import Completion, Part, Request
 
 RULES_VERSION = 1
 """Recorded with every grade; raised whenever a rule of this module changes."""
@@ -106,13 +106,14 @@ def _ratings_of(request: Request) -> tuple[list[Request], tuple[str, ...]] | Non
     scale = scale_of(request)
     if not scale:
         texts = tuple(sentences(context)) or (context,)
-        return [_rating_request(*entry, text) for text in texts], texts
+        return [rating_request(*entry, text) for text in texts], texts
     if scale != RATINGS and all(label.isdecimal() for label in scale):
-        return [_rating_request(*entry, context)], ()
+        return [rating_request(*entry, context)], ()
     return None
 
 
-def _rating_request(slot: str, entry: str, context: str) -> Request:
+def rating_request(slot: str, entry: str, context: str) -> Request:
+    """The prompt that rates a context for a question, query or nugget, with likelihoods of the ratings."""
     instruction = _NUGGET if slot == "nugget" else _QUESTION
     parts = (Part(instruction), Part(entry, slot), Part(_CONTEXT), Part(context, "context", may_be_cut=True))
     return Request(parts, RATINGS)

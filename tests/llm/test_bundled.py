@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.prompts import PROMPTS
+from exam_pp.llm.baselines import UNANSWERABLE, sentences
+from exam_pp.llm.bundled import BundledLLM, rating_request
+from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.requests import Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.texts import read_texts
@@ -16,6 +19,7 @@ from exam_pp.store.trec.texts import read_texts
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
 NUGGET = PROMPTS.get("NuggetSelfRatedPrompt")
+UMBRELA = PROMPTS.get("Umbrela")
 
 
 @pytest.fixture(scope="module")
@@ -52,25 +56,90 @@ def test_every_rating_is_a_digit_of_the_scale(engine: str, passages: list[str], 
     assert all(len(reply.label_logprobs) == 6 for reply in replies[:-1])
 
 
-def test_extractions_are_mostly_words_of_the_passage_or_unanswerable(
-    passages: list[str], questions: list[str]
-) -> None:
-    llm = load_llm(ModelOptions("bundled"))
-    requests = [
+def extractions(questions: list[str], passages: list[str]) -> list[Request]:
+    return [
         Request(EXTRACTION.render({"question": question, "context": passage}))
-        for question in questions[:8]
+        for question in questions
         for passage in passages
     ]
-    replies = dict(llm.generate(requests))
-    answers = {i: reply.text for i, reply in replies.items() if reply.text != "unanswerable"}
-    assert answers
-    # The model sometimes copies wrongly (its model card says how often), so most words must match, not all.
-    shares = [
-        len(words(text) & words(requests[i].slot("context") or "")) / len(words(text))
-        for i, text in answers.items()
-    ]
-    assert sum(shares) >= 0.75 * len(shares)
 
 
-def words(text: str) -> set[str]:
-    return set(text.lower().split())
+def test_every_extraction_is_a_sentence_of_the_passage_or_unanswerable(
+    passages: list[str], questions: list[str]
+) -> None:
+    requests = extractions(questions, passages)
+    replies = dict(load_llm(ModelOptions("bundled")).generate(requests))
+    answers = {i: reply.text for i, reply in replies.items() if reply.text != UNANSWERABLE}
+    assert 0 < len(answers) < len(requests)
+    assert all(answer in sentences(requests[i].slot("context") or "") for i, answer in answers.items())
+
+
+def test_the_answer_is_the_sentence_with_the_highest_rating(passages: list[str]) -> None:
+    """Salt and rust: of three sentences, only the second answers the question."""
+    fitting = "Road salt makes steel rust faster."
+    context = f"The museum opens at nine. {fitting} Its café sells coffee."
+    llm = load_llm(ModelOptions("bundled"))
+    (reply,) = llm.generate(extractions(["What makes steel rust faster?"], [context]))
+    assert reply[1].text == fitting
+    (reply,) = llm.generate(extractions(["What makes steel rust faster?"], ["The museum opens at nine."]))
+    assert reply[1].text == UNANSWERABLE
+
+
+def test_replies_from_ratings_do_not_depend_on_the_batch(passages: list[str], questions: list[str]) -> None:
+    llm = load_llm(ModelOptions("bundled"))
+    requests = [
+        *extractions(questions[:3], passages),
+        *(Request(UMBRELA.render({"query": q, "context": p}), UMBRELA.labels) for q in questions[:3] for p in passages),
+        *(Request(RATING.render({"question": q, "context": p})) for q in questions[:3] for p in passages),
+    ]  # fmt: skip
+    together = dict(llm.generate(requests))
+    alone = dict(llm.generate(requests, [[index] for index in range(len(requests))]))
+    assert {i: reply.text for i, reply in together.items()} == {i: reply.text for i, reply in alone.items()}
+    groups = {
+        tuple(sorted({index // (3 * len(passages)) for index in batch})) for batch in llm.batches(requests)
+    }
+    assert groups == {(0,), (1,), (2,)}, "batches do not mix extractions, other scales and ratings"
+
+
+@pytest.mark.parametrize("name", ["Umbrela", "Thomas"])
+def test_other_scales_are_made_from_ratings(name: str, passages: list[str], questions: list[str]) -> None:
+    prompt = PROMPTS.get(name)
+    llm = load_llm(ModelOptions("bundled"))
+    pairs = [(question, passage) for question in questions for passage in passages]
+    labels = dict(
+        llm.generate([Request(prompt.render({"query": q, "context": p}), prompt.labels) for q, p in pairs])
+    )
+    ratings = dict(
+        llm.generate([Request(RATING.render({"question": q, "context": p}), RATING.labels) for q, p in pairs])
+    )
+    assert {reply.text for reply in labels.values()} == set(prompt.labels)
+    for index, reply in labels.items():
+        expected = expectation(ratings[index].label_logprobs) * (len(prompt.labels) - 1) / 5
+        assert expectation(reply.label_logprobs) == pytest.approx(expected, abs=1e-4)
+        assert int(reply.text) == round(expected)
+
+
+def expectation(logprobs: tuple[float, ...]) -> float:
+    weights = [math.exp(value) for value in logprobs]
+    return sum(label * weight for label, weight in enumerate(weights)) / sum(weights)
+
+
+@pytest.mark.parametrize(("slot", "prompt"), [("question", RATING), ("query", RATING), ("nugget", NUGGET)])
+def test_rating_prompts_have_the_tokens_of_the_published_prompts(slot: str, prompt: Prompt) -> None:
+    """The short instructions of the module stand for the published ones."""
+    llm = load_llm(ModelOptions("bundled"))
+    assert isinstance(llm, BundledLLM)
+    entry = {"nugget" if slot == "nugget" else "question": "who sells 3 maps?"}
+    published = Request(prompt.render({**entry, "context": "He sold maps."}))
+    short = rating_request(slot, "who sells 3 maps?", "He sold maps.")
+    assert [e.ids for e in llm.encode([published])] == [e.ids for e in llm.encode([short])]
+
+
+def test_a_question_that_is_too_long_is_an_error_and_a_long_sentence_is_cut() -> None:
+    llm = load_llm(ModelOptions("bundled"))
+    long, cut = extractions(["why " * 600], ["It rains."]) + extractions(["why?"], ["rain " * 900])
+    replies = dict(llm.generate([long, cut]))
+    assert replies[0].error is not None
+    assert "longer than" in replies[0].error
+    assert replies[1].error is None
+    assert replies[1].tokens_cut > 0
