@@ -12,10 +12,10 @@ model=${MODEL:-bundled}
 passages=${PASSAGES_PER_QUERY:-10}
 RANDOM=${SEED:-1}
 root=$(cd "$(dirname "$0")/.." && pwd)
-if [[ -n ${EXAM_PP_PYTHON:-} ]]; then # an interpreter with exam_pp; the default is .venv
+if [[ -n ${EXAM_PP_PYTHON:-} ]]; then # an interpreter with exam_pp; the default is that of scripts/test
     python=$EXAM_PP_PYTHON
 else
-    source "$root/scripts/_environment.sh"
+    source "$root/scripts/_environment.sh" dev
     python=$PYTHON
 fi
 work=$(mktemp -d)

@@ -8,7 +8,7 @@
 #   WALKTHROUGH_PROMPT_CLASS=name       prompt class of the ratings
 #   WALKTHROUGH_MIN_GRADE=4             lowest grade that covers an entry
 #   WALKTHROUGH_MIN_JUDGMENT=2          lowest judgment of a relevant passage (TREC DL: 2)
-#   EXAM_PP_PYTHON=python               interpreter (default: the environment in .venv)
+#   EXAM_PP_PYTHON=python               interpreter (default: the environment of scripts/demo)
 #
 # OFFICIAL is a JSON dictionary of systems and ranks, or "judgments" to rank the runs by nDCG@10 on the manual
 # judgments in GRADED.
@@ -24,7 +24,7 @@ mkdir -p "$5"
 folder=$(realpath "$5")
 
 if [[ -z "${EXAM_PP_PYTHON:-}" ]]; then
-    source "$(dirname "${BASH_SOURCE[0]}")/_environment.sh"
+    source "$(dirname "${BASH_SOURCE[0]}")/_environment.sh" demo
     EXAM_PP_PYTHON=$PYTHON
 fi
 prefix=${WALKTHROUGH_PREFIX:-dl20}

@@ -87,11 +87,12 @@ def test_the_answer_is_the_sentence_with_the_highest_rating(passages: list[str])
 
 def test_replies_from_ratings_do_not_depend_on_the_batch(passages: list[str], questions: list[str]) -> None:
     llm = load_llm(ModelOptions("bundled"))
+    pairs = [(question, passage) for question in questions[:3] for passage in passages]
     requests = [
         *extractions(questions[:3], passages),
-        *(Request(UMBRELA.render({"query": q, "context": p}), UMBRELA.labels) for q in questions[:3] for p in passages),
-        *(Request(RATING.render({"question": q, "context": p})) for q in questions[:3] for p in passages),
-    ]  # fmt: skip
+        *(Request(UMBRELA.render({"query": q, "context": p}), UMBRELA.labels) for q, p in pairs),
+        *(Request(RATING.render({"question": q, "context": p})) for q, p in pairs),
+    ]
     together = dict(llm.generate(requests))
     alone = dict(llm.generate(requests, [[index] for index in range(len(requests))]))
     assert {i: reply.text for i, reply in together.items()} == {i: reply.text for i, reply in alone.items()}
