@@ -37,7 +37,10 @@ class MissingExtraError(ExamError):
     """A feature needs an optional package that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an optional package: pip install 'exam_pp[{extra}]'.")
+        super().__init__(
+            f"{feature} needs the packages of the extra {extra!r}: in a checkout of exam_pp, run "
+            f"pip install '.[{extra}]'."
+        )
 
 
 class DataError(ExamError):

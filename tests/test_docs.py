@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,28 @@ def test_python_example_of_the_data_model_works(
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "docs/data-model.md", "exec"), {})
     assert (tmp_path / "relevant.jsonl.gz").stat().st_size
+
+
+def test_the_package_of_the_index_is_never_installed() -> None:
+    """`pip install exam_pp` fetches the package of other authors."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = [
+        name
+        for name in files.split()
+        if name.endswith((".md", ".py", ".sh", ".toml", ".ipynb", "/run", "/demo", "/test", ".txt"))
+        and name not in {"CHANGELOG.md", "pyproject.toml", "tests/test_docs.py"}
+        and re.search(
+            r"(pip install|uv add)[^\n]*\bexam_pp(\[|\b(?!-))", (ROOT / name).read_text(encoding="utf-8")
+        )
+    ]
+    assert named == []
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"version: {project['version']}\n" in citation
+    assert f"exam_pp-{project['version']}-py3-none-any.whl" in (ROOT / "docs" / "quickstart.md").read_text(
+        "utf-8"
+    )
+    assert "urls" not in project

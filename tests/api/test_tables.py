@@ -85,4 +85,7 @@ except ExamError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "to_pandas() needs an optional package: pip install 'exam_pp[pandas]'.\n"
+    assert done.stdout == (
+        "to_pandas() needs the packages of the extra 'pandas': in a checkout of exam_pp, run "
+        "pip install '.[pandas]'.\n"
+    )

@@ -23,7 +23,7 @@ def run(*arguments: object) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    pytest.importorskip("playwright", reason="playwright is not installed (pip install 'exam_pp[browser]')")
+    pytest.importorskip("playwright", reason="playwright is not installed (pip install '.[browser]')")
     if find_chromium() is None:
         pytest.skip("Chromium is not installed")
     with chromium() as browser:

@@ -83,5 +83,5 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ir_datasets_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'exam_pp\[irds\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[irds\]'"):
         read_queries("irds:robust04")
