@@ -73,8 +73,42 @@ def at_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_commands_of_the_quickstart_work(at_the_demo: Path) -> None:
-    assert run_commands((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")) >= 8
+def write_files_of_the_quickstart(folder: Path) -> None:
+    """Write the files that the page shows: their names, a colon, and their contents as blocks of text."""
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^((?:`[\w./]+`(?: and )?)+):[^\n]*\n\n((?:```text\n.*?```\n\n?)+)",
+        page,
+        flags=re.DOTALL | re.MULTILINE,
+    )
+    for names, blocks in shown:
+        contents = re.findall(r"```text\n(.*?)```", blocks, flags=re.DOTALL)
+        for name, text in zip(re.findall(r"`([\w./]+)`", names), contents, strict=True):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_the_quickstart_works_with_files_of_the_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files_of_the_quickstart(tmp_path)
+    commands = commands_in_blocks("quickstart.md")
+    assert [command.split()[0] for command in commands] == [
+        "import", "bank", "bank", "grade", "verify", "verify", "review", "evaluate", "evaluate", "evaluate",
+        "query",
+    ]  # fmt: skip
+    for command in commands:
+        run_command(command)
+    output = capsys.readouterr().out
+    assert "3 queries, 6 entries: 0 errors, 0 warnings." in output
+    assert re.search(r"^good +1\.000 .*\nbad +0\.500 ", output, flags=re.MULTILINE)
+    assert {"grid.html", "review.html", "rubric.qrels"} <= {path.name for path in tmp_path.iterdir()}
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_commands_of_the_quickstart_work_with_the_demo(at_the_demo: Path) -> None:
+    assert run_commands((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")) == 5
     assert (at_the_demo / "official.json").read_text(encoding="utf-8").startswith("{")
 
 
