@@ -51,6 +51,7 @@ def graded(
     lines: list[Any] = [["q1", texts], ["007", texts], ["q1", texts[20:]], ["q1", texts[10:15]]]
     many = write_jsonl("many.jsonl", lines)
     monkeypatch.setattr(status_module, "_EVERY_SECONDS", 0.0)
+    assert grade.__kwdefaults__ is not None
     monkeypatch.setitem(grade.__kwdefaults__, "window_requests", 40)
 
     def run(

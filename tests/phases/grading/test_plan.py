@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +90,7 @@ class OfBatches(FakeLLM):
     """A model whose replies depend on the other requests of the batch, as in half precision."""
 
     def generate(
-        self, requests: Sequence[Request], batches: Sequence[Batch] | None = None
+        self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
     ) -> Iterator[tuple[int, Completion]]:
         for batch in self.batches(requests) if batches is None else batches:
             rating = crc32("".join(requests[index].text for index in batch).encode()) % 6
@@ -115,6 +115,7 @@ def test_the_grading_uses_the_replies_of_the_probe_and_gives_the_same_output(
     texts = [{"paragraph_id": f"p{i}", "text": f"Text {i % 70} " + "long " * (i % 7)} for i in range(90)]
     lines: list[Any] = [["q1", texts[:60]], ["007", texts], ["q1", texts[30:]], ["q1", texts[:20]]]
     monkeypatch.setattr("exam_pp.phases.grading.plan.WINDOW_REQUESTS", 50)
+    assert grade.__kwdefaults__ is not None
     monkeypatch.setitem(grade.__kwdefaults__, "window_requests", 50)
     files, options = grading(tmp_path, write_jsonl("in.jsonl", lines), tiny_bank)
     alone = use(monkeypatch, OfBatches())
