@@ -125,13 +125,13 @@ class GradeFilter:
 
 @dataclass(slots=True)
 class _GradeGroup:
-    """Grades with equal metadata: whether the filter accepts them, and the number of passages with them."""
+    """Grades with equal metadata: the position of the group, and whether the filter accepts them."""
 
+    number: int
     key: GradeKey
     accepted: bool
     is_rated: bool
     prompt_hash: str | None
-    count: int = 0
 
 
 @dataclass
@@ -143,6 +143,8 @@ class GradeSelector:
 
     filter: GradeFilter
     _groups: dict[tuple[object, ...], _GradeGroup] = field(default_factory=dict, init=False, repr=False)
+    _passages: Counter[tuple[int, ...]] = field(default_factory=Counter, init=False, repr=False)
+    """Number of passages by the groups of their sets of grades; few combinations occur."""
 
     def __post_init__(self) -> None:
         self._depends_on_entries = self.filter.kind is not None or self.filter.question_set is not None
@@ -151,6 +153,7 @@ class GradeSelector:
         """Return the passage's sets of grades that match the filter, in file order."""
         selected: list[GradesView] = []
         groups = self._groups
+        numbers: list[int] = []
         for grades in passage.grade_sets():
             metadata: tuple[object, ...] = (
                 grades.model,
@@ -163,10 +166,13 @@ class GradeSelector:
             group = groups.get(metadata)
             if group is None:  # for speed, the filter is applied once per group
                 key, accepted = GradeKey.of(grades, self.filter), self.filter.accepts(grades)
-                group = groups[metadata] = _GradeGroup(key, accepted, grades.is_rated, grades.prompt_hash)
-            group.count += 1
+                group = groups[metadata] = _GradeGroup(
+                    len(groups), key, accepted, grades.is_rated, grades.prompt_hash
+                )
+            numbers.append(group.number)
             if group.accepted:
                 selected.append(grades)
+        self._passages[tuple(numbers)] += 1
         return selected[:1] if self.filter.choice == "first" else selected
 
     @property
@@ -193,9 +199,12 @@ class GradeSelector:
         return (group for group in self._groups.values() if group.accepted)
 
     def _counted(self, groups: Iterable[_GradeGroup]) -> Counter[GradeKey]:
+        # A passage with several sets of grades by the same model and prompt counts once.
+        keys = {group.number: group.key for group in groups}
         counts: Counter[GradeKey] = Counter()
-        for group in groups:
-            counts[group.key] += group.count
+        for numbers, passages in self._passages.items():
+            for key in dict.fromkeys(keys[number] for number in numbers if number in keys):
+                counts[key] += passages
         return counts
 
     def ratings(self, passage: PassageView) -> dict[str, int]:

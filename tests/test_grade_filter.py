@@ -124,6 +124,17 @@ def test_missing_metadata_is_taken_from_the_filter() -> None:
     assert unfiltered.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
 
 
+def test_a_passage_with_several_sets_of_grades_counts_once() -> None:
+    """A bank that is extended and graded again gives a passage two sets by the same model and prompt."""
+    twice = passage(grades({"a": 4}), grades({"b": 2}), grades({"a": 1}, model="other"))
+    selector, _ = selected(GradeFilter(), twice, twice, passage(grades({"a": 3}, prompt_hash="new")))
+    assert sorted(selector.seen.values()) == [2, 3]
+    with pytest.raises(SelectionError, match=r"\(3 passages\).*\(2 passages\)"):
+        selector.check("file")
+    chosen, _ = selected(GradeFilter(model="other"), twice, twice)
+    assert list(chosen.selected.values()) == [2]
+
+
 def test_versions_of_a_prompt_are_not_merged() -> None:
     versions = passage(
         grades({"a": 4}, prompt_hash="old"), grades({"b": 2}, prompt_hash="new"), grades({"c": 1})

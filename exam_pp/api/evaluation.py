@@ -57,8 +57,8 @@ def score_runs(
             ``rubric_qrels``, the scores also get bounds for ungraded passages.
         runs: Run file, folder of run files, or lines of runs.
         measures: Names of measures in ir-measures or trec_eval, such as ``nDCG@10``, ``RR`` or ``P_20``.
-        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: the default
-            of each measure.
+        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: with the
+            result of ``rubric_qrels`` its ``level``, otherwise the default of each measure (usually 1).
         method: Source of the system's name: the name of the file (``stem``) or the ``tag`` in its lines.
 
     Returns:
@@ -68,9 +68,15 @@ def score_runs(
         SelectionError: A measure is unknown, or runs and labels have no query in common.
         DataError: A file cannot be read or has the wrong format.
     """
-    lines, ungraded, notes = _labels(labels)
+    lines, ungraded, notes, level = _labels(labels)
     evaluation = runs_scored.score_runs(
-        lines, runs, measures, min_grade=min_grade, method=method, ungraded=ungraded
+        lines,
+        runs,
+        measures,
+        min_grade=min_grade,
+        default_min_grade=level,
+        method=method,
+        ungraded=ungraded,
     )
     return replace(evaluation, notes=[*notes, *evaluation.notes])
 
@@ -89,8 +95,8 @@ def score_rankings(
         labels: Labels as in :func:`exam_pp.score_runs`.
         passages: Passages file, or queries with passages. Missing ranks count as passages without a label.
         measures: Names of measures in ir-measures or trec_eval.
-        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: the default
-            of each measure.
+        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: with the
+            result of ``rubric_qrels`` its ``level``, otherwise the default of each measure (usually 1).
         facets: ``title`` (labels of queries), or ``facet`` for labels of facets (``query/facet``), where the
             ranking of a query counts for each of its facets.
 
@@ -101,9 +107,15 @@ def score_rankings(
         SelectionError: A measure is unknown, or the passages have no rankings.
         DataError: A file cannot be read, has the wrong format, or has ranks above 100,000.
     """
-    lines, ungraded, notes = _labels(labels)
+    lines, ungraded, notes, level = _labels(labels)
     evaluation = runs_scored.score_rankings(
-        lines, passages, measures, min_grade=min_grade, facets=facets, ungraded=ungraded
+        lines,
+        passages,
+        measures,
+        min_grade=min_grade,
+        default_min_grade=level,
+        facets=facets,
+        ungraded=ungraded,
     )
     return replace(evaluation, notes=[*notes, *evaluation.notes])
 
@@ -272,11 +284,11 @@ def _expected(probabilities: Sequence[float]) -> float:
 
 def _labels(
     labels: Labels,
-) -> tuple[Iterable[Qrel | SubtopicQrel], Callable[[], Ungraded] | None, Sequence[str]]:
-    """Return the lines, a function that returns the labels of ungraded passages (or None), and the notes."""
+) -> tuple[Iterable[Qrel | SubtopicQrel], Callable[[], Ungraded] | None, Sequence[str], int | None]:
+    """The lines of labels, the function for bounds of ungraded passages (or None), notes, and level."""
     if isinstance(labels, RubricQrels):
-        return labels.qrels, labels.ungraded, labels.notes
-    return (read_qrels(labels) if isinstance(labels, PathLike) else labels), None, ()
+        return labels.qrels, labels.ungraded, labels.notes, labels.level
+    return (read_qrels(labels) if isinstance(labels, PathLike) else labels), None, (), None
 
 
 def _by_passage(labels: Iterable[Qrel | SubtopicQrel]) -> dict[tuple[str, str], int]:

@@ -54,18 +54,19 @@ class _Lines:
 
     def __init__(self, title: str, unit: str) -> None:
         self._title, self._unit = title, unit
-        self._done = 0
+        self._done = self._before = 0
         self._total: int | None = None
         self._start = self._last = time.monotonic()
 
     def advance(self, steps: int, total: int | None) -> None:
         self._done += steps
-        self._total = self._total if total is None else total
         now = time.monotonic()
+        if total is not None:  # The steps until then are those of an earlier run.
+            self._total, self._before, self._start = total, self._done, now
         if now - self._last < _LOG_EVERY_SECONDS:
             return
         self._last = now
-        rate = self._done / (now - self._start)
+        rate = (self._done - self._before) / max(now - self._start, 1e-9)
         left = f", {(self._total - self._done) / rate / 60:.1f} min left" if self._total and rate else ""
         total_text = f" of {self._total}" if self._total else ""
         log.info("%s: %d%s %s, %.1f/s%s", self._title, self._done, total_text, self._unit, rate, left)

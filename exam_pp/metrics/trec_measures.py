@@ -35,16 +35,24 @@ _SUBTOPIC_MEASURES_WITHOUT_CUTOFF = frozenset(["AP_IA", "NRBP", "nNRBP"])
 
 
 def parse_measures(
-    names: Sequence[str], min_grade: int | None = None, *, subtopics: bool = False
+    names: Sequence[str],
+    min_grade: int | None = None,
+    *,
+    default_min_grade: int | None = None,
+    subtopics: bool = False,
 ) -> list[Measure]:
     """Parse names of measures from ir-measures (``nDCG@10``, ``RR(rel=2)``) or trec_eval (``ndcg_cut_10``).
 
     ``min_grade`` becomes the relevance level of measures that have a level and do not set it (``RR``, ``P``,
-    ``AP`` ...); nDCG keeps graded gains. With ``subtopics`` all measures must be subtopic measures, without
+    ``AP`` ...); nDCG keeps graded gains. If it is None, ``default_min_grade`` does so for measures that can
+    have this level. With ``subtopics`` all measures must be subtopic measures, without
     it no measure may be. Raises :class:`UnknownNameError`, and :class:`MissingExtraError` if the package
     for subtopic measures is not installed.
     """
-    measures = [_with_level(measure, min_grade) for name in names for measure in _parse(name)]
+    measures = [measure for name in names for measure in _parse(name)]
+    if min_grade is None and default_min_grade is not None:
+        measures = [_levelled(measure, default_min_grade) or measure for measure in measures]
+    measures = [_with_level(measure, min_grade) for measure in measures]
     for measure in measures:
         if (measure.NAME in _SUBTOPIC_MEASURES) is not subtopics:
             raise UnknownNameError(
@@ -110,12 +118,18 @@ def takes_level(measure: Measure) -> bool:
 def _with_level(measure: Measure, min_grade: int | None) -> Measure:
     if min_grade is None or not takes_level(measure):
         return measure
-    levelled = measure(rel=min_grade)
-    if min_grade < 1 or not ir_measures.DefaultPipeline.supports(levelled):
+    levelled = _levelled(measure, min_grade)
+    if levelled is None:
         raise UnknownNameError(
             f"The measure {measure} cannot be computed at the relevance level {min_grade}."
         )
     return levelled
+
+
+def _levelled(measure: Measure, min_grade: int) -> Measure | None:
+    """The measure with the level if it does not set one itself; None if it cannot be computed."""
+    levelled = measure(rel=min_grade) if takes_level(measure) else measure
+    return levelled if min_grade >= 1 and ir_measures.DefaultPipeline.supports(levelled) else None
 
 
 _TREC_EVAL_NAMES = {

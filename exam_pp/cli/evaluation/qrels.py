@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 @click.option(
     "--min-grade",
     type=int,
-    help="Lowest grade that covers an entry, for --label count and binary and for --subtopics "
-    f"{MIN_GRADE_DEFAULT}; for --label max, the relevance level for measures that have a level.",
+    help="Lowest grade that covers an entry (--label count, binary, and --subtopics), or makes a passage "
+    f"relevant (--label max: measures with a relevance level, such as RR and P).  {MIN_GRADE_DEFAULT}",
 )
 @FACETS
 @click.option(
@@ -132,15 +132,15 @@ def command(
     from exam_pp.store.trec.runs import run_files
 
     names = measures or (labels.default_measure,)
-    level, ungraded = labels.level, labels.ungraded
+    settings: Any = {
+        "min_grade": labels.level,
+        "default_min_grade": labels.default_level,
+        "ungraded": labels.ungraded,
+    }
     if runs is None:
-        evaluation = score_rankings(
-            labels.lines, graded, names, min_grade=level, facets=facets, ungraded=ungraded
-        )
+        evaluation = score_rankings(labels.lines, graded, names, facets=facets, **settings)
     else:
-        evaluation = score_runs(
-            labels.lines, runs, names, min_grade=level, method=method_name, ungraded=ungraded
-        )
+        evaluation = score_runs(labels.lines, runs, names, method=method_name, **settings)
         inputs += run_files(runs)
     evaluation.notes[:0] = labels.notes
     if qrels_output is not None:
@@ -151,7 +151,10 @@ def command(
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels, notes and the settings for scoring; ``level`` is the relevance level of measures."""
+    """Labels, notes and the settings for scoring; ``level`` is the relevance level of measures.
+
+    Without ``level``, ``default_level`` is that of measures that can have it.
+    """
 
     lines: Sequence[Qrel | SubtopicQrel]
     notes: list[str]
@@ -159,6 +162,7 @@ class _Labels:
     write: Callable[..., None]
     default_measure: str = "nDCG@10"
     ungraded: Callable[[], Ungraded] | None = None
+    default_level: int | None = None
 
 
 def _labels(
@@ -187,7 +191,15 @@ def _labels(
     level = min_grade if label == "max" else None
     if fill_holes is None:
         write = partial(write_qrels, rubric.qrels)
-        return _Labels(rubric.qrels, rubric.notes, level, write, ungraded=rubric.ungraded)
+        return _Labels(
+            rubric.qrels,
+            rubric.notes,
+            level,
+            write,
+            ungraded=rubric.ungraded,
+            default_level=rubric.level,
+        )
+    # Judgments have a scale of their own, so the default threshold of grades is not used for them.
     from exam_pp.phases.evaluation import fill_holes as filling
 
     filled = filling.fill_holes(fill_holes, rubric.qrels)

@@ -31,7 +31,7 @@ from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
-    from exam_pp.phases.grading.grade import GradeOptions
+    from exam_pp.phases.grading.grade import GradeOptions, PairCounts
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.sharding import Shard
 
@@ -112,8 +112,9 @@ def command(
     To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
     with one process.
 
-    With --plan, the command writes a report to standard output, and not -o. The exit code is then 0 if
-    requests are left to send, and 3 if no requests are left.
+    With --plan, the command writes a report to standard output instead of -o. It keeps the replies to its
+    sample in the journal, so that the grading does not ask for them again. The exit code is 0 if requests
+    are left to send, and 3 if no requests are left.
 
     Examples:
 
@@ -162,20 +163,28 @@ def _grade(
 
             def advance(steps: int, total: int | None) -> None:
                 bar(steps, total)
-                report(steps, total)
+                report.advance(steps, total)
 
-            summary = grade_file(files, model, options, advance, shard=shard, group=group)
+            def start(counts: PairCounts) -> None:
+                bar(counts.from_journal, counts.total)
+                report.start(counts)
+
+            summary = grade_file(files, model, options, advance, on_counts=start, shard=shard, group=group)
     log_summary(summary.lines())
 
 
 def _plan(
     files: GradeFiles, model: ModelOptions, options: GradeOptions, shard: Shard | None, form: str
 ) -> None:
+    from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.plan import plan_grading
     from exam_pp.rendering.render import render
     from exam_pp.reports.grading.plan import plan_report
 
-    plan = plan_grading(files, model, options, shard=shard)
+    with process_group_from_environment() as group:
+        if not group.leads:  # A second process would find the journal in use.
+            return
+        plan = plan_grading(files, model, options, shard=shard)
     emit(render(plan_report(plan), form), Path("-"))
     if not plan.requests:
         sys.exit(NO_REQUESTS)

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from exam_pp.cli.progress import Advance
 from exam_pp.errors import ExamError, OutputError, StoppedError
+
+if TYPE_CHECKING:
+    from exam_pp.phases.grading.grade import PairCounts
 
 log = logging.getLogger(__name__)
 
@@ -20,19 +22,18 @@ _EVERY_SECONDS = 5.0
 
 
 @contextmanager
-def status(path: Path | None, title: str, unit: str) -> Iterator[Advance]:
-    """A context manager with a function that counts steps and keeps the file up to date.
+def status(path: Path | None, title: str, unit: str) -> Iterator[Status]:
+    """A context manager that writes the progress into a file (None: nowhere) and keeps it up to date.
 
-    ``state`` is ``running``, ``done``, ``stopped`` (SIGTERM or interrupted) or ``failed``; ``total``,
-    ``rate`` (units per second in this run) and ``eta_seconds`` are null while they are unknown.
+    ``state`` is ``running``, ``done``, ``stopped`` (SIGTERM or interrupted) or ``failed``. ``done`` includes
+    the ``from_journal`` units with a reply of an earlier run; ``graded_before`` units are in the file already
+    and are not in ``total``. All counts, ``rate`` (units per second in this run) and ``eta_seconds`` are null
+    while they are unknown.
     """
-    if path is None:
-        yield lambda _steps, _total: None
-        return
-    file = _StatusFile(path, title, unit)
+    file = Status(path, title, unit)
     file.write("running", first=True)
     try:
-        yield file.advance
+        yield file
     except (StoppedError, KeyboardInterrupt):
         file.write("stopped")
         raise
@@ -43,19 +44,29 @@ def status(path: Path | None, title: str, unit: str) -> Iterator[Advance]:
     file.write("done")
 
 
-class _StatusFile:
-    def __init__(self, path: Path, title: str, unit: str) -> None:
+class Status:
+    """The counts of a run and the file that holds them."""
+
+    def __init__(self, path: Path | None, title: str, unit: str) -> None:
         self._path, self._title, self._unit = path, title, unit
         self._done = 0
         self._total: int | None = None
+        self._counts: PairCounts | None = None
         self._begun: tuple[float, int] | None = None
         self._start = self._last = time.monotonic()
         self._fails = False
 
+    def start(self, counts: PairCounts) -> None:
+        """Write the counts before the first request."""
+        self._counts, self._total, self._done = counts, counts.total, counts.from_journal
+        self._begun = (time.monotonic(), counts.from_journal)
+        self.write("running")
+
     def advance(self, steps: int, total: int | None) -> None:
+        """Count steps, and write the file if it is older than five seconds."""
         self._total = self._total if total is None else total
         now = time.monotonic()
-        # The first steps come from an earlier run or have no known start, so the rate leaves them out.
+        # Without counts, the first steps come from an earlier run or have no known start.
         if steps and self._begun is None:
             self._begun = (now, steps)
         self._done += steps
@@ -67,6 +78,8 @@ class _StatusFile:
         """Replace the file. Raise OutputError only for the first write; later the run continues."""
         from exam_pp.store.files import write_text
 
+        if self._path is None:
+            return
         try:
             write_text(self._path, json.dumps(self._values(state, error)) + "\n")
         except OutputError as problem:
@@ -78,6 +91,7 @@ class _StatusFile:
 
     def _values(self, state: str, error: str | None) -> dict[str, Any]:
         now = time.monotonic()
+        counts = self._counts
         since, before = self._begun or (now, 0)
         rate = (self._done - before) / (now - since) if now > since and self._done > before else None
         left = None if self._total is None else max(0, self._total - self._done)
@@ -85,8 +99,10 @@ class _StatusFile:
             "state": state,
             "task": self._title,
             "unit": self._unit,
-            "done": self._done,
+            "done": None if self._begun is None and state != "done" else self._done,
             "total": self._total,
+            "from_journal": counts and counts.from_journal,
+            "graded_before": counts and counts.graded_before,
             "rate": rate and round(rate, 2),
             "eta_seconds": 0.0
             if state == "done"

@@ -38,14 +38,16 @@ MissingQueries = Literal["zero", "skip"]
 class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
-    ``qrels`` is lazy: each iteration computes the labels again, query by query. ``ungraded`` returns the
-    labels that passages would have if all ungraded pairs had the highest grade.
+    ``level`` is the lowest label of a relevant passage: ``min_grade`` for the label ``max``, None for labels
+    that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
+    ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade.
     """
 
     qrels: Sequence[Qrel]
     min_grade: int
     notes: list[str] = field(default_factory=list)
     ungraded: Callable[[], Ungraded] | None = None
+    level: int | None = None
 
 
 def cover(
@@ -169,7 +171,8 @@ def rubric_qrels(
         grade_filter: Selects grades; required if the file has grades of several models or prompts.
         label: ``max``: the highest grade. ``count``: the number of entries graded at least ``min_grade``.
             ``binary``: 1 if that number is positive, else 0.
-        min_grade: Threshold of ``count`` and ``binary``; default as for :func:`exam_pp.cover`.
+        min_grade: Threshold of ``count`` and ``binary``. For ``max``, the relevance level of measures that
+            have a level, in :func:`exam_pp.score_runs`. Default as for :func:`exam_pp.cover`.
         queries: Query file or query ids to restrict the labels to.
         facets: ``title``: labels are for queries. ``facet``: labels are for facets, with query ids
             ``query/facet``.
@@ -206,7 +209,8 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
     if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):
         passages = counted(ungraded, "passage of these queries has", "passages of these queries have")
         notes = [*notes, f"{passages} no grade and therefore no label."]
-    return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
+    level = data.min_grade if label == "max" else None
+    return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries), level)
 
 
 def _ungraded(

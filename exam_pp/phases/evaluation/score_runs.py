@@ -33,18 +33,20 @@ def score_runs(
     measures: Sequence[str],
     *,
     min_grade: int | None = None,
+    default_min_grade: int | None = None,
     method: MethodName = "stem",
     ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
     """Score runs against labels with measures of ir-measures.
 
     ``runs`` is a folder of run files, a run file, or the lines of runs. ``min_grade`` is the relevance level
-    of measures that have one, such as RR(rel=2). Means are over the queries of the labels. Labels with
+    of measures that have a level; if it is None, ``default_min_grade`` is, for measures that can have it
+    (None: the level of the measure, usually 1). Means are over the queries of the labels. Labels with
     subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Raises
-    :class:`~exam_pp.errors.ExamError` for unknown measures and invalid files, and if the runs and the labels
-    have no query in common.
+    :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and the labels have
+    no query in common.
     """
-    scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
+    scorer = _Scorer(labels, measures, min_grade, default_min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
     matrix = read_matrix(runs, scorer.passages, method=method)
     evaluation = scorer(matrix)
@@ -53,7 +55,7 @@ def score_runs(
         raise SelectionError(
             f"No run in {name_of(runs, 'the list')} has results for any judged or graded query."
         )
-    evaluation.notes = missing_query_notes(missing)
+    evaluation.notes = [*scorer.notes, *missing_query_notes(missing)]
     return evaluation
 
 
@@ -63,6 +65,7 @@ def score_rankings(
     measures: Sequence[str],
     *,
     min_grade: int | None = None,
+    default_min_grade: int | None = None,
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
@@ -75,7 +78,7 @@ def score_rankings(
     """
     # The passages of missing ranks are unknown, so they have no best label.
     best_labels = None if ungraded is None else replace(ungraded(), unlabelled={})
-    scorer = _Scorer(labels, measures, min_grade, best_labels)
+    scorer = _Scorer(labels, measures, min_grade, default_min_grade, best_labels)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
     for query in views(passages):
@@ -108,7 +111,7 @@ def score_rankings(
             run[query_id], holes[system, query_id] = _with_holes(hits, first)
         matrix.add(system, run)
     evaluation = scorer(matrix)
-    evaluation.notes = missing_query_notes(_missing_queries(matrix, list(query_ids)))
+    evaluation.notes = [*scorer.notes, *missing_query_notes(_missing_queries(matrix, list(query_ids)))]
     if empty := sum(holes.values()):
         ranks = counted(empty, "rank is", "ranks are")
         evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
@@ -133,17 +136,28 @@ class _Scorer:
         labels: Iterable[Qrel | SubtopicQrel],
         measures: Sequence[str],
         min_grade: int | None,
+        default_min_grade: int | None,
         ungraded: Ungraded | None,
     ) -> None:
         self._labels = list(labels)
         self._subtopics = any(isinstance(label, SubtopicQrel) for label in self._labels)
-        self._measures = parse_measures(measures, min_grade, subtopics=self._subtopics)
+        self._measures = parse_measures(
+            measures, min_grade, default_min_grade=default_min_grade, subtopics=self._subtopics
+        )
         self._ungraded = ungraded
         check_names(self.query_ids)
 
     @property
     def query_ids(self) -> list[str]:
         return list(dict.fromkeys(label.query_id for label in self._labels))
+
+    @property
+    def notes(self) -> list[str]:
+        """A note on measures whose relevance level is above every label."""
+        best = max((label.relevance for label in self._labels), default=0)
+        above = [str(measure) for measure in self._measures if measure.params.get("rel", 0) > best]
+        names = ", ".join(above)
+        return [f"No label reaches the relevance level of {names}; the highest is {best}."] if above else []
 
     @property
     def passages(self) -> set[tuple[str, str]]:

@@ -170,14 +170,32 @@ def _with_other_options(
     return Counter(chain.from_iterable(different.values()))
 
 
-def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> int:
-    """The number of (passage, entry, prompt) pairs that a grading has to grade."""
-    return sum(
-        len(_ungraded_targets(passage, exam.targets(query.query_id, prompt), prompt, model, options))
-        for query in select(queries, options)
-        for passage in query.passages
-        for prompt in options.prompts
-    )
+@dataclass(frozen=True)
+class PairCounts:
+    """Numbers of (passage, entry, prompt) pairs before a grading.
+
+    ``total`` pairs are to be graded. ``from_journal`` of these have a reply in the journal. ``graded_before``
+    pairs have a grade in the file and are not in ``total``.
+    """
+
+    total: int = 0
+    from_journal: int = 0
+    graded_before: int = 0
+
+
+def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> PairCounts:
+    """The numbers of pairs to grade and of pairs with a grade; the journal is not read."""
+    total = graded_before = 0
+    for query in select(queries, options):
+        for prompt in options.prompts:
+            targets = exam.targets(query.query_id, prompt)
+            for passage in query.passages:
+                if options.only_unjudged and passage.judgments:
+                    continue
+                ungraded = len(_ungraded_targets(passage, targets, prompt, model, options))
+                total += ungraded
+                graded_before += len(targets) - ungraded
+    return PairCounts(total, graded_before=graded_before)
 
 
 def _ungraded_targets(

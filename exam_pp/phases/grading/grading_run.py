@@ -13,7 +13,16 @@ from exam_pp.graders.make import make_grader
 from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
-from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
+from exam_pp.phases.grading.grade import (
+    Exam,
+    GradeOptions,
+    GradeSummary,
+    PairCounts,
+    count_pairs,
+    grade,
+    grading_jobs,
+    select,
+)
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import checkable_golds
@@ -108,14 +117,18 @@ def grade_file(
     options: GradeOptions,
     advance: Advance = lambda _steps, _total: None,
     *,
+    on_counts: Callable[[PairCounts], None] = lambda _counts: None,
     shard: Shard | None = None,
     group: ProcessGroup = SINGLE_PROCESS,
 ) -> FileSummary:
     """Grade a passages file into a graded file; returns the counts.
 
     A journal next to the output keeps the replies until the output is complete. All files are checked before
-    the model is loaded. With ``shard``, only its queries are graded and written. In a process group every
-    process calls this function, and rank 0 writes the same output as a single process would. Raises
+    the model is loaded. ``on_counts`` gets the numbers of pairs before the first request, unless the passages
+    are a stream; ``advance`` then gets the steps without the pairs with a reply in the journal.
+
+    With ``shard``, only its queries are graded and written. In a process group every process calls this
+    function, and rank 0 writes the same output as a single process would. Raises
     :class:`exam_pp.errors.ExamError`.
     """
     exam = check_files(files, options)
@@ -127,14 +140,19 @@ def grade_file(
             "instead of standard input."
         )
     options = in_shard(options, shard, files, exam)
+    counts = None
     if not streamed:
-        advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
+        counts = count_pairs(read_raw_passages(files.passages), exam, model.model, options)
     llm = prepare_llm(group.assign_device(model), files)
     requested, options = options, resolve_soft(options, llm, model)
     without_soft = not model.thinking_tokens and _skips_soft(requested, options)
     summary = FileSummary(output=str(files.output), without_soft=without_soft)
     with open_journal(files, group) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), group)
+        if counts is not None and group.leads:
+            counts = replace(counts, from_journal=_count_answered(answer, files, exam, options))
+            on_counts(counts)
+            answer.counted = counts.from_journal
         graded = grade(
             read_raw_passages(files.passages),
             exam.bank,
@@ -151,6 +169,26 @@ def grade_file(
             _check_queries(summary, files, shard)
         summary.asked = answer.asked
     return summary
+
+
+def _count_answered(answer: Answerer, files: GradeFiles, exam: Exam, options: GradeOptions) -> int:
+    """The number of pairs to grade that have a reply in the journal."""
+    if not answer.continues:
+        return 0
+    work = grading_jobs(
+        read_raw_passages(files.passages),
+        exam,
+        model=answer.llm.name,
+        provenance=answer.llm.provenance(),
+        options=options,
+        summary=GradeSummary(),
+    )
+    count = 0
+    for _, jobs in work:
+        requests = [request for job in jobs for request in next(job.grading, [])]
+        known = answer.answered(requests)
+        count += sum(request.pairs for request in requests if request.key() in known)
+    return count
 
 
 def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
@@ -277,7 +315,7 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
 def _clear(journal: Journal) -> None:
     """Delete the journal, but keep replies by other models, because they may have taken days."""
     others = journal.count_other_replies()
-    if not others:
+    if not journal.count_other_replies(probes=False):
         journal.remove()
         return
     journal.remove_own_replies()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -25,12 +26,12 @@ from exam_pp.phases.grading.grading_run import (
     resolve_soft,
 )
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
-from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer
+from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job
 from exam_pp.phases.grading.sharding import Shard
 from exam_pp.requests import Completion, Request
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages.journal import Journal
-from exam_pp.store.passages.raw_passages import read_raw_passages
+from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 
 PROBE_SECONDS = 10.0
 """Duration of the probe; the group of batches that is running then is finished."""
@@ -49,7 +50,8 @@ class Probe:
 
     ``eta`` is the estimated time of the whole grading in seconds, without the time ``loading`` to load the
     model. ``memory`` is the peak memory of the process and ``gpu_memory`` the memory in use on the fullest
-    GPU, in bytes or None.
+    GPU, in bytes or None. ``kept`` replies are in the ``journal`` for the grading; the journal is None if the
+    grading has none.
     """
 
     requests: int
@@ -59,6 +61,8 @@ class Probe:
     failures: Counter[str] = field(default_factory=Counter)
     memory: int | None = None
     gpu_memory: int | None = None
+    kept: int = 0
+    journal: Path | None = None
 
 
 @dataclass
@@ -92,9 +96,9 @@ def plan_grading(
 ) -> Plan:
     """Count the requests of :func:`exam_pp.phases.grading.grading_run.grade_file`, and time a sample of them.
 
-    The sample writes its replies to a temporary file, because writing is part of the time. No other file is
-    written. Requests that depend on earlier replies are not counted. Raises the errors of the grading about
-    files and model.
+    The sample's replies are kept in the journal of the grading, which answers them from there. No other file
+    is written. Requests that depend on earlier replies are not counted. Raises the errors of the grading
+    about files and model.
     """
     exam = check_files(files, options)
     check_lists(model, options.prompts)
@@ -117,41 +121,53 @@ def plan_grading(
         options=options,
         summary=summary,
     )
-    requests = (request for _, jobs in work for job in jobs for request in next(job.grading, []))
     plan = Plan(llm.name, summary)
-    with _journal(files) as journal:
-        survey = _Survey(plan, llm, Answerer(llm, journal, lookup_only=True))
-        for window in _windows(requests):
+    path = journal_of(files)
+    with _journal(path) as journal:
+        answerer = Answerer(llm, journal, lookup_only=True)
+        survey = _Survey(plan, llm, answerer)
+        for window in _windows(work):
             survey.add(window)
-    reading = time.monotonic() - began - survey.seconds
-    if plan.requests:
-        plan.probe = _probe(llm, survey.sample(), plan.characters, probe_seconds)
-        # A grading reads the file twice: to count the pairs, and to make requests and write grades.
-        plan.probe.eta += 2 * reading
-        plan.probe.loading = loading
+        reading = time.monotonic() - began - survey.seconds
+        if plan.requests:
+            with _Replies(answerer, journal, path) as replies:
+                plan.probe = _probe(llm, survey.sample(), plan.characters, probe_seconds, replies)
+            # A grading reads the file twice: to count the pairs, and to make requests and write grades.
+            plan.probe.eta += 2 * reading
+            plan.probe.loading = loading
     return plan
 
 
-def _windows(requests: Iterable[Request]) -> Iterator[dict[str, Request]]:
-    """Distinct requests by key, in windows of the size that a grading uses."""
-    seen: set[bytes] = set()  # Only the keys stay in memory.
+def _windows(work: Iterable[tuple[RawQuery, Sequence[Job]]]) -> Iterator[dict[str, Request]]:
+    """The distinct requests of each window of the grading, by key, so that both make the same batches."""
     window: dict[str, Request] = {}
-    for request in requests:
-        key = request.key()
-        if (short := bytes.fromhex(key)) not in seen:
-            seen.add(short)
-            window[key] = request
-            if len(window) == WINDOW_REQUESTS:
-                yield window
-                window = {}
+    size = 0
+    for _, jobs in work:
+        window |= {request.key(): request for job in jobs for request in next(job.grading, [])}
+        size += sum(job.pairs for job in jobs)
+        if size >= WINDOW_REQUESTS:
+            yield window
+            window, size = {}, 0
     if window:
         yield window
 
 
-def _journal(files: GradeFiles) -> Journal:
-    """The journal of an interrupted run, or an empty journal in memory."""
-    path = journal_of(files)
+def _journal(path: Path | None) -> Journal:
+    """The journal of the output, or if it does not exist, an empty journal in memory."""
     return Journal(path if path is not None and path.exists() else None)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The requests of a window of the grading, and which of them the grading will have no reply for."""
+
+    requests: list[Request]
+    keys: list[str]
+    todo: frozenset[int]
+
+    def batches(self, llm: LLM) -> list[Batch]:
+        """The batches that the grading sends."""
+        return [batch for batch in llm.batches(self.requests) if not self.todo.isdisjoint(batch)]
 
 
 class _Survey:
@@ -164,25 +180,33 @@ class _Survey:
         self.seconds = 0.0
         self._plan, self._llm, self._answerer = plan, llm, answerer
         self._random = Random(SEED)
-        self._kept: list[tuple[float, list[Request]]] = []
+        self._kept: list[tuple[float, _Window]] = []
+        self._seen: set[bytes] = set()  # Only the keys of all requests stay in memory.
 
     def add(self, window: dict[str, Request]) -> None:
-        """Count the distinct requests of a window, and keep those without a reply if the window is drawn."""
+        """Count the new requests of a window, and keep the window if it is drawn and needs replies."""
         began = time.monotonic()
         known = self._answerer.answered(list(window.values()))
-        todo = [request for key, request in window.items() if key not in known]
-        self._plan.distinct += len(window)
-        self._plan.journaled += len(window) - len(todo)
+        todo: list[int] = []
+        for index, key in enumerate(window):
+            if (short := bytes.fromhex(key)) not in self._seen:
+                self._seen.add(short)
+                self._plan.distinct += 1
+                if key not in known:
+                    todo.append(index)
+        requests = list(window.values())
+        unanswered = [requests[index] for index in todo]
+        self._plan.journaled = self._plan.distinct - self._plan.requests - len(todo)
         self._plan.requests += len(todo)
-        self._plan.characters += sum(len(request.text) for request in todo)
-        self._measure(todo)
+        self._plan.characters += sum(len(request.text) for request in unanswered)
+        self._measure(unanswered)
         if todo:
-            self._kept.append((self._random.random(), todo))
+            self._kept.append((self._random.random(), _Window(requests, list(window), frozenset(todo))))
             self._kept.sort(key=itemgetter(0))
             del self._kept[_PROBE_WINDOWS:]
         self.seconds += time.monotonic() - began
 
-    def sample(self) -> list[list[Request]]:
+    def sample(self) -> list[_Window]:
         """The windows of the random sample, in random order."""
         return [window for _, window in self._kept]
 
@@ -196,34 +220,59 @@ class _Survey:
             self._plan.estimated = True
 
 
-def _probe(llm: LLM, windows: Sequence[Sequence[Request]], characters: int, seconds: float) -> Probe:
+class _Replies:
+    """Keeps the replies of the probe in the journal of the grading, which exists from the first reply on.
+
+    Without a journal file, they are written to a temporary file, because writing is part of the time.
+    ``kept`` counts the replies in the journal.
+    """
+
+    def __init__(self, answerer: Answerer, journal: Journal, path: Path | None) -> None:
+        self.path = path
+        self.kept = 0
+        self._answerer = answerer
+        self._open = ExitStack()
+        self._journal = None if journal.path is None else journal
+
+    def __enter__(self) -> _Replies:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def add(self, replies: Mapping[str, Completion]) -> None:
+        """Write replies by the keys of their requests; failed requests are sent again by the grading."""
+        answered = {key: reply for key, reply in replies.items() if reply.error is None}
+        if not answered:
+            return
+        if self._journal is None:
+            path = self.path or Path(self._open.enter_context(TemporaryDirectory())) / "replies"
+            self._journal = self._open.enter_context(Journal(path))
+        self._answerer.keep(self._journal, answered)
+        self.kept += len(answered) if self.path is not None else 0
+
+
+def _probe(llm: LLM, windows: Sequence[_Window], characters: int, seconds: float, replies: _Replies) -> Probe:
     """Send random batches of the windows until the time is over.
 
     Estimated time: seconds of the probe × characters of all prompts / characters of the probe's prompts.
     """
-    with TemporaryDirectory() as folder, Journal(Path(folder) / "replies") as journal:
-        return _timed(llm, windows, characters, seconds, journal)
-
-
-def _timed(
-    llm: LLM, windows: Sequence[Sequence[Request]], characters: int, seconds: float, journal: Journal
-) -> Probe:
     random = Random(SEED)
     failures: Counter[str] = Counter()
     weight = requests = 0
     spent = 0.0
     for window in windows:
-        batches = llm.batches(window)
+        batches = window.batches(llm)
         random.shuffle(batches)
-        if not spent:  # Warm up: the first batches of a process are slow.
-            _ask(llm, window, [min(batches, key=len)], Counter(), journal)
+        if not spent and len(batches) > 1:  # Warm up: the first batches of a process are slow.
+            _ask(llm, window, [batches.pop(batches.index(min(batches, key=len)))], Counter(), replies)
         size, at = _FIRST_BATCHES, 0
         while at < len(batches) and spent < seconds:
             group = batches[at : at + size]
             began = time.monotonic()
-            _ask(llm, window, group, failures, journal)
+            _ask(llm, window, group, failures, replies)
             spent += time.monotonic() - began
-            weight += sum(len(window[index].text) for batch in group for index in batch)
+            weight += sum(len(window.requests[index].text) for batch in group for index in batch)
             requests += sum(map(len, group))
             at, size = at + size, 2 * size
         if spent >= seconds:
@@ -235,18 +284,23 @@ def _timed(
         failures=failures,
         memory=peak_memory(),
         gpu_memory=gpu_memory(),
+        kept=replies.kept,
+        journal=replies.path,
     )
 
 
-def _ask(
-    llm: LLM, window: Sequence[Request], batches: list[Batch], failures: Counter[str], journal: Journal
-) -> None:
-    replies: dict[str, Completion] = {}
-    sizes = [len(batch) for batch in batches]
-    for index, completion in llm.generate(window, batches):
-        replies[str(index)] = completion
+def _ask(llm: LLM, window: _Window, batches: list[Batch], failures: Counter[str], replies: _Replies) -> None:
+    """Send batches, and keep each batch's new replies, as the grading does."""
+    of_batch = {index: number for number, batch in enumerate(batches) for index in batch}
+    missing = [len(batch) for batch in batches]
+    done: list[dict[str, Completion]] = [{} for _ in batches]
+    for index, completion in llm.generate(window.requests, batches):
+        number = of_batch[index]
+        missing[number] -= 1
         if completion.error is not None:
             failures[completion.error] += 1
-        if len(replies) >= sizes[0]:  # Write the journal about as often as a grading does.
-            journal.add(replies)
-            replies = {}
+        if index in window.todo:
+            done[number][window.keys[index]] = completion
+        if not missing[number]:
+            replies.add(done[number])
+            done[number] = {}

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -45,7 +45,8 @@ class Answerer:
     In a process group, all processes call with the same requests and plan the same batches. Rank 0 has the
     replies of earlier runs; the journals of other ranks keep their replies until rank 0 has them. SIGTERM
     stops the run between batches (:class:`exam_pp.errors.StoppedError`). ``asked`` counts model calls. With
-    ``lookup_only``, the object is only used for :meth:`answered`.
+    ``lookup_only``, the object is only used for :meth:`answered`. ``counted`` is the number of grades in the
+    journal that the caller has counted before the first call; ``on_replies`` does not get them again.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Answerer:
     ) -> None:
         self.llm = llm
         self.asked = 0
+        self.counted = 0
         self._journal = journal
         self._on_replies = on_replies
         self._group = group
@@ -100,6 +102,15 @@ class Answerer:
         known = self._journal.get(self._keys(requests))
         return {key.partition("/")[2] for key in known}
 
+    def keep(self, journal: Journal, replies: Mapping[str, Completion]) -> None:
+        """Write replies of a probe, by the keys of their requests, into a journal."""
+        journal.add({f"{self._model}/{key}": reply for key, reply in replies.items()}, probe=True)
+
+    @property
+    def continues(self) -> bool:
+        """Whether the journal holds replies of this model."""
+        return len(self._journal) > self._journal.count_other_replies()
+
     def _keys(self, requests: Sequence[Request]) -> list[str]:
         return [f"{self._model}/{request.key()}" for request in requests]
 
@@ -107,7 +118,7 @@ class Answerer:
         batches = self.llm.batches(requests)
         known = self._group.broadcast(self._journal.get(keys) if self._group.leads else {})
         todo = [batch for batch in batches if any(keys[index] not in known for index in batch)]
-        self._on_replies(pairs.total() - sum(pairs[keys[index]] for batch in todo for index in batch))
+        self._count_known(sum(pairs.pop(key) for key in known))
         weights = [len(batch) * max(len(requests[index].text) for index in batch) for batch in todo]
         own = assign_shards(weights, self._group.size)[self._group.rank]
         answered = self._answer([todo[number] for number in own], keys, requests, pairs)
@@ -144,6 +155,13 @@ class Answerer:
                 self._count(replies, pairs)
                 answered = answered | replies
         return answered
+
+    def _count_known(self, count: int) -> None:
+        # Equal requests of an earlier window are also known, but were not counted before. They are reported
+        # late if counted ones follow, so that the sum is never too high, and exact at the end.
+        before = min(count, self.counted)
+        self.counted -= before
+        self._on_replies(count - before)
 
     def _count(self, replies: Iterable[str], pairs: Counter[str]) -> None:
         keys = list(replies)

@@ -147,7 +147,12 @@ def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statis
     assert sources.runs is not None
     labels = evaluate.qrels_of(grades)
     evaluation = score_runs(
-        labels.qrels, sources.runs, sources.measures, min_grade=sources.min_grade, ungraded=labels.ungraded
+        labels.qrels,
+        sources.runs,
+        sources.measures,
+        min_grade=sources.min_grade,
+        default_min_grade=labels.level,
+        ungraded=labels.ungraded,
     )
     evaluation.notes[:0] = labels.notes
     means = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)

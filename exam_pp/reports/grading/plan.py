@@ -65,7 +65,14 @@ def _timing(plan: Plan, probe: Probe) -> Iterator[Block]:
         rows.append(("peak memory (GB)", round(probe.memory / 1e9, 2)))
     if probe.gpu_memory is not None:
         rows.append(("GPU memory in use (GB)", round(probe.gpu_memory / 1e9, 2)))
+    if probe.journal is not None:
+        rows.append(("replies kept in the journal", probe.kept))
     yield Table(("property", "value"), rows, "Timed probe")
+    if probe.kept:
+        yield Paragraph(
+            f"The journal {probe.journal} keeps {counted(probe.kept, 'reply', 'replies')} of the probe, so "
+            "that the grading does not request them again."
+        )
     for reason, count in probe.failures.most_common(3):
         yield Paragraph(f"{counted(count, 'request')} of the probe failed: {reason}.")
 

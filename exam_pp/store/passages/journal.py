@@ -21,6 +21,8 @@ from exam_pp.errors import OutputError
 from exam_pp.requests import Completion
 
 _SUFFIX = ".journal"
+_OF_PROBE = ', "probe": true}'
+"""End of the row of a reply of a probe; no other row has it, because texts in JSON escape quotes."""
 
 
 def journal_path(output: str | Path) -> Path:
@@ -110,11 +112,13 @@ class Journal:
             count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
         return count
 
-    def count_other_replies(self) -> int:
-        """Return the number of replies of models other than :attr:`model`."""
+    def count_other_replies(self, *, probes: bool = True) -> int:
+        """Return the number of replies of models other than :attr:`model`; ``probes`` are those of plans."""
         with self._access():
             rows = self._db.execute(
-                "SELECT count(*) FROM replies WHERE NOT (key > ? AND key < ?)", self._own_keys
+                "SELECT count(*) FROM replies WHERE NOT (key > ? AND key < ?) "
+                "AND (? OR substr(reply, ?) <> ?)",
+                (*self._own_keys, probes, -len(_OF_PROBE), _OF_PROBE),
             )
             count: int = rows.fetchone()[0]
         return count
@@ -143,9 +147,12 @@ class Journal:
         with self._access():
             return {key: _decode(reply) for key, reply in self._db.execute("SELECT key, reply FROM replies")}
 
-    def add(self, replies: Mapping[str, Completion]) -> None:
-        """Add the replies of one batch in one transaction; a key that has a reply keeps it."""
-        self._insert([(key, _encode(reply)) for key, reply in replies.items()])
+    def add(self, replies: Mapping[str, Completion], *, probe: bool = False) -> None:
+        """Add the replies of one batch in one transaction; a key that has a reply keeps it.
+
+        ``probe`` marks replies that took seconds, and that other models need not keep.
+        """
+        self._insert([(key, _encode(reply, probe=probe)) for key, reply in replies.items()])
 
     def _insert(self, rows: Sequence[tuple[str, str]]) -> None:
         with self._access():
@@ -240,7 +247,7 @@ def _reason(path: Path | None, error: Exception) -> str:
     return f"{path} is not a journal of exam-pp ({error}). Name another file with --journal."
 
 
-def _encode(reply: Completion) -> str:
+def _encode(reply: Completion, *, probe: bool) -> str:
     value: dict[str, object] = {"text": reply.text}
     if reply.error is not None:
         value["error"] = reply.error
@@ -248,6 +255,8 @@ def _encode(reply: Completion) -> str:
         value["label_logprobs"] = reply.label_logprobs
     if reply.tokens_cut:
         value["tokens_cut"] = reply.tokens_cut
+    if probe:
+        value["probe"] = True
     return json.dumps(value)
 
 

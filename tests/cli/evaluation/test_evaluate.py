@@ -87,7 +87,8 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
 def test_markdown_cells_are_formatted(run: Run, tiny_passages: Path, runs: Path) -> None:
     _, out, _ = run("evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--format", "md")
 
-    assert "| one | 1.000 ± 0.000 |" in out
+    assert "| system | RR(rel=4) |" in out
+    assert "| one | 0.500 ± 0.500 |" in out
 
 
 def test_the_threshold_is_applied_once_to_counts_and_binary_labels(

@@ -20,7 +20,7 @@ from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.fill_holes import fill_holes, write_filled
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
+from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, PairCounts, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import UMBRELA
 from exam_pp.rendering.document import Paragraph, Report, Table
@@ -134,7 +134,7 @@ def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> Non
     assert (summary.pairs, summary.judged, summary.reused) == (2, 3, 0)
     options = GradeOptions(prompts=[UMBRELA], only_unjudged=True)
     exam = Exam(TestBank({}), {"q": "a query"})
-    assert count_pairs(read_passages(passages), exam, "judge", options) == 2
+    assert count_pairs(read_passages(passages), exam, "judge", options) == PairCounts(2)
 
 
 def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from exam_pp.graders.make import make_grader
 from exam_pp.llm import ModelOptions, endpoint, load_llm
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grade import GradeOptions, PairCounts
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
@@ -150,15 +150,17 @@ def test_a_label_that_the_prompt_does_not_have_is_dropped(write_jsonl: Any, tmp_
 
 
 def test_progress_counts_pairs_not_lists(answers: Path, demo_data: Path) -> None:
-    steps: list[tuple[int, int | None]] = []
+    counts: list[PairCounts] = []
+    steps: list[int] = []
     grade_file(
         GradeFiles(answers, answers.with_name("g.jsonl"), demo_data / "nuggets.jsonl"),
         ModelOptions("fake"),
         GradeOptions([PROMPTS.get(LISTWISE)]),
-        lambda count, total: steps.append((count, total)),
+        lambda count, _total: steps.append(count),
+        on_counts=counts.append,
     )
-    assert steps[0] == (0, 164)
-    assert sum(count for count, _ in steps) == 164
+    assert counts == [PairCounts(164)]
+    assert sum(steps) == 164
 
 
 @pytest.mark.parametrize("model", ["bundled", "lexical", "google/flan-t5-large"])

@@ -76,7 +76,7 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     assert page.count("<img") >= 8
     assert ".work" not in page
     assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
-    assert {score.metric for score in read_means(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR"}
+    assert {score.metric for score in read_means(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR(rel=4)"}
     single = correlation(tmp_path / "cover.tsv", tmp_path / "official.json", intervals="systems", samples=100)
     assert (tmp_path / "cover-correlation.tsv").read_text() == render(
         correlation_report(single, decimals=6), "tsv"

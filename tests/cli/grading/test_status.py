@@ -1,0 +1,135 @@
+"""The status file of a grading: counts of a first run, a continued run, and a file with grades."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.grading import status as status_module
+from exam_pp.cli.main import main
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.grading.grade import grade
+from exam_pp.requests import Completion, Request
+from exam_pp.store.passages.journal import Journal, journal_path
+
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+class Watched(FakeLLM):
+    """A fake model that is interrupted after some replies, and reads the status file before each reply."""
+
+    def __init__(self, status: Path, replies: int | None = None) -> None:
+        super().__init__()
+        self._status, self._replies = status, replies
+        self.seen: list[dict[str, Any]] = []
+
+    def reply(self, request: Request) -> Completion:
+        self.seen.append(json.loads(self._status.read_text()))
+        if self._replies is not None and self.calls >= self._replies:
+            raise KeyboardInterrupt
+        return super().reply(request)
+
+    @property
+    def done(self) -> list[int]:
+        return [values["done"] for values in self.seen]
+
+
+@pytest.fixture
+def graded(
+    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[Watched, dict[str, Any]]]:
+    """A function that grades 130 pairs, or a given file, and returns the model and the last status.
+
+    The passages repeat some texts, also in another window of requests.
+    """
+    texts = [{"paragraph_id": f"p{i}", "text": f"This text number {i % 25} was written."} for i in range(30)]
+    lines: list[Any] = [["q1", texts], ["007", texts], ["q1", texts[20:]], ["q1", texts[10:15]]]
+    many = write_jsonl("many.jsonl", lines)
+    monkeypatch.setattr(status_module, "_EVERY_SECONDS", 0.0)
+    assert grade.__kwdefaults__ is not None
+    monkeypatch.setitem(grade.__kwdefaults__, "window_requests", 40)
+
+    def run(
+        passages: Path | None = None, *, replies: int | None = None, output: str = "out.jsonl"
+    ) -> tuple[Watched, dict[str, Any]]:
+        status = tmp_path / "status.json"
+        llm = Watched(status, replies)
+        monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: llm)
+        arguments = [str(passages or many), "-o", str(tmp_path / output), "--bank", str(tiny_bank)]
+        try:
+            main(["-q", "grade", *arguments, "--model", "fake", "--prompt-class", RATING,
+                  "--status", str(status)])  # fmt: skip
+        except SystemExit:
+            assert replies is not None
+        return llm, json.loads(status.read_text())
+
+    return run
+
+
+def test_a_first_run(graded: Callable[..., tuple[Watched, dict[str, Any]]]) -> None:
+    llm, last = graded()
+    assert llm.done[0] == 0
+    assert llm.done == sorted(llm.done)
+    assert {(values["total"], values["from_journal"]) for values in llm.seen} == {(last["total"], 0)}
+    assert (last["state"], last["done"], last["graded_before"]) == ("done", last["total"], 0)
+
+
+@pytest.mark.parametrize("replies", [16, 40, 70, 80])
+def test_a_continued_run_starts_with_the_replies_in_the_journal(
+    graded: Callable[..., tuple[Watched, dict[str, Any]]], replies: int
+) -> None:
+    first, stopped = graded(replies=replies)
+    assert stopped["state"] == "stopped"
+    second, last = graded()
+    (known,) = {values["from_journal"] for values in second.seen}
+    assert known >= stopped["done"] > 0
+    assert second.done[0] == known  # before the first request
+    assert second.done == sorted(second.done)
+    assert max(second.done) <= last["total"] == last["done"]
+    assert second.calls + first.calls < last["total"]  # equal texts are requested once
+
+
+def test_replies_of_later_windows_count_once(
+    graded: Callable[..., tuple[Watched, dict[str, Any]]], tmp_path: Path
+) -> None:
+    graded(replies=80)
+    with Journal(journal_path(tmp_path / "out.jsonl")) as journal:
+        replies = list(journal.all_replies().items())
+        journal.remove()
+    with Journal(journal_path(tmp_path / "out.jsonl")) as journal:
+        journal.add(dict(replies[1::2]))
+    llm, last = graded()
+    assert llm.done[0] == last["from_journal"] > 0
+    assert llm.done == sorted(llm.done)
+    assert last["done"] == last["total"]
+
+
+def test_pairs_with_a_grade_in_the_file_are_listed_apart(
+    graded: Callable[..., tuple[Watched, dict[str, Any]]], tmp_path: Path
+) -> None:
+    _, first = graded()
+    _, second = graded(tmp_path / "out.jsonl", output="again.jsonl")
+    assert (second["state"], second["done"], second["total"]) == ("done", 0, 0)
+    assert second["graded_before"] == first["total"]
+
+
+def test_counts_are_null_while_the_model_is_loaded(
+    graded: Callable[..., tuple[Watched, dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graded(replies=40)
+    seen: list[dict[str, Any]] = []
+
+    def load(_options: object) -> FakeLLM:
+        seen.append(json.loads((tmp_path / "status.json").read_text()))
+        return FakeLLM()
+
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", load)
+    main(["-q", "grade", str(tmp_path / "many.jsonl"), "-o", str(tmp_path / "out.jsonl"),
+          "--bank", str(tmp_path / "bank.jsonl"), "--model", "fake", "--prompt-class", RATING,
+          "--status", str(tmp_path / "status.json")])  # fmt: skip
+    assert [(v["state"], v["done"], v["total"]) for v in seen] == [("running", None, None)]
