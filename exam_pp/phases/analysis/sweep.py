@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from exam_pp.phases.analysis.correlation import (
     coefficient_intervals,
     read_official,
 )
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
 from exam_pp.phases.evaluation.selected_grades import selectors
@@ -59,12 +60,13 @@ class Setting(NamedTuple):
 class Sweep:
     """Settings, sorted by model, prompt class, measure and threshold, and the official ranks.
 
-    ``top`` is k of the top-k overlap.
+    ``top`` is k of the top-k overlap. ``notes`` are sentences on anything that affects the numbers.
     """
 
     settings: Sequence[Setting]
     official: OfficialRanks
     top: int
+    notes: Sequence[str] = ()
 
 
 def sweep(
@@ -141,7 +143,19 @@ def sweep(
             "file with rankings. Check that they use the same names of systems."
         )
     settings.sort(key=lambda s: (s.model, s.prompt_class, s.measure, s.min_grade or 0))
-    return Sweep(settings, reference, top)
+    return Sweep(settings, reference, top, _depth(files.values(), cutoff).notes(graded))
+
+
+def _depth(files: Iterable[GradedFile], cutoff: int) -> RankingDepth:
+    """The depth of the rankings of all queries that any grader graded."""
+    depth = RankingDepth(cutoff)
+    seen: set[str] = set()
+    for file in files:
+        for query in file.queries.values():
+            if query.query_id not in seen:
+                seen.add(query.query_id)
+                depth.add(query, file.first_ranks)
+    return depth
 
 
 def _graded_files(

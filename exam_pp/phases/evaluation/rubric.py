@@ -21,6 +21,7 @@ from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import Evaluation, check_names, missing_query_notes, some
 from exam_pp.phases.evaluation.selected_grades import (
     SelectedGrades,
@@ -119,6 +120,7 @@ def cover_of(
     ranked = data.file.first_ranks
     check_names(data.queries.keys, ranked)
     counts = _RankCounts()
+    depth = RankingDepth(cutoff)
     bounded = False
     for query in data.queries:
         systems = ranked
@@ -136,6 +138,8 @@ def cover_of(
                 evaluation.worst_case.extend(least)
                 evaluation.best_case.extend(most)
         counts.add(query, ranked, cutoff, min_grades)
+        depth.add(query, ranked)
+    evaluation.notes += depth.notes(data.source)
     evaluation.notes += _cover_notes(data, counts, soft=soft)
     if missing_queries == "zero":
         evaluation.notes += missing_query_notes(counts.missing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
@@ -225,6 +225,7 @@ def _correlations(
         )
     except SelectionError:
         return
+    swept = replace(swept, notes=())  # the same notes stand below Rubric-Cover
     report = sweep_report(swept)
     out.blocks += [Heading(report.title, level=2), *report.blocks]
     with suppress(SelectionError):  # raised if no measure has a threshold
