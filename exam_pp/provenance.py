@@ -10,10 +10,13 @@ from exam_pp import __version__
 from exam_pp.grade_filter import GradeKey
 from exam_pp.wording import counted, in_one_line, listed
 
+VERSION = __version__
+"""Version in reports; golden files replace it."""
+
 
 @dataclass(frozen=True)
 class Provenance:
-    """What made the numbers of a report; empty fields do not apply or are unknown.
+    """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
     Attributes:
         models: Models or reviewers that graded.
@@ -39,7 +42,7 @@ class Provenance:
 
     @property
     def sentence(self) -> str:
-        """One sentence for readers, such as ``Made by exam_pp 1.0: model m; cutoff 5; 8 queries.``"""
+        """One sentence for readers: ``Made by``, the version, and the fields that apply."""
         parts = [
             _named(self.models, "model"),
             _named(self.prompt_classes, "prompt class", "prompt classes"),
@@ -52,12 +55,12 @@ class Provenance:
             "" if self.queries is None else counted(self.queries, "query"),
         ]
         details = "; ".join(part for part in parts if part)
-        return f"Made by exam_pp {__version__}{': ' if details else ''}{details}."
+        return f"Made by exam_pp {VERSION}{': ' if details else ''}{details}."
 
     @property
     def values(self) -> Mapping[str, object]:
         """Version and non-empty fields by name, for JSON."""
-        values: dict[str, object] = {"exam_pp": __version__}
+        values: dict[str, object] = {"exam_pp": VERSION}
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and value != ():

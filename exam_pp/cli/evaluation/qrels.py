@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from exam_pp.cli.options import (
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
+    from exam_pp.provenance import Provenance
     from exam_pp.results import Qrel, SubtopicQrel
 
 
@@ -137,6 +138,7 @@ def command(
         )
         inputs += run_files(runs)
     evaluation.notes[:0] = labels.notes
+    evaluation.provenance = labels.provenance
     if qrels_output is not None:
         labels.write(qrels_output, inputs=inputs)
     output.draw_lengths(evaluation, graded, plot_length, inputs)
@@ -153,6 +155,7 @@ class _Labels:
     write: Callable[..., None]
     default_measure: str = "nDCG@10"
     ungraded: Callable[[], Ungraded] | None = None
+    provenance: Provenance | None = None
 
 
 def _labels(
@@ -166,6 +169,7 @@ def _labels(
     fill_holes: Path | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
+    from exam_pp.provenance import file_names, with_threshold
     from exam_pp.store.trec.runs import write_qrels
 
     rubric = evaluate.rubric_qrels(
@@ -179,13 +183,22 @@ def _labels(
     )
     # Labels of count and binary already use the threshold, so only max needs a relevance level.
     level = min_grade if label == "max" else None
+    provenance = with_threshold(rubric.provenance, level)
     if fill_holes is None:
         write = partial(write_qrels, rubric.qrels)
-        return _Labels(rubric.qrels, rubric.notes, level, write, ungraded=rubric.ungraded)
+        return _Labels(
+            rubric.qrels, rubric.notes, level, write, ungraded=rubric.ungraded, provenance=provenance
+        )
     from exam_pp.phases.evaluation import fill_holes as filling
 
     filled = filling.fill_holes(fill_holes, rubric.qrels)
-    return _Labels(filled.qrels, [*rubric.notes, *filled.notes], level, partial(filling.write_filled, filled))
+    return _Labels(
+        filled.qrels,
+        [*rubric.notes, *filled.notes],
+        level,
+        partial(filling.write_filled, filled),
+        provenance=replace(provenance, judgments=file_names(fill_holes)),
+    )
 
 
 def _subtopics(
@@ -197,6 +210,7 @@ def _subtopics(
     min_grade: int | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
+    from exam_pp.provenance import with_threshold
     from exam_pp.store.trec.runs import write_qrels
 
     subtopics = subtopic_labels(
@@ -204,7 +218,12 @@ def _subtopics(
     )
     level = subtopics.min_grade if label == "max" else None
     return _Labels(
-        subtopics.qrels, subtopics.notes, level, partial(write_qrels, subtopics.qrels), "alpha_nDCG@20"
+        subtopics.qrels,
+        subtopics.notes,
+        level,
+        partial(write_qrels, subtopics.qrels),
+        "alpha_nDCG@20",
+        provenance=with_threshold(subtopics.provenance, level),
     )
 
 

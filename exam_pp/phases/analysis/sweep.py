@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
@@ -26,6 +26,7 @@ from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
 from exam_pp.phases.evaluation.selected_grades import selectors
+from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
@@ -67,6 +68,7 @@ class Sweep:
     official: OfficialRanks
     top: int
     notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def sweep(
@@ -143,7 +145,17 @@ def sweep(
             "file with rankings. Check that they use the same names of systems."
         )
     settings.sort(key=lambda s: (s.model, s.prompt_class, s.measure, s.min_grade or 0))
-    return Sweep(settings, reference, top, _depth(files.values(), cutoff).notes(graded))
+    has_cover = any(file.first_ranks for file in files.values())
+    provenance = replace(
+        graded_by(files),
+        banks=file_names(bank),
+        official=file_names(reference.source),
+        cutoff=cutoff if has_cover else None,
+        min_grades=tuple(min_grades),
+        queries=len({query_id for file in files.values() for query_id in file.queries}),
+    )
+    notes = _depth(files.values(), cutoff).notes(graded)
+    return Sweep(settings, reference, top, notes, provenance)
 
 
 def _depth(files: Iterable[GradedFile], cutoff: int) -> RankingDepth:

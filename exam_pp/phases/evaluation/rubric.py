@@ -28,6 +28,7 @@ from exam_pp.phases.evaluation.selected_grades import (
     read_selected,
     threshold_notes,
 )
+from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, Scores
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
@@ -40,13 +41,15 @@ class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
     ``qrels`` is computed again, query by query, each time it is iterated. ``ungraded`` computes the labels
-    that passages would have if all ungraded pairs had the highest grade.
+    that passages would have if all ungraded pairs had the highest grade. ``provenance`` has the grader, the
+    bank, the number of queries, and for ``count`` and ``binary`` the threshold.
     """
 
     qrels: Sequence[Qrel]
     min_grade: int
     notes: list[str] = field(default_factory=list)
     ungraded: Callable[[], Ungraded] | None = None
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def cover(
@@ -117,6 +120,7 @@ def cover_of(
         ]
         notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
     evaluation = Evaluation(Scores(), notes, Scores(), Scores())
+    evaluation.provenance = replace(data.provenance, cutoff=cutoff, min_grades=tuple(min_grades))
     ranked = data.file.first_ranks
     check_names(data.queries.keys, ranked)
     counts = _RankCounts()
@@ -210,7 +214,10 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
     if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):
         passages = counted(ungraded, "passage of these queries has", "passages of these queries have")
         notes = [*notes, f"{passages} no grade and therefore no label."]
-    return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
+    provenance = data.provenance
+    if label != "max":
+        provenance = replace(provenance, min_grades=(data.min_grade,))
+    return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries), provenance)
 
 
 def _ungraded(

@@ -37,7 +37,7 @@ def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
     scored = {system for setting in settings for system in setting.scores}
     notes += unmatched_notes(scored, official.ranks, "the scores", official.source)
     table = Table(columns, rows, decimals=decimals)
-    return Report("Correlation by setting", [table, *map(Paragraph, notes)])
+    return Report("Correlation by setting", [table, *map(Paragraph, notes)], result.provenance)
 
 
 def sweep_figure(result: Sweep) -> plots.Drawing:
