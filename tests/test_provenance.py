@@ -205,6 +205,7 @@ def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
         "models m, n; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
     ):
         assert f"{text}</p>" in page, text
+    assert page.count(f"{COVER}.</p>") == 2, "Rubric-Cover, and its scores against response length"
     assert "Made by" not in (files / "out" / "cover.tsv").read_text()
 
 
