@@ -35,20 +35,19 @@ class RankingDepth:
         """Add the rankings of a query."""
         for system, places in query.rankings.items():
             ranks = sorted(rank - first_ranks[system] for rank, _, _ in places)
-            passages = {index for _, _, index in places}
-            # Of several passages with the same rank, the cutoff counts each.
-            self.deepest = max(self.deepest, ranks[-1] + 1, len(passages))
-            known = set(ranks)
-            within = min(ranks[-1], self.cutoff)
+            self.deepest = max(self.deepest, ranks[-1] + 1)
+            if len(ranks) > self.deepest:  # of several passages with the same rank, the cutoff counts each
+                self.deepest = max(self.deepest, len({index for _, _, index in places}))
             # After ties the next rank is higher by their number, as in 1, 1, 3, so no rank is missing.
-            hole = next((place for place, rank in enumerate(ranks) if rank > place), None)
-            if hole is not None and hole < self.cutoff:
+            hole = next((place for place, rank in enumerate(ranks[: self.cutoff]) if rank > place), None)
+            if hole is not None:
                 self.complete = hole if self.complete is None else min(self.complete, hole)
-                self.missing += sum(rank not in known for rank in range(hole, within))
+                known = set(ranks)
+                self.missing += sum(rank not in known for rank in range(hole, min(ranks[-1], self.cutoff)))
             if not self.retrieved:
                 answer = f"{system}/{query.query_id}"
                 self.retrieved = any(
-                    query.passages[index].passage_id.partition("#")[0] != answer for index in passages
+                    query.passages[index].passage_id.partition("#")[0] != answer for _, _, index in places
                 )
 
     def notes(self, source: PathLike) -> list[str]:
