@@ -17,12 +17,14 @@ from exam_pp.metrics.qrels import Facets
 from exam_pp.phases.evaluation import leaderboards
 from exam_pp.phases.evaluation import score_runs as runs_scored
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
+from exam_pp.phases.evaluation.judgments import judgment_provenance
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.rubric import RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Resampled, Statistics, SystemUncertainty
 from exam_pp.prompts.base import with_aliases
+from exam_pp.provenance import Provenance, with_threshold
 from exam_pp.results import (
     OVERALL_SYSTEM,
     Grade,
@@ -78,7 +80,11 @@ def score_runs(
         method=method,
         ungraded=ungraded,
     )
-    return replace(evaluation, notes=[*notes, *evaluation.notes])
+    return replace(
+        evaluation,
+        notes=[*notes, *evaluation.notes],
+        provenance=_provenance(labels, evaluation, min_grade),
+    )
 
 
 def score_rankings(
@@ -117,7 +123,11 @@ def score_rankings(
         facets=facets,
         ungraded=ungraded,
     )
-    return replace(evaluation, notes=[*notes, *evaluation.notes])
+    return replace(
+        evaluation,
+        notes=[*notes, *evaluation.notes],
+        provenance=_provenance(labels, evaluation, min_grade),
+    )
 
 
 def leaderboard(
@@ -280,6 +290,12 @@ def _ratings(
 
 def _expected(probabilities: Sequence[float]) -> float:
     return sum(grade * probability for grade, probability in enumerate(probabilities))
+
+
+def _provenance(labels: Labels, evaluation: Evaluation, min_grade: int | None) -> Provenance:
+    if isinstance(labels, RubricQrels):
+        return with_threshold(labels.provenance, min_grade)
+    return judgment_provenance(labels, evaluation, min_grade)
 
 
 def _labels(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from exam_pp.provenance import Provenance
 
 Cell = str | int | float | None
 """Value of a table cell; None is an empty cell (undefined or missing), not zero."""
@@ -80,10 +82,18 @@ Block = Table | Paragraph | Quote | Heading | Link | Image
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a command: a title and blocks."""
+    """The result of a command: a title, blocks, and what made their numbers."""
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
+    provenance: Provenance | None = None
+
+    @property
+    def content(self) -> Iterator[Block]:
+        """The blocks, and the provenance as the last paragraph."""
+        yield from self.blocks
+        if self.provenance is not None:
+            yield Paragraph(self.provenance.sentence)
 
     @property
     def notes(self) -> list[str]:

@@ -62,7 +62,7 @@ def _blocks(report: Report) -> Iterator[str]:
         links = [f'<li><a href="#s{n}">{escape(block.text)}</a></li>' for n, block in enumerate(sections, 1)]
         yield "\n".join(["<nav><ul>", *links, "</ul></nav>"])
     numbers = count(1)
-    for block in report.blocks:
+    for block in report.content:
         if _is_section(block):
             yield f'<h2 id="s{next(numbers)}">{escape(block.text)}</h2>'
         else:

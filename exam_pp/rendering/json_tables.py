@@ -9,9 +9,12 @@ from exam_pp.rendering.document import Report, Table
 
 
 def json_document(report: Report) -> Iterator[str]:
-    """Yield the parts of a JSON object with title, notes and tables; floats are not rounded."""
+    """Yield the parts of a JSON object with title, notes, provenance and tables; floats are not rounded."""
     tables = (_json_table(block) for block in report.blocks if isinstance(block, Table))
-    yield f'{{\n  "title": {_json(report.title)},\n  "notes": {_json(report.notes, depth=2)},\n  "tables": '
+    yield f'{{\n  "title": {_json(report.title)},\n  "notes": {_json(report.notes, depth=2)},\n'
+    if report.provenance is not None:
+        yield f'  "provenance": {_json(report.provenance.values, depth=2)},\n'
+    yield '  "tables": '
     yield from _json_list(tables, depth=2)
     yield "\n}\n"
 

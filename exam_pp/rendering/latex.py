@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 
 def latex(report: Report) -> str:
     """Render tables as ``table`` environments with captions, and paragraphs as text."""
-    return "\n\n".join([_comment(report.title), *map(_block, report.blocks)]) + "\n"
+    return "\n\n".join([_comment(report.title), *map(_block, report.content)]) + "\n"
 
 
 def _comment(text: str) -> str:

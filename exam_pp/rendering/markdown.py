@@ -13,7 +13,7 @@ from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Q
 def markdown(report: Report) -> Iterator[str]:
     """Yield the parts of the report as Markdown."""
     title = [f"# {_escaped(report.title)}"] if report.title else []
-    return spaced(chain(title, map(_markdown_block, report.blocks)))
+    return spaced(chain(title, map(_markdown_block, report.content)))
 
 
 def _markdown_block(block: Block) -> str:

@@ -13,7 +13,7 @@ from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Q
 def text(report: Report) -> Iterator[str]:
     """Yield the parts of the report as plain text."""
     title = [report.title] if report.title else []
-    return spaced(chain(title, map(_text_block, report.blocks)))
+    return spaced(chain(title, map(_text_block, report.content)))
 
 
 def _text_block(block: Block) -> str:

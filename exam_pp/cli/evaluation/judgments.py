@@ -49,7 +49,7 @@ def command(
       exam-pp evaluate judgments qrels.txt --runs runs -m nDCG@10 -m RR
       exam-pp evaluate judgments qrels.txt --runs runs --format official -o ranks.json
     """
-    from exam_pp.phases.evaluation.judgments import judgments
+    from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
     from exam_pp.phases.evaluation.score_runs import score_runs
     from exam_pp.reports.evaluation.score_layouts import official_json
     from exam_pp.store.trec.runs import run_files
@@ -63,6 +63,7 @@ def command(
         min_grade=min_grade,
         method=method_name,
     )
+    evaluation.provenance = judgment_provenance(source, evaluation, min_grade)
     inputs = [source, queries, *run_files(runs)]
     if output.form == "official":
         output.write_text(official_json(evaluation), evaluation, inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from exam_pp.cli.options import (
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
+    from exam_pp.provenance import Provenance
     from exam_pp.results import Qrel, SubtopicQrel
 
 
@@ -143,6 +144,7 @@ def command(
         evaluation = score_runs(labels.lines, runs, names, method=method_name, **settings)
         inputs += run_files(runs)
     evaluation.notes[:0] = labels.notes
+    evaluation.provenance = labels.provenance
     if qrels_output is not None:
         labels.write(qrels_output, inputs=inputs)
     output.draw_lengths(evaluation, graded, plot_length, inputs)
@@ -163,6 +165,7 @@ class _Labels:
     default_measure: str = "nDCG@10"
     ungraded: Callable[[], Ungraded] | None = None
     default_level: int | None = None
+    provenance: Provenance | None = None
 
 
 def _labels(
@@ -176,6 +179,7 @@ def _labels(
     fill_holes: Path | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
+    from exam_pp.provenance import file_names, with_threshold
     from exam_pp.store.trec.runs import write_qrels
 
     rubric = evaluate.rubric_qrels(
@@ -189,6 +193,7 @@ def _labels(
     )
     # Labels of count and binary already use the threshold, so only max needs a relevance level.
     level = min_grade if label == "max" else None
+    provenance = with_threshold(rubric.provenance, level)
     if fill_holes is None:
         write = partial(write_qrels, rubric.qrels)
         return _Labels(
@@ -198,12 +203,19 @@ def _labels(
             write,
             ungraded=rubric.ungraded,
             default_level=rubric.level,
+            provenance=provenance,
         )
     # Judgments have a scale of their own, so the default threshold of grades is not used for them.
     from exam_pp.phases.evaluation import fill_holes as filling
 
     filled = filling.fill_holes(fill_holes, rubric.qrels)
-    return _Labels(filled.qrels, [*rubric.notes, *filled.notes], level, partial(filling.write_filled, filled))
+    return _Labels(
+        filled.qrels,
+        [*rubric.notes, *filled.notes],
+        level,
+        partial(filling.write_filled, filled),
+        provenance=replace(provenance, judgments=file_names(fill_holes)),
+    )
 
 
 def _subtopics(
@@ -215,6 +227,7 @@ def _subtopics(
     min_grade: int | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
+    from exam_pp.provenance import with_threshold
     from exam_pp.store.trec.runs import write_qrels
 
     subtopics = subtopic_labels(
@@ -222,7 +235,12 @@ def _subtopics(
     )
     level = subtopics.min_grade if label == "max" else None
     return _Labels(
-        subtopics.qrels, subtopics.notes, level, partial(write_qrels, subtopics.qrels), "alpha_nDCG@20"
+        subtopics.qrels,
+        subtopics.notes,
+        level,
+        partial(write_qrels, subtopics.qrels),
+        "alpha_nDCG@20",
+        provenance=with_threshold(subtopics.provenance, level),
     )
 
 

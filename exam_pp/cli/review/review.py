@@ -17,6 +17,7 @@ from exam_pp.cli.options import (
     emit,
     filter_options,
     grade_filter,
+    log_notes,
     log_summary,
     prompt_file_option,
     required_output,
@@ -73,6 +74,7 @@ def command(
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
     emit(render_page(material.head, material.tables), output, [graded, bank, *prompt_files])
+    log_notes(dict.fromkeys(note for board in material.head["leaderboards"] for note in board["notes"]))
     if str(output) != "-":
         size = output.stat().st_size / 1e6
         log_summary([f"Review page: {output} ({size:.1f} MB). Open it in a browser."])

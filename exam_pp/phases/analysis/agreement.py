@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector, grader_names
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, grader_names
 from exam_pp.metrics.agreement import (
     Coefficients,
     coefficients,
@@ -23,6 +23,7 @@ from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
+from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
@@ -91,6 +92,7 @@ class Agreement:
     min_relevant: int
     samples: int
     seed: int
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,15 @@ class GraderAgreement:
     nominal_alpha: float | None
     ordinal_alpha: float | None
     interval_alpha: float | None
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+class RatedPassages(list[RatedPassage]):
+    """Judged passages with their ratings; ``provenance`` has the grader, the bank and the judgments."""
+
+    def __init__(self, passages: Iterable[RatedPassage] = (), provenance: Provenance | None = None) -> None:
+        super().__init__(passages)
+        self.provenance = provenance or Provenance()
 
 
 def rated_passages(
@@ -127,7 +138,7 @@ def rated_passages(
     qrels: PathLike | None = None,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
-) -> list[RatedPassage]:
+) -> RatedPassages:
     """Return the judged passages of a graded file with their selected ratings.
 
     Judgments are those of the file, or of ``qrels``. Raises :class:`~exam_pp.errors.SelectionError` if no
@@ -154,7 +165,10 @@ def rated_passages(
     ]
     if not any(passage.ratings for passage in population):
         raise SelectionError(f"No passage of {graded} has both a judgment and a selected grade.")
-    return population
+    provenance = replace(
+        graded_by([selector.key]), banks=file_names(bank), judgments=file_names(qrels or graded)
+    )
+    return RatedPassages(population, provenance)
 
 
 def agreement(
@@ -185,6 +199,7 @@ def agreement(
     Raises:
         SelectionError: ``min_relevant`` is above all judgments.
     """
+    provenance = passages.provenance if isinstance(passages, RatedPassages) else Provenance()
     judged, passages = passages, [passage for passage in passages if passage.ratings]
     judgments = sorted({grade for passage in passages for grade in passage.judgments})
     if min_relevant > max(judgments[-1], JUDGMENTS[-1]):
@@ -216,6 +231,7 @@ def agreement(
         min_relevant,
         _SAMPLES,
         seed,
+        replace(provenance, min_grades=tuple(min_grades), queries=queries),
     )
 
 
@@ -317,7 +333,13 @@ def graders(
         SelectionError: The file has fewer than two graders.
     """
     passage_labelling = None if per_entry else labelling or KthBest()
-    labels = dict(_labels_by_grader(graded, bank, grade_filter or GradeFilter(), passage_labelling))
+    labels: dict[str, Mapping[tuple[str, ...], int]] = {}
+    keys: list[GradeKey] = []
+    for name, key, of_grader in _labels_by_grader(
+        graded, bank, grade_filter or GradeFilter(), passage_labelling
+    ):
+        labels[name] = of_grader
+        keys += [] if key is None else [key]
     if len(labels) < 2:
         raise SelectionError(
             f"A comparison needs two graders, but {graded} has {counted(len(labels), 'grader')}"
@@ -336,13 +358,22 @@ def graders(
     nominal, ordinal, interval = (
         krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
     )
-    return GraderAgreement(pairs, list(labels), shared, per_entry, nominal, ordinal, interval)
+    provenance = replace(
+        graded_by(keys),
+        banks=file_names(bank),
+        judgments=file_names(graded) if JUDGES in labels else (),
+        queries=len({unit[0] for unit in units}),
+    )
+    return GraderAgreement(pairs, list(labels), shared, per_entry, nominal, ordinal, interval, provenance)
 
 
 def _labels_by_grader(
     graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, labelling: Labelling | None
-) -> Iterator[tuple[str, Mapping[tuple[str, ...], int]]]:
-    """Yield each grader with its labels of passages; without a labelling, with its ratings of pairs."""
+) -> Iterator[tuple[str, GradeKey | None, Mapping[tuple[str, ...], int]]]:
+    """Yield each grader with its labels of passages; without a labelling, with its ratings of pairs.
+
+    The judgments have no key.
+    """
     bank = read_bank(bank_path) if bank_path is not None else None
     lines = list(read_passages_for_metrics(graded))
     graders = selectors(lines, criteria, graded)
@@ -351,10 +382,10 @@ def _labels_by_grader(
         file = gather(lines, selector, bank)
         labels = _ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
         if labels:
-            yield name(key), labels
+            yield name(key), key, labels
     judged = judgment_qrels(lines) if labelling is not None else []
     if judged:
-        yield JUDGES, {(line.query_id, line.passage_id): line.relevance for line in judged}
+        yield JUDGES, None, {(line.query_id, line.passage_id): line.relevance for line in judged}
 
 
 def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[str, ...], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -21,6 +21,7 @@ from exam_pp.metrics.correlation import (
 )
 from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, score_matrices
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
+from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.wording import counted
@@ -76,6 +77,11 @@ class Correlations:
     samples: int
     seed: int
 
+    @property
+    def provenance(self) -> Provenance:
+        """The compared files."""
+        return _compared(self.leaderboard, self.official.source)
+
 
 @dataclass(frozen=True)
 class QueryCorrelations:
@@ -91,6 +97,16 @@ class QueryCorrelations:
     queries: Mapping[str, Mapping[str, Correlation]]
     means: Mapping[str, Sequence[float | None]]
     top: int
+
+    @property
+    def provenance(self) -> Provenance:
+        """The compared files, and the number of queries."""
+        queries = {query_id for of_measure in self.queries.values() for query_id in of_measure}
+        return replace(_compared(self.leaderboard, self.official), queries=len(queries))
+
+
+def _compared(leaderboard: PathLike, official: PathLike) -> Provenance:
+    return Provenance(leaderboards=file_names(leaderboard), official=file_names(official))
 
 
 def correlation(

@@ -53,7 +53,9 @@ def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Conditio
     matched = matched_names(left.systems, right.systems)
     scores = [score._replace(system=matched.get(score.system, score.system)) for score in right.scores]
     notes = [f"{right_name} is matched with {left_name}." for right_name, left_name in matched.items()]
-    second = replace(second, evaluation=Evaluation(scores, [*right.notes, *notes]))
+    second = replace(
+        second, evaluation=Evaluation(scores, [*right.notes, *notes], provenance=right.provenance)
+    )
     runs = set(left.systems) & set(second.evaluation.systems)
     if len(runs) < 2 and len(_pairs(left) & _pairs(second.evaluation)) < 2:
         raise SelectionError(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.analysis.agreement import RatedPassage
+from exam_pp.phases.analysis.agreement import RatedPassage, RatedPassages
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS, UMBRELA
+from exam_pp.provenance import Provenance, file_names
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
 
 
-def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
+def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
     """Return the judged passages of the queries in both qrels files, with the labels of the model.
 
     A judged passage without a label has no ratings.
@@ -33,7 +34,7 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
     ]
     if not any(passage.ratings for passage in population):
         raise SelectionError(f"{labels} and {qrels} have no passage in common.")
-    return population
+    return RatedPassages(population, Provenance(judgments=file_names(labels, qrels)))
 
 
 def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:

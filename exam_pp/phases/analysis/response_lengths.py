@@ -9,6 +9,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
+from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -18,11 +19,13 @@ class LengthComparison:
     """Lengths and scores of systems.
 
     ``points`` is system to (length in words, score by ``metric``); ``front`` is the Pareto front.
+    ``provenance`` is that of the scores.
     """
 
     metric: str
     points: Mapping[str, tuple[float, float]]
     front: Sequence[str]
+    provenance: Provenance | None = None
 
 
 def response_lengths(passages: PathLike, *, cutoff: int = 20) -> dict[str, float]:
@@ -79,4 +82,4 @@ def compare_lengths(evaluation: Evaluation, lengths: Mapping[str, float]) -> Len
         for r in rows
         if r.metric == metric and r.system in lengths and r.system != OVERALL_SYSTEM
     }
-    return LengthComparison(metric, points, pareto_front(points))
+    return LengthComparison(metric, points, pareto_front(points), evaluation.provenance)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
@@ -22,9 +22,11 @@ from exam_pp.phases.analysis.correlation import (
     coefficient_intervals,
     read_official,
 )
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
 from exam_pp.phases.evaluation.selected_grades import selectors
+from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
@@ -59,12 +61,14 @@ class Setting(NamedTuple):
 class Sweep:
     """Settings, sorted by model, prompt class, measure and threshold, and the official ranks.
 
-    ``top`` is k of the top-k overlap.
+    ``top`` is k of the top-k overlap. ``notes`` are sentences on anything that affects the numbers.
     """
 
     settings: Sequence[Setting]
     official: OfficialRanks
     top: int
+    notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def sweep(
@@ -141,7 +145,29 @@ def sweep(
             "file with rankings. Check that they use the same names of systems."
         )
     settings.sort(key=lambda s: (s.model, s.prompt_class, s.measure, s.min_grade or 0))
-    return Sweep(settings, reference, top)
+    has_cover = any(file.first_ranks for file in files.values())
+    provenance = replace(
+        graded_by(files),
+        banks=file_names(bank),
+        official=file_names(reference.source),
+        cutoff=cutoff if has_cover else None,
+        min_grades=tuple(min_grades),
+        queries=len({query_id for file in files.values() for query_id in file.queries}),
+    )
+    notes = _depth(files.values(), cutoff).notes(graded)
+    return Sweep(settings, reference, top, notes, provenance)
+
+
+def _depth(files: Iterable[GradedFile], cutoff: int) -> RankingDepth:
+    """The depth of the rankings of all queries that any grader graded."""
+    depth = RankingDepth(cutoff)
+    seen: set[str] = set()
+    for file in files:
+        for query in file.queries.values():
+            if query.query_id not in seen:
+                seen.add(query.query_id)
+                depth.add(query, file.first_ranks)
+    return depth
 
 
 def _graded_files(

@@ -22,6 +22,7 @@ from exam_pp.metrics.clinic import (
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
+from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
@@ -64,6 +65,7 @@ class Examination:
     with_systems: bool
     with_closed_book: bool
     notes: list[str] = field(default_factory=list)
+    provenance: Provenance = field(default_factory=Provenance)
 
     def text(self, query_id: str, entry_id: str) -> str:
         """The text of an entry in the bank."""
@@ -115,6 +117,13 @@ def examine(
         with_systems=systems > 1,
         with_closed_book=closed_book_grades is not None,
         notes=_notes(file, test_bank, judged, entries, systems),
+        provenance=replace(
+            graded_by([selector.key]),
+            banks=file_names(bank),
+            cutoff=options.cutoff if systems else None,
+            min_grades=(min_grade,),
+            queries=len(file.graded),
+        ),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.qrels import Facets, judgment_qrels
 from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.result import Evaluation, PathLike
+from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import Qrel
 from exam_pp.store.files import is_stream, read_lines
 from exam_pp.store.trec.runs import read_qrels
@@ -45,6 +46,13 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
                 f"None of the queries in {listed} has judgments in {name_of(source, 'the passages')}."
             )
     return qrels
+
+
+def judgment_provenance(source: object, evaluation: Evaluation, min_grade: int | None = None) -> Provenance:
+    """The provenance of scores by the judgments of ``source``, if it is a file."""
+    queries = {score.query_id for score in evaluation.scores}
+    min_grades = () if min_grade is None else (min_grade,)
+    return Provenance(judgments=file_names(source), min_grades=min_grades, queries=len(queries))
 
 
 def is_passages(path: PathLike) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, Uncertainty, uncertainty
+from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 
 
@@ -16,8 +17,8 @@ class Standings:
     """Systems with their means, best first by the first metric; the overall system comes last.
 
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
-    results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` are those of
-    the evaluation.
+    results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
+    ``provenance`` are those of the evaluation.
     """
 
     metrics: Sequence[str]
@@ -26,6 +27,7 @@ class Standings:
     statistics: Statistics
     uncertainty: Uncertainty
     notes: Sequence[str] = ()
+    provenance: Provenance | None = None
 
     @property
     def queries(self) -> dict[str, int]:
@@ -48,6 +50,7 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         options,
         uncertainty(evaluation, options),
         evaluation.notes,
+        evaluation.provenance,
     )
 
 

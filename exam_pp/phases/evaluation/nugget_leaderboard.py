@@ -169,6 +169,7 @@ def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
         [score for score in evaluation.scores if score.system in runs],
         evaluation.notes,
         best_case=[score for score in evaluation.best_case if score.system in runs],
+        provenance=evaluation.provenance,
     )
 
 
@@ -229,7 +230,9 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
     }
     estimates = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
     systems = list(dict.fromkeys(system for system, _ in rows))
-    unsorted = Standings(metrics, systems, rows, statistics, estimates, evaluation.notes)
+    unsorted = Standings(
+        metrics, systems, rows, statistics, estimates, evaluation.notes, evaluation.provenance
+    )
     return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from exam_pp.data_model import GradesView, PassageView
@@ -22,6 +22,7 @@ from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, n
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
+from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
@@ -98,7 +99,11 @@ def nugget_scores(
     _check_ids(assigned, items, name_of(answers, "the passages"), bank_name)
     name = grader_names(list(assigned.graders))
     return {
-        name(key): _evaluate(key, list(systems), assigned, items) for key, systems in assigned.graders.items()
+        name(key): replace(
+            _evaluate(key, list(systems), assigned, items),
+            provenance=replace(graded_by([key]), banks=file_names(bank), queries=len(items)),
+        )
+        for key, systems in assigned.graders.items()
     }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
     from exam_pp.metrics.entry_values import EntryValues
+    from exam_pp.provenance import Provenance
 
 PathLike = str | Path
 
@@ -32,6 +33,7 @@ class Evaluation:
         worst_case: Lower bounds. A score with only an upper bound is its own lower bound.
         entry_values: Metric to a function that returns, for each query, the scores of the systems (in the
             order of :attr:`systems`) on every bank entry.
+        provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
     """
 
     scores: list[Score] | Scores = field(default_factory=list)
@@ -39,6 +41,7 @@ class Evaluation:
     best_case: list[Score] | Scores = field(default_factory=list)
     worst_case: list[Score] | Scores = field(default_factory=list)
     entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
+    provenance: Provenance | None = field(default=None, compare=False)
 
     @property
     def systems(self) -> list[str]:

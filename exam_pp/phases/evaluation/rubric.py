@@ -21,12 +21,14 @@ from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import Evaluation, check_names, counted_names, missing_query_notes
 from exam_pp.phases.evaluation.selected_grades import (
     SelectedGrades,
     read_selected,
     threshold_notes,
 )
+from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, Scores
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
@@ -41,6 +43,8 @@ class RubricQrels:
     ``level`` is the lowest label of a relevant passage: ``min_grade`` for the label ``max``, None for labels
     that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
     ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade.
+    ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and ``binary`` the
+    threshold.
     """
 
     qrels: Sequence[Qrel]
@@ -48,6 +52,7 @@ class RubricQrels:
     notes: list[str] = field(default_factory=list)
     ungraded: Callable[[], Ungraded] | None = None
     level: int | None = None
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def cover(
@@ -118,9 +123,11 @@ def cover_of(
         ]
         notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
     evaluation = Evaluation(Scores(), notes, Scores(), Scores())
+    evaluation.provenance = replace(data.provenance, cutoff=cutoff, min_grades=tuple(min_grades))
     ranked = data.file.first_ranks
     check_names(data.queries.keys, ranked)
     counts = _RankCounts()
+    depth = RankingDepth(cutoff)
     bounded = False
     for query in data.queries:
         systems = ranked
@@ -138,6 +145,8 @@ def cover_of(
                 evaluation.worst_case.extend(least)
                 evaluation.best_case.extend(most)
         counts.add(query, ranked, cutoff, min_grades)
+        depth.add(query, ranked)
+    evaluation.notes += depth.notes(data.source)
     evaluation.notes += _cover_notes(data, counts, soft=soft)
     if missing_queries == "zero":
         evaluation.notes += missing_query_notes(counts.missing)
@@ -210,7 +219,11 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         passages = counted(ungraded, "passage of these queries has", "passages of these queries have")
         notes = [*notes, f"{passages} no grade and therefore no label."]
     level = data.min_grade if label == "max" else None
-    return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries), level)
+    provenance = data.provenance
+    if level is None:
+        provenance = replace(provenance, min_grades=(data.min_grade,))
+    ungraded_labels = partial(_ungraded, data, label, entries)
+    return RubricQrels(lines, data.min_grade, notes, ungraded_labels, level, provenance)
 
 
 def _ungraded(

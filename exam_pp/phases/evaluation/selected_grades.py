@@ -14,6 +14,7 @@ from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, n
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
+from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.test_bank import TestBank
 
@@ -25,7 +26,10 @@ _UNRATED_MIN_GRADE = 1
 
 @dataclass(frozen=True)
 class SelectedGrades:
-    """The selected grades of a file, the queries to evaluate, and the threshold."""
+    """The selected grades of a file, the queries to evaluate, and the threshold.
+
+    ``provenance`` has the grader, the bank and the number of queries.
+    """
 
     source: PathLike
     file: GradedFile
@@ -34,6 +38,7 @@ class SelectedGrades:
     selector: GradeSelector
     notes: list[str]
     bank: TestBank | None
+    provenance: Provenance
 
     @property
     def highest_grade(self) -> int:
@@ -94,7 +99,8 @@ def read_selected(
     notes = _query_notes(file, queries, bank, selected)
     if bank is not None:
         notes += _bank_notes(file, ids)
-    return SelectedGrades(name, file, queries, min_grade, selector, notes, bank)
+    provenance = replace(graded_by([selector.key]), banks=file_names(bank_source), queries=len(ids))
+    return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
 
 
 def default_min_grade(selector: GradeSelector) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import read_selected, threshold_notes
+from exam_pp.provenance import Provenance
 from exam_pp.results import SubtopicQrel
 from exam_pp.wording import counted
 
@@ -20,6 +21,7 @@ class SubtopicLabels:
     qrels: list[SubtopicQrel]
     min_grade: int
     notes: list[str] = field(default_factory=list)
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def subtopic_labels(
@@ -52,4 +54,5 @@ def subtopic_labels(
         )
     if any(query.weights for query in data.queries):
         notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
-    return SubtopicLabels(lines, data.min_grade, notes)
+    provenance = replace(data.provenance, min_grades=(data.min_grade,) if label == "binary" else ())
+    return SubtopicLabels(lines, data.min_grade, notes, provenance)

@@ -27,7 +27,7 @@ def agreement_report(result: Agreement) -> Report:
     if result.ungraded:
         notes.append(f"Skipped: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")
     tables = [_table(table) for table in result.tables]
-    return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)])
+    return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)], result.provenance)
 
 
 def _table(table: AgreementTable) -> Table:
@@ -65,7 +65,7 @@ def graders_report(result: GraderAgreement) -> Report:
         [[len(result.graders), result.shared, *alphas]],
         title="Krippendorff's α of all graders",
     )
-    return Report("Agreement of graders", [pairs, overall])
+    return Report("Agreement of graders", [pairs, overall], result.provenance)
 
 
 def graders_figure(result: GraderAgreement) -> plots.Drawing:

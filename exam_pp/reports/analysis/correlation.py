@@ -41,7 +41,9 @@ def correlation_report(result: Correlations, *, decimals: int = 4) -> Report:
     ranks = renamed(result.official.ranks, result.matched)
     notes += unmatched_notes(systems, ranks, result.leaderboard, result.official.source)
     return Report(
-        "Leaderboard correlation", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
+        "Leaderboard correlation",
+        [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)],
+        result.provenance,
     )
 
 
@@ -57,7 +59,7 @@ def query_correlation_report(result: QueryCorrelations, *, decimals: int = 4) ->
     ]
     names = [name.format(result.top) for name in COEFFICIENTS]
     table = Table(["measure", "query", "systems", *names], rows, decimals=decimals)
-    return Report("Correlation by query", [table, *map(Paragraph, notes)])
+    return Report("Correlation by query", [table, *map(Paragraph, notes)], result.provenance)
 
 
 def rank_figure(scores: Mapping[str, float], ranks: Mapping[str, float], measure: str) -> plots.Drawing:

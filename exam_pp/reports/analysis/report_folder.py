@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
@@ -15,12 +15,13 @@ from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, read
 from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.judgments import judgments
+from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.provenance import with_threshold
 from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Report
 from exam_pp.rendering.plots import Drawing, png
 from exam_pp.rendering.render import render
@@ -81,7 +82,7 @@ class _Folder:
         """Write heading, table, figure and files of a leaderboard; returns its means."""
         self.blocks.append(Heading(title))
         ranking = leaderboard(evaluation, statistics)
-        self.blocks += leaderboard_report(ranking, title).blocks
+        self.blocks += leaderboard_report(ranking, title).content
         drawing = leaderboard_figure(leaderboard(evaluation, statistics.intervals_only))
         self.figure(f"{name}.png", drawing, f"{title}, 95 % intervals")
         for_scripts = leaderboard_report(ranking, title, formatted=False)
@@ -136,7 +137,7 @@ def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: S
     if len(lengths) > 1:
         result = compare_lengths(evaluation, lengths)
         report = length_report(result)
-        out.blocks += [Heading(report.title, level=2), *report.blocks]
+        out.blocks += [Heading(report.title, level=2), *report.content]
         out.figure("length.png", length_figure(result), "Rubric-Cover against response length")
         for_scripts = length_report(result, decimals=SCRIPT_DECIMALS)
         out.text("length.tsv", render(for_scripts, "tsv"), "response lengths and scores")
@@ -155,6 +156,7 @@ def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statis
         ungraded=labels.ungraded,
     )
     evaluation.notes[:0] = labels.notes
+    evaluation.provenance = with_threshold(labels.provenance, sources.min_grade)
     means = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
     write_qrels(labels.qrels, out.path / "rubric.qrels")
     out.blocks.append(Link("rubric.qrels: the labels, for trec_eval", "rubric.qrels"))
@@ -172,6 +174,8 @@ def _judgments(out: _Folder, sources: Sources, statistics: Statistics) -> Offici
     except SelectionError:
         return None
     evaluation = score_runs(judged, sources.runs, sources.measures, min_grade=sources.min_relevant)
+    source = sources.qrels or sources.graded
+    evaluation.provenance = judgment_provenance(source, evaluation, sources.min_relevant)
     means = out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
     first = evaluation.scores[0].metric
     ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
@@ -201,7 +205,7 @@ def _correlations(
         except SelectionError as error:
             out.blocks.append(Paragraph(str(error)))
             continue
-        out.blocks += correlation_report(result, decimals=3).blocks
+        out.blocks += correlation_report(result, decimals=3).content
         for_scripts = correlation_report(result, decimals=SCRIPT_DECIMALS)
         out.text(f"{name}-correlation.tsv", render(for_scripts, "tsv"), "the same table for scripts")
     by_name = {
@@ -230,8 +234,9 @@ def _correlations(
         )
     except SelectionError:
         return
+    swept = replace(swept, notes=())  # the same notes stand below Rubric-Cover
     report = sweep_report(swept)
-    out.blocks += [Heading(report.title, level=2), *report.blocks]
+    out.blocks += [Heading(report.title, level=2), *report.content]
     with suppress(SelectionError):  # raised if no measure has a threshold
         out.figure("sweep.png", sweep_figure(swept), "Kendall's tau-b over thresholds")
     for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
@@ -248,7 +253,7 @@ def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
     report = agreement_report(
         agreement(passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5), seed=statistics.seed)
     )
-    out.blocks += [Heading(report.title), *report.blocks]
+    out.blocks += [Heading(report.title), *report.content]
     out.text("agreement.tsv", render(report, "tsv"), "the tables")
     out.text("agreement.tex", render(report, "latex"), "the tables for a paper")
     try:
@@ -256,6 +261,6 @@ def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
     except SelectionError:
         return
     report = graders_report(compared)
-    out.blocks += [Heading(report.title), *report.blocks]
+    out.blocks += [Heading(report.title), *report.content]
     out.figure("graders.png", graders_figure(compared), "Weighted κ of every two graders")
     out.text("graders.tsv", render(report, "tsv"), "the same table for scripts")

@@ -18,7 +18,7 @@ def length_report(result: LengthComparison, *, decimals: int = 3) -> Report:
     ]
     table = Table(["system", "words", result.metric, "Pareto front"], rows, decimals=decimals)
     note = "words: mean number of words in the passages within the cutoff, over all queries of the file."
-    return Report(TITLE, [table, Paragraph(note)])
+    return Report(TITLE, [table, Paragraph(note)], result.provenance)
 
 
 def length_figure(result: LengthComparison) -> plots.Drawing:

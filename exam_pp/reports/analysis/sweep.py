@@ -31,13 +31,13 @@ def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
     for name in (coefficient.format(result.top) for coefficient in COEFFICIENTS):
         columns += [name] + ([f"{name} interval"] if with_intervals else [])
     official = result.official
-    notes = [f"Official ranks: {Path(official.source).name}.", *measure_notes(official)]
+    notes = [f"Official ranks: {Path(official.source).name}.", *measure_notes(official), *result.notes]
     if with_intervals and not any(interval for setting in settings for interval in setting.intervals):
         notes.append("Intervals need at least two queries.")
     scored = {system for setting in settings for system in setting.scores}
     notes += unmatched_notes(scored, official.ranks, "the scores", official.source)
     table = Table(columns, rows, decimals=decimals)
-    return Report("Correlation by setting", [table, *map(Paragraph, notes)])
+    return Report("Correlation by setting", [table, *map(Paragraph, notes)], result.provenance)
 
 
 def sweep_figure(result: Sweep) -> plots.Drawing:

@@ -23,7 +23,7 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
     grader = f"{examination.prompt_class} by {examination.model}"
     title = f"Clinic: {grader}, covered from grade {examination.min_grade}"
     if flat:
-        return Report(title, [table for table in tables if table.rows])
+        return Report(title, [table for table in tables if table.rows], examination.provenance)
     blocks: list[Block] = [Paragraph(note) for note in examination.notes]
     blocks.append(_summary(examination))
     for sign in SIGNS:
@@ -44,7 +44,7 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
     if examination.curve:
         blocks += [Heading("How many entries are enough"), Paragraph(_CURVE_TEXT), _curve(examination)]
     blocks += [Heading("All entries"), Paragraph(_COLUMNS_TEXT.format(m=examination.min_grade)), tables[0]]
-    return Report(title, blocks)
+    return Report(title, blocks, examination.provenance)
 
 
 _CURVE_TEXT = (

@@ -60,7 +60,7 @@ def leaderboard_report(
         ]
         notes = [*extra.first_notes, *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
-    return Report(title, [table, *map(Paragraph, notes)])
+    return Report(title, [table, *map(Paragraph, notes)], standings.provenance)
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
@@ -105,4 +105,4 @@ def per_query_report(evaluation: Evaluation, title: str) -> Report:
         groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
     rows = [row for group in groups.values() for row in group]
     table = Table(["system", "query", "measure", "value"], rows, decimals=SCRIPT_DECIMALS)
-    return Report(title, [table, *map(Paragraph, evaluation.notes)])
+    return Report(title, [table, *map(Paragraph, evaluation.notes)], evaluation.provenance)

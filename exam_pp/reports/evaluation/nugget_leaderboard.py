@@ -8,6 +8,7 @@ from exam_pp.metrics.nuggets import LENGTH
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
 from exam_pp.phases.evaluation.result import counted_names
+from exam_pp.provenance import together
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, metric_columns
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells
@@ -55,7 +56,8 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
         untyped := [system for system in leaderboard.systems if system not in leaderboard.types]
     ):
         notes.append(f"No run type for {counted_names(untyped, 'run', 'runs')}.")
-    return Report(TITLE, [*tables, *map(Paragraph, notes)])
+    provenance = together(standings.provenance for _, standings in leaderboard.conditions)
+    return Report(TITLE, [*tables, *map(Paragraph, notes)], provenance)
 
 
 def _cells(standings: Standings, system: str, formatted: bool) -> list[Cell]:

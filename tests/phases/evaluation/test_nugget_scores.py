@@ -327,7 +327,10 @@ def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank
     assert "bounds" in ann
     assert [line.split()[0] for line in ann.splitlines()[3:]] == ["b", "a"], "each by its own scores"
     assert notes[0] == "Means over 2 queries, sorted by V_strict."
-    assert sum(note.startswith("human:ann: ") for note in notes) == len(notes) - 1
+    assert all(note.startswith("human:ann: ") for note in notes[1:-1])
+    assert " ".join(notes[-1].split()).endswith(
+        ": models judge, human:ann; prompt class NuggetAssignment; bank nuggets.jsonl; 2 queries."
+    )
     header = run("evaluate", "nuggets", graded, "--bank", bank, "--format", "tsv").splitlines()[0]
     assert {"judge A", "human:ann A"} <= set(header.split("\t")), "one table for scripts"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -26,6 +26,7 @@ from exam_pp.phases.review.verification.checked import (
     in_bank_order,
 )
 from exam_pp.prompts import PROMPTS
+from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
@@ -55,11 +56,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class Verified(Generic[S]):
-    """A filled selection, with the prompt class and the model of its grades."""
+    """A filled selection, with the prompt class and the model of its grades, and its provenance."""
 
     prompt_class: str
     model: str
     selection: S
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def verify(
@@ -90,7 +92,13 @@ def verify(
             f"{graded} has no judgments, which this report needs; add them with `exam-pp import --qrels`."
         )
     reading.warn()
-    return Verified(selector.key.prompt_class, selector.key.model, selection)
+    provenance = replace(
+        graded_by([selector.key]),
+        banks=file_names(bank),
+        min_grades=(reading.min_grade,),
+        queries=reading.queries,
+    )
+    return Verified(selector.key.prompt_class, selector.key.model, selection, provenance)
 
 
 @dataclass
@@ -136,7 +144,7 @@ class _Reading:
             self.bank.queries[line.query_id].query_text if self.bank else "",
             entries,
             [in_bank_order(passage, entries) for passage in passages if passage.passage_id in shown_ids],
-            self._min_grade(),
+            self.min_grade,
         )
 
     def _is_shown(self, passage: Passage) -> bool:
@@ -146,7 +154,13 @@ class _Reading:
         relevance = max((judgment.relevance for judgment in passage.judgments), default=None)
         return min_judgment is None or (relevance is not None and relevance >= min_judgment)
 
-    def _min_grade(self) -> int:
+    @property
+    def queries(self) -> int:
+        """The number of queries that the report checks; call this at the end."""
+        return sum(self.bank is None or query_id in self.bank.queries for query_id in self.lines)
+
+    @property
+    def min_grade(self) -> int:
         """The threshold; before the selector has seen a grade, the value is not used."""
         if self.shown.min_grade is not None:
             return self.shown.min_grade

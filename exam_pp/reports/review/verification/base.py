@@ -35,9 +35,11 @@ class VerificationReport(Generic[S]):
         title = f"{self.title}: {verified.prompt_class} by {verified.model}"
         selection = verified.selection
         if flat:
-            return Report(title, [self.table(selection)])
+            return Report(title, [self.table(selection)], verified.provenance)
         return Report(
-            title, LazySequence(lambda: chain([Paragraph(self.summary(selection))], self.blocks(selection)))
+            title,
+            LazySequence(lambda: chain([Paragraph(self.summary(selection))], self.blocks(selection))),
+            verified.provenance,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from exam_pp import provenance
 from exam_pp.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -19,7 +20,14 @@ COMMAND: Callable[[str, str], list[str]] = SCRIPT["command"]
 
 @pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("html", "html")])
 @pytest.mark.parametrize("report", SCRIPT["REPORTS"])
-def test_golden_report(report: str, form: str, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_golden_report(
+    report: str,
+    form: str,
+    suffix: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(provenance, "VERSION", SCRIPT["VERSION"])
     main(COMMAND(report, form))
     assert capsys.readouterr().out == (GOLDEN / f"{report}.{suffix}").read_text(encoding="utf-8")
 

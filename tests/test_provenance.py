@@ -1,0 +1,219 @@
+"""The provenance of reports: fields, sentence, and the reports that show it in each format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exam_pp
+from exam_pp import provenance
+from exam_pp.cli.main import main
+from exam_pp.grade_filter import GradeKey
+from exam_pp.provenance import Provenance, file_names, graded_by, together, with_threshold
+from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.render import render
+from tests.conftest import passage, rubric
+
+SENTENCE = "Made by exam_pp 1.2: model m; prompt class P; bank b.jsonl; cutoff 5; threshold 4; 1 query."
+
+
+@pytest.fixture(autouse=True)
+def version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "VERSION", "1.2")
+
+
+FULL = Provenance(("m",), ("P",), ("b.jsonl",), cutoff=5, min_grades=(4,), queries=1)
+
+
+def test_the_sentence_names_what_applies() -> None:
+    assert FULL.sentence == SENTENCE
+    assert Provenance().sentence == "Made by exam_pp 1.2."
+    several = Provenance(("m", "n"), ("P", "Q"), ("b", "c"), ("q",), ("l",), ("o",), min_grades=(1, 2))
+    assert several.sentence == (
+        "Made by exam_pp 1.2: models m, n; prompt classes P, Q; banks b, c; judgments q; leaderboard l; "
+        "official ranks o; thresholds 1, 2."
+    )
+
+
+def test_a_name_cannot_end_the_line() -> None:
+    assert "\n" not in Provenance(models=("a\nb",)).sentence
+
+
+def test_values_are_the_fields_that_apply() -> None:
+    assert Provenance(models=("m",), cutoff=0).values == {"exam_pp": "1.2", "models": ("m",), "cutoff": 0}
+
+
+def test_graders_are_listed_once() -> None:
+    assert graded_by([GradeKey("m", "P"), GradeKey("m", "Q")]) == Provenance(("m",), ("P", "Q"))
+
+
+def test_objects_have_no_file_name() -> None:
+    assert file_names("folder/a.jsonl", Path("b"), None, object(), "b") == ("a.jsonl", "b")
+
+
+def test_several_sources_together() -> None:
+    """A number that differs between the sources is of none of them."""
+    other = Provenance(("n",), ("P",), ("b.jsonl",), cutoff=5, queries=2)
+
+    assert together([None, FULL, other]) == Provenance(
+        ("m", "n"), ("P",), ("b.jsonl",), cutoff=5, min_grades=(4,)
+    )
+    assert together([None]) is None
+
+
+def test_the_threshold_of_measures() -> None:
+    assert with_threshold(FULL, None) == FULL
+    assert with_threshold(FULL, 2).min_grades == (2,)
+
+
+REPORT = Report("T", [Table(["a"], [[1]]), Paragraph("A note.")], FULL)
+
+
+@pytest.mark.parametrize("form", ["text", "md", "html", "latex"])
+def test_the_line_is_below_the_table_and_the_notes(form: str) -> None:
+    text = render(REPORT, form)
+    line = SENTENCE.replace("_", r"\_") if form == "latex" else SENTENCE
+
+    assert text.count(line) == 1
+    assert text.index("A note.") < text.index(line)
+    assert "Made by" not in render(Report("T", REPORT.blocks), form)
+
+
+def test_json_has_a_key_and_tsv_is_unchanged() -> None:
+    document = json.loads(render(REPORT, "json"))
+    plain = Report("T", REPORT.blocks)
+
+    assert document.pop("provenance") == {
+        "exam_pp": "1.2", "models": ["m"], "prompt_classes": ["P"], "banks": ["b.jsonl"], "cutoff": 5,
+        "min_grades": [4], "queries": 1,
+    }  # fmt: skip
+    assert document == json.loads(render(plain, "json"))
+    assert document["notes"] == ["A note."]
+    assert render(REPORT, "tsv") == render(plain, "tsv")
+
+
+@pytest.fixture
+def files(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> Path:
+    """A folder with a graded file of two graders, a bank, a run, qrels, a leaderboard and official ranks."""
+
+    def graded(query_id: str, number: int, grade: int) -> dict[str, Any]:
+        rankings = [
+            {"method": s, "paragraphId": f"p{number}", "queryId": query_id, "rank": r, "score": 1 / r}
+            for s, r in (("up", number), ("down", 4 - number))
+        ]
+        judgment = {
+            "paragraphId": f"p{number}",
+            "query": query_id,
+            "relevance": number % 2,
+            "titleQuery": "t",
+        }
+        return passage(
+            f"p{number}",
+            paragraph_data={"judgments": [judgment], "rankings": rankings},
+            exam_grades=[
+                rubric({f"{query_id}/a": rating}, llm=name, prompt_info={"prompt_class": "P"})
+                for name, rating in (("m", grade), ("n", 5 - grade))
+            ],
+        )
+
+    grades = (5, 4, 0)
+    write_jsonl("graded.jsonl", [[q, [graded(q, n, grades[n - 1]) for n in (1, 2, 3)]] for q in ("q1", "q2")])
+    write_jsonl(
+        "bank.jsonl",
+        [
+            {
+                "query_id": q,
+                "test_collection": "t",
+                "query_text": q,
+                "items": [{"query_id": q, "question_id": f"{q}/a", "question_text": "a?"}],
+            }
+            for q in ("q1", "q2")
+        ],
+    )
+    (tmp_path / "runs").mkdir()
+    for name, order in (("up", (1, 2, 3)), ("down", (3, 2, 1))):
+        lines = [f"{q} Q0 p{n} {r} {4 - r} t\n" for q in ("q1", "q2") for r, n in enumerate(order, 1)]
+        (tmp_path / "runs" / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "qrels.txt").write_text("q1 0 p1 1\nq2 0 p1 1\n")
+    (tmp_path / "official.json").write_text('{"up": 1, "down": 2}')
+    (tmp_path / "scores.tsv").write_text("system\tnDCG\nup\t1.0\ndown\t0.5\n")
+    return tmp_path
+
+
+COVER = "bank bank.jsonl; cutoff 3; threshold 4; 2 queries"
+REPORTS = {
+    "evaluate cover G --bank B -M --cutoff 3": f"model m; prompt class P; {COVER}",
+    "evaluate cover G --bank B -M --cutoff 3 --per-query": f"model m; prompt class P; {COVER}",
+    "evaluate qrels G -M --runs R -m nDCG": "model m; prompt class P; 2 queries",
+    "evaluate qrels G -M --runs R -m RR --min-grade 3": "model m; prompt class P; threshold 3; 2 queries",
+    "evaluate qrels G -M --rankings --label binary": "model m; prompt class P; threshold 4; 2 queries",
+    "evaluate qrels G -M --runs R --fill-holes Q": (
+        "model m; prompt class P; judgments qrels.txt; 2 queries"
+    ),
+    "evaluate judgments Q --runs R -m RR --min-grade 1": "judgments qrels.txt; threshold 1; 2 queries",
+    "evaluate judgments G --runs R": "judgments graded.jsonl; 2 queries",
+    "analyze correlation S --official O": "leaderboard scores.tsv; official ranks official.json",
+    "analyze sweep G --official O --cutoff 3 --min-grade 1 --bank B": (
+        "models m, n; prompt class P; bank bank.jsonl; official ranks official.json; cutoff 3; threshold 1; "
+        "2 queries"
+    ),
+    "analyze agreement G -M": "model m; prompt class P; judgments graded.jsonl; 2 queries",
+    "analyze agreement G -M --qrels Q": "model m; prompt class P; judgments qrels.txt; 2 queries",
+    "analyze agreement Q --qrels Q": "judgments qrels.txt; 2 queries",
+    "analyze graders G": "models m, n; prompt class P; judgments graded.jsonl; 2 queries",
+    "analyze graders G --per-entry": "models m, n; prompt class P; 2 queries",
+    "bank clinic G --bank B -M": (
+        "model m; prompt class P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
+    ),
+    "verify grading G --bank B -M": "model m; prompt class P; bank bank.jsonl; threshold 4; 2 queries",
+    "verify grid G -M --query q1 --min-grade 2": "model m; prompt class P; threshold 2; 1 query",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", REPORTS)
+def test_reports_name_their_inputs(line: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {
+        "G": "graded.jsonl", "B": "bank.jsonl", "R": "runs", "Q": "qrels.txt", "O": "official.json",
+        "S": "scores.tsv",
+    }  # fmt: skip
+    words = [str(files / names[word]) if word in names else word for word in line.split()]
+    main(["--quiet", *(part for word in words for part in (("--model", "m") if word == "-M" else (word,)))])
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.endswith(f"Made by exam_pp 1.2: {REPORTS[line]}.")
+    assert shown.count("Made by") == 1
+
+
+def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
+    pytest.importorskip("matplotlib")
+    graded, bank, runs, out = (str(files / name) for name in ("graded.jsonl", "bank.jsonl", "runs", "out"))
+    inputs = [graded, "--bank", bank, "--runs", runs]
+    main(["--quiet", "evaluate", "report", *inputs, "--model", "m", "--cutoff", "3", "-o", out])
+    page = (files / "out" / "index.html").read_text()
+
+    for text in (
+        f"model m; prompt class P; {COVER}.",
+        "model m; prompt class P; bank bank.jsonl; 2 queries.",
+        "judgments graded.jsonl; threshold 1; 2 queries.",
+        "leaderboard cover-per-query.tsv; official ranks official.json.",
+        "thresholds 1, 2, 3, 4, 5; 2 queries.",
+        "model m; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
+        "models m, n; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
+    ):
+        assert f"{text}</p>" in page, text
+    assert page.count(f"{COVER}.</p>") == 2, "Rubric-Cover, and its scores against response length"
+    assert "Made by" not in (files / "out" / "cover.tsv").read_text()
+
+
+def test_evaluations_in_python_have_a_provenance(files: Path) -> None:
+    chosen = exam_pp.GradeFilter(model="m")
+    labels = exam_pp.rubric_qrels(files / "graded.jsonl", files / "bank.jsonl", grade_filter=chosen)
+    scored = exam_pp.score_runs(labels, files / "runs", ["RR"], min_grade=4)
+    judged = exam_pp.score_runs(files / "qrels.txt", files / "runs", ["RR"])
+
+    assert scored.provenance == Provenance(("m",), ("P",), ("bank.jsonl",), min_grades=(4,), queries=2)
+    assert judged.provenance == Provenance(judgments=("qrels.txt",), queries=2)
