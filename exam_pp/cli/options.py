@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable
 from errno import EACCES
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -282,10 +284,25 @@ def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] 
 
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a report in a format; TSV cannot hold its notes, so they are logged."""
-    from exam_pp.rendering.render import rendered
-
     if form == "tsv":
         log_notes(report.notes)
+    emit_rendered(report, form, output, inputs)
+
+
+def emit_rendered(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a report in a format, without a log of its notes.
+
+    On a terminal, plain text is fitted to the width, and a long report goes through a pager.
+    """
+    if form == "text" and str(output) == "-" and sys.stdout.isatty():
+        from exam_pp.cli.pager import paged
+        from exam_pp.rendering.text import text
+
+        parts = text(report, get_terminal_size().columns)
+        paged(parts, lambda unpaged: emit(unpaged, output, inputs))
+        return
+    from exam_pp.rendering.render import rendered
+
     emit(rendered(report, form), output, inputs)
 
 

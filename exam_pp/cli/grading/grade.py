@@ -17,7 +17,7 @@ from exam_pp.cli.options import (
     PASSAGES,
     QUERIES_FILE,
     UNPARSED,
-    emit,
+    emit_rendered,
     format_option,
     journal_options,
     log_summary,
@@ -160,10 +160,9 @@ def _plan(
     files: GradeFiles, model: ModelOptions, options: GradeOptions, shard: Shard | None, form: str
 ) -> None:
     from exam_pp.phases.grading.plan import plan_grading
-    from exam_pp.rendering.render import render
     from exam_pp.reports.grading.plan import plan_report
 
     plan = plan_grading(files, model, options, shard=shard)
-    emit(render(plan_report(plan), form), Path("-"))
+    emit_rendered(plan_report(plan), form, Path("-"))
     if not plan.requests:
         sys.exit(NO_REQUESTS)

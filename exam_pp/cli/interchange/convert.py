@@ -14,7 +14,7 @@ from exam_pp.cli.options import (
     METHOD_NAME,
     OUTPUT_PATH,
     QUERIES_FILE,
-    emit,
+    emit_rendered,
     format_option,
 )
 
@@ -79,10 +79,9 @@ def command(
     from exam_pp.phases.interchange.convert import Conversion, convert
 
     if list_:
-        from exam_pp.rendering.render import render
         from exam_pp.reports.interchange.formats import conversion_report
 
-        emit(render(conversion_report(), form), Path("-"))
+        emit_rendered(conversion_report(), form, Path("-"))
         return
     if source is None or output is None or target_format is None:
         raise click.UsageError("convert needs SOURCE, -o FILE and --to FORMAT; --list shows the formats.")
