@@ -112,6 +112,12 @@ LABEL_RULE = click.option(
     help="Rule for labels instead of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'.",
 )
 
+BOM = click.option(
+    "--bom",
+    is_flag=True,
+    help="Begin CSV with a byte order mark, if Excel shows é or 中 wrongly; exam-pp reads both.",
+)
+
 METHOD_NAME = click.option(
     "--method-name",
     type=click.Choice(["stem", "tag"]),

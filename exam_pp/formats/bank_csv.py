@@ -70,8 +70,10 @@ def row_of(line: BankLine, item: Entry) -> Row:
     )
 
 
-def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a bank as CSV with a header, in UTF-8 with the byte order mark that spreadsheets expect.
+def write_bank_csv(
+    lines: Iterable[BankLine], path: str | Path, *, bom: bool = False, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write a bank as CSV with a header, in UTF-8; ``bom`` adds a byte order mark, which Excel needs.
 
     Raises :class:`DataError` for a query id that is empty or only whitespace.
     """
@@ -83,7 +85,7 @@ def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Itera
             raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
             writer.writerow([_guarded(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
-    write_text(path, _BOM + stream.getvalue(), inputs=inputs)
+    write_text(path, (_BOM if bom else "") + stream.getvalue(), inputs=inputs)
 
 
 def unused_cells(path: str | Path) -> Counter[str]:
@@ -251,7 +253,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
     target.dropped.add("entry ids", changed)
-    write_bank_csv(lines, target.path, inputs=target.inputs)
+    write_bank_csv(lines, target.path, bom=target.bom, inputs=target.inputs)
 
 
 register(

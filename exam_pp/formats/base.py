@@ -38,7 +38,8 @@ class Source:
 class Target:
     """The file to write, and the counts of dropped fields that a writer adds to.
 
-    ``contexts`` are passage texts: query id to passage id to text. ``query_texts`` maps query id to text.
+    ``contexts`` are passage texts: query id to passage id to text. ``query_texts`` maps query id to text. ``bom`` writes
+    a byte order mark, in the formats of :data:`WITH_BOM`.
     """
 
     path: Path
@@ -46,6 +47,11 @@ class Target:
     inputs: Sequence[Path] = ()
     contexts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     query_texts: Mapping[str, str] = field(default_factory=dict)
+    bom: bool = False
+
+
+WITH_BOM = frozenset({"bank-csv"})
+"""Formats that people open in spreadsheets, which can begin with a byte order mark."""
 
 
 class Schema(NamedTuple):

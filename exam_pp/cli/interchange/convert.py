@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import (
+    BOM,
     FILE,
     FILES,
     METHOD_NAME,
@@ -52,6 +53,7 @@ log = logging.getLogger(__name__)
 @click.option(
     "--queries", type=QUERIES_FILE, help="For --to open-rag-eval: query texts, if the answers lack them."
 )
+@BOM
 @click.option("--list", "list_", is_flag=True, help="List the formats and the possible conversions.")
 @format_option()
 def command(
