@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
+_READS_STANDARD_INPUT = f"{__name__}.reads_standard_input"
 SCRIPT_FORMATS = ("tsv", "json")
 """Formats for scripts: a flat table with full-precision values."""
 
@@ -56,6 +57,10 @@ class InputPath(click.Path):
                 raise DataError(f"cannot be read ({error.strerror}).", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:
                 raise DataError("is a folder, not a file.", file=name)
+        if name == "-" and ctx is not None:
+            if ctx.meta.get(_READS_STANDARD_INPUT):
+                self.fail("standard input (-) can only be one of the inputs.", param, ctx)
+            ctx.meta[_READS_STANDARD_INPUT] = True
         return super().convert(value, param, ctx)
 
 

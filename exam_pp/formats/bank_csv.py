@@ -17,7 +17,7 @@ from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
 from exam_pp.formats.dropped_fields import DroppedFields, dropped_bank_fields, stream_not_counted
 from exam_pp.formats.sample import with_columns
-from exam_pp.store.files import is_stream, read_text, write_text
+from exam_pp.store.files import is_read_once, read_text, write_text
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 _COLUMNS = (
@@ -227,7 +227,7 @@ def _golds(file: Path, row: Row) -> list[str]:
 
 def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
     """Count the cells in columns that a bank does not have; skips streams, which can be read only once."""
-    for name, count in () if is_stream(path) else unused_cells(path).items():
+    for name, count in () if is_read_once(path) else unused_cells(path).items():
         if name:
             dropped.field(name, count)
         else:
@@ -235,7 +235,7 @@ def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
 
 
 def _read(source: Source) -> list[BankLine]:
-    if is_stream(source.path):
+    if is_read_once(source.path):
         stream_not_counted(source.dropped)
     count_unused_cells(source.path, source.dropped)
     lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))

@@ -7,7 +7,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.agreement import RatedPassage
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS, UMBRELA
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
 
@@ -36,7 +36,7 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
 
 def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
     """Whether the first grades that match the filter are direct grades from 0 to 3, as judgments are."""
-    if is_stream(graded):  # a stream can be read only once, so the prompt class of the filter decides
+    if is_read_once(graded):  # a stream can be read only once, so the prompt class of the filter decides
         names = iter([grade_filter.prompt_class])
     else:
         names = (

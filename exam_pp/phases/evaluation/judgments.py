@@ -7,7 +7,7 @@ from exam_pp.metrics.qrels import Facets, judgment_qrels
 from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.results import Qrel
-from exam_pp.store.files import is_stream, read_lines
+from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.trec.runs import read_qrels
 
 
@@ -48,8 +48,8 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
 
 
 def is_passages(path: PathLike) -> bool:
-    """Whether a file is a passages file (lines of JSON lists); standard input and pipes always are."""
-    if is_stream(path):
+    """Whether a file is a passages file (lines of JSON lists); pipes always are."""
+    if is_read_once(path):
         return True
     first = next(read_lines(path), None)
     if first is None:

@@ -20,7 +20,8 @@ FORMAT_NAMES = {"csv": "bank-csv", "autojudge": "autojudge-bank"}
 def export_bank(bank: Path, form: ExportFormat, output: Path, *, bom: bool = False) -> list[str]:
     """Write a bank in another format, and return the lines of the summary with the dropped fields.
 
-    ``bom`` writes CSV with a byte order mark. Raises :class:`~exam_pp.errors.ExamError`, also for questions in the format of AutoNuggetizer.
+    ``bom`` writes CSV with a byte order mark. Raises :class:`~exam_pp.errors.ExamError`, also for questions
+    in the format of AutoNuggetizer.
     """
     check_output(output, [bank])
     test_bank = read_bank(bank)
