@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, finalize
 
 from zlib_ng import gzip_ng, zlib_ng
 
@@ -150,7 +150,7 @@ def read_text(path: str | Path) -> str:
 
 _opened: WeakSet[Any] = WeakSet()
 """Standard inputs that were opened before; tests and notebooks have several."""
-_copied: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_copied: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
 """Standard inputs that were copied to a temporary file."""
 _opened_pipes: set[tuple[int, int]] = set()
 _ALREADY_READ = "is read more than once by this command, which a stream does not allow. Name a file instead."
@@ -162,7 +162,7 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
         # Tests and notebooks replace sys.stdin by streams without a buffered reader.
         stdin: Any = sys.stdin.buffer
         if stdin in _copied:
-            with Path(_copied[stdin].name).open("rb") as copy:
+            with _copied[stdin].open("rb") as copy:
                 yield unzipped(copy, "standard input")
             return
         stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
@@ -331,16 +331,17 @@ def _copy_standard_input() -> bool:
     if stdin in _copied or stdin in _opened:
         return stdin in _copied
     try:
-        copy = tempfile.NamedTemporaryFile(prefix="exam-pp-")  # noqa: SIM115 - removed at exit
-        shutil.copyfileobj(stdin, copy)
-        copy.flush()
+        handle, name = tempfile.mkstemp(prefix="exam-pp-")
+        finalize(stdin, Path(name).unlink, missing_ok=True)  # also at exit
+        with os.fdopen(handle, "wb") as copy:
+            shutil.copyfileobj(stdin, copy)
     except OSError as error:
         raise DataError(
             f"cannot be copied to a temporary file ({error.strerror or error}). Name a file instead, or set "
             "TMPDIR to a folder with enough space.",
             file="standard input",
         ) from error
-    _copied[stdin] = copy
+    _copied[stdin] = Path(name)
     return True
 
 
