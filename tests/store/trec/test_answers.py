@@ -146,7 +146,7 @@ def test_real_autojudge_reports(shared_data: Path) -> None:
     assert answers[0].parts[1].citations == ("Autumn_leaf_color",)
 
 
-ARRAY = [
+ARRAY: list[dict[str, Any]] = [
     {"query_id": "q", "system": "s", "text": "One."},
     {
         "run_id": "r",
