@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -117,6 +118,11 @@ def unwritable(tmp_path: Path) -> Path:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
     return folder
+
+
+def without_times(err: str) -> str:
+    """Standard error without the times of log lines, which have them because tests have no terminal."""
+    return re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", "", err, flags=re.MULTILINE)
 
 
 def passage(passage_id: str = "p1", **keys: Any) -> dict[str, Any]:

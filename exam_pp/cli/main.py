@@ -126,7 +126,13 @@ _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
 
 
 class _EscapingFormatter(logging.Formatter):
-    """Escapes control characters: ids and file names in messages may contain any character."""
+    """Escapes control characters: ids and file names in messages may contain any character.
+
+    With ``timed``, as in the log file of a cluster job, a message starts with the local time.
+    """
+
+    def __init__(self, *, timed: bool) -> None:
+        super().__init__("%(asctime)s %(message)s" if timed else "%(message)s", "%Y-%m-%d %H:%M:%S")
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(map(in_one_line, super().format(record).split("\n")))
@@ -145,7 +151,7 @@ def cli(quiet: bool) -> None:
     options of a command, with examples.
     """
     handler = logging.StreamHandler()
-    handler.setFormatter(_EscapingFormatter())
+    handler.setFormatter(_EscapingFormatter(timed=not sys.stderr.isatty()))
     level = logging.WARNING if quiet else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)
     # These libraries log every request or download at INFO, which would hide our own messages.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable
 from errno import EACCES
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
+_READS_STANDARD_INPUT = f"{__name__}.reads_standard_input"
 SCRIPT_FORMATS = ("tsv", "json")
 """Formats for scripts: a flat table with full-precision values."""
 
@@ -55,6 +58,10 @@ class InputPath(click.Path):
                 raise DataError(f"cannot be read ({error.strerror}).", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:
                 raise DataError("is a folder, not a file.", file=name)
+        if name == "-" and ctx is not None:
+            if ctx.meta.get(_READS_STANDARD_INPUT):
+                self.fail("standard input (-) can only be one of the inputs.", param, ctx)
+            ctx.meta[_READS_STANDARD_INPUT] = True
         return super().convert(value, param, ctx)
 
 
@@ -119,6 +126,12 @@ LABEL_RULE = click.option(
     help="Rule that makes labels from the ratings of a passage: '2nd>=5:3, 2nd>=4:1, else 0' gives label 3 "
     "if "
     "the second best rating is at least 5.  [default: the best rating]",
+)
+
+BOM = click.option(
+    "--bom",
+    is_flag=True,
+    help="Begin CSV with a byte order mark, if Excel shows é or 中 wrongly; exam-pp reads both.",
 )
 
 METHOD_NAME = click.option(
@@ -304,10 +317,25 @@ def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] 
 
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a report in a format; TSV cannot hold its notes, so they are logged."""
-    from exam_pp.rendering.render import rendered
-
     if form == "tsv":
         log_notes(report.notes)
+    emit_rendered(report, form, output, inputs)
+
+
+def emit_rendered(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a report in a format, without a log of its notes.
+
+    On a terminal, plain text is fitted to the width, and a long report goes through a pager.
+    """
+    if form == "text" and str(output) == "-" and sys.stdout.isatty():
+        from exam_pp.cli.pager import paged
+        from exam_pp.rendering.text import text
+
+        parts = text(report, get_terminal_size().columns)
+        paged(parts, lambda unpaged: emit(unpaged, output, inputs))
+        return
+    from exam_pp.rendering.render import rendered
+
     emit(rendered(report, form), output, inputs)
 
 

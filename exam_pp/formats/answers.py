@@ -18,7 +18,7 @@ _SCHEMA = Schema("answers", "a line of answers of RAG systems", Rag24Answer | Re
 
 
 def _is_rag25(sample: Sample) -> bool:
-    return sample.object.keys() >= {"metadata", "answer"} and "responses" not in sample.object
+    return sample.item.keys() >= {"metadata", "answer"} and "responses" not in sample.item
 
 
 def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps: Set[str]) -> None:
@@ -32,8 +32,9 @@ def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps:
 
 register(
     Format(
-        "rag24", "answers", "answers, TREC RAG 2024", with_keys("run_id", "topic_id", "answer"), read_answers,
-        "answer", make_reader(read_answers, used("run_id topic_id topic references", answer=_ELEMENTS)),
+        "rag24", "answers", "answers, TREC RAG 2024", with_keys("run_id", "topic_id", "answer", arrays=True),
+        read_answers, "answer",
+        make_reader(read_answers, used("run_id topic_id topic references", answer=_ELEMENTS)),
         partial(_write, form="rag24", keeps=_CITED | {"query texts"}), schema=_SCHEMA,
     ),
     Format(
@@ -45,7 +46,7 @@ register(
         partial(_write, form="rag25", keeps=_CITED | {"query texts", "teams"}), schema=_SCHEMA,
     ),
     Format(
-        "ragtime", "answers", "answers, NeuCLIR and RAGTIME", with_keys("metadata", "responses"),
+        "ragtime", "answers", "answers, NeuCLIR and RAGTIME", with_keys("metadata", "responses", arrays=True),
         read_answers, "answer",
         make_reader(
             read_answers,
@@ -55,7 +56,7 @@ register(
     ),
     Format(
         "plain-answers", "answers", "answers, JSON lines of query_id, system, text",
-        with_keys("system", "query_id", "text"), read_answers, "answer",
+        with_keys("system", "query_id", "text", arrays=True), read_answers, "answer",
         make_reader(read_answers, used("query_id system text")),
         partial(_write, form="plain", keeps=frozenset[str]()), schema=_SCHEMA,
     ),

@@ -17,7 +17,7 @@ from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
 from exam_pp.formats.sample import with_columns
-from exam_pp.store.files import is_stream, read_text, write_text
+from exam_pp.store.files import is_read_once, read_text, write_text
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 _COLUMNS = (
@@ -70,8 +70,10 @@ def row_of(line: BankLine, item: Entry) -> Row:
     )
 
 
-def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a bank as CSV with a header, in UTF-8 with the byte order mark that spreadsheets expect.
+def write_bank_csv(
+    lines: Iterable[BankLine], path: str | Path, *, bom: bool = False, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write a bank as CSV with a header, in UTF-8; ``bom`` adds a byte order mark, which Excel needs.
 
     Raises :class:`DataError` for a query id that is empty or only whitespace.
     """
@@ -83,7 +85,7 @@ def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Itera
             raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
             writer.writerow([_guarded(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
-    write_text(path, _BOM + stream.getvalue(), inputs=inputs)
+    write_text(path, (_BOM if bom else "") + stream.getvalue(), inputs=inputs)
 
 
 def unused_cells(path: str | Path) -> Counter[str]:
@@ -225,7 +227,7 @@ def _golds(file: Path, row: Row) -> list[str]:
 
 def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
     """Count the cells in columns that a bank does not have; skips streams, which can be read only once."""
-    for name, count in () if is_stream(path) else unused_cells(path).items():
+    for name, count in () if is_read_once(path) else unused_cells(path).items():
         if name:
             dropped.field(name, count)
         else:
@@ -233,7 +235,7 @@ def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
 
 
 def _read(source: Source) -> list[BankLine]:
-    if is_stream(source.path):
+    if is_read_once(source.path):
         report_uncounted_stream(source.dropped)
     count_unused_cells(source.path, source.dropped)
     lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
@@ -251,7 +253,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
     target.dropped.add("entry ids", changed)
-    write_bank_csv(lines, target.path, inputs=target.inputs)
+    write_bank_csv(lines, target.path, bom=target.bom, inputs=target.inputs)
 
 
 register(

@@ -12,7 +12,7 @@ from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unused_key
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
 from exam_pp.store.csv_cells import Cells, Layout, read_cells
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.trec.runs import MethodName
 
 Content = Literal[
@@ -39,6 +39,7 @@ class Target:
     """The file to write, and the counts of dropped fields that a writer adds to.
 
     ``contexts`` are passage texts: query id to passage id to text. ``query_texts`` maps query id to text.
+    ``bom`` writes a byte order mark, in the formats of :data:`WITH_BOM`.
     """
 
     path: Path
@@ -46,6 +47,11 @@ class Target:
     inputs: Sequence[Path] = ()
     contexts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     query_texts: Mapping[str, str] = field(default_factory=dict)
+    bom: bool = False
+
+
+WITH_BOM = frozenset({"bank-csv"})
+"""Formats that people open in spreadsheets, which can begin with a byte order mark."""
 
 
 class Schema(NamedTuple):
@@ -115,7 +121,7 @@ def format_of(path: str | Path, option: str = "--kind") -> Format:
     Raises:
         DataError: No format fits, or the file is a stream, whose beginning cannot be read twice.
     """
-    if not Path(path).is_dir() and is_stream(path):
+    if not Path(path).is_dir() and is_read_once(path):
         raise DataError(f"is a stream; name its format with {option}.", file=str(path))
     form = known_format(path)
     if form is None:
@@ -131,7 +137,7 @@ def known_format(path: str | Path) -> Format | None:
 
     Raises :class:`DataError` for a stream and for a file that cannot be read.
     """
-    if not Path(path).is_dir() and is_stream(path):
+    if not Path(path).is_dir() and is_read_once(path):
         raise DataError(
             "is a stream, whose format cannot be detected from the content; name a file instead.",
             file=str(path),

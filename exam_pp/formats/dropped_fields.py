@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import Passage, QueryPassages, Record
-from exam_pp.store.files import is_stream, read_lines, read_text
+from exam_pp.store.files import is_read_once, read_lines, read_text
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Query
 from exam_pp.test_bank import BankLine, Entry
@@ -68,7 +68,7 @@ def used(keys: str, **nested: Any) -> Used:
 
 def count_unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
     """Count every key of a JSON or JSON lines file that is not in the tree."""
-    if is_stream(path):
+    if is_read_once(path):
         report_uncounted_stream(dropped)
         return
     for value in _values(path):

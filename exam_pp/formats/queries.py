@@ -11,7 +11,7 @@ from typing import Literal
 from exam_pp.formats.base import Format, Schema, Source, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_query_fields, report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
-from exam_pp.store.files import is_stream, read_text
+from exam_pp.store.files import is_read_once, read_text
 from exam_pp.store.trec.queries import Query, is_query, read_queries, write_queries, write_query_lines
 from exam_pp.store.trec.topics import unused_fields
 
@@ -41,7 +41,7 @@ def _read(path: Path) -> list[Query]:
 
 
 def _read_topics(source: Source) -> list[Query]:
-    if is_stream(source.path):
+    if is_read_once(source.path):
         report_uncounted_stream(source.dropped)
     else:
         for tag, count in unused_fields(read_text(source.path)).items():

@@ -14,7 +14,7 @@ from exam_pp.formats.base import Format, Source, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import with_keys
 from exam_pp.store.json_lines import read_records
-from exam_pp.store.trec.runs import method_of
+from exam_pp.store.trec.runs import check_has_name, method_of
 
 _TEXT_KEYS = ("segment", "contents", "text", "passage")
 
@@ -68,6 +68,7 @@ def pool_candidates(
     pool: dict[str, dict[str, Passage]] = {}
     texts: dict[str, str] = {}
     for file in files:
+        check_has_name(file)
         system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
         lines: dict[str, int] = {}
         for number, line in read_candidates(file):

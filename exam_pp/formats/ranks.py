@@ -9,7 +9,7 @@ from pydantic import FiniteFloat
 from exam_pp.formats.base import Format, Schema, Source, make_writer, register
 from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks, write_ranks
 from exam_pp.store.trec.trec_eval import is_number
 
@@ -29,7 +29,7 @@ def _is_table(sample: Sample) -> bool:
 
 def _read(source: Source) -> Mapping[str, float]:
     ranks = read_ranks(source.path)
-    if is_stream(source.path):
+    if is_read_once(source.path):
         report_uncounted_stream(source.dropped)
     else:
         source.dropped.add("cells after the rank", count_ignored_cells(source.path))

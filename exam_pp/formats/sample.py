@@ -169,9 +169,9 @@ def fits(test: Callable[[Sample], bool], fit: Fit = Fit.CERTAIN) -> Sniff:
     return lambda sample: fit if test(sample) else Fit.NOT
 
 
-def with_keys(*names: str, fit: Fit = Fit.CERTAIN) -> Sniff:
-    """Make a sniff function for JSON objects that have all these keys."""
-    return fits(lambda sample: sample.object.keys() >= set(names), fit)
+def with_keys(*names: str, fit: Fit = Fit.CERTAIN, arrays: bool = False) -> Sniff:
+    """Make a sniff function for JSON objects that have all these keys, or ``arrays`` of such objects."""
+    return fits(lambda s: (s.item if arrays else s.object).keys() >= set(names), fit)
 
 
 def with_columns(*names: str) -> Sniff:

@@ -21,7 +21,7 @@ from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import check_name
-from exam_pp.store.files import is_stream, write_text
+from exam_pp.store.files import is_read_once, write_text
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import (
     count_ignored_values,
@@ -73,14 +73,14 @@ def read_query_scores(path: str | Path) -> list[Score]:
 
 def contains_scores(path: str | Path) -> bool:
     """Whether a file contains scores, in any format, and not official ranks."""
-    if is_stream(path) or _reader_of(known_format(path)) is None:
+    if is_read_once(path) or _reader_of(known_format(path)) is None:
         return is_leaderboard(path)
     return not any(map(is_number, Sample.of(path).header[1:2]))
 
 
 def _read_by_format(path: str | Path) -> list[Score] | None:
     """The scores of a file; None for leaderboards, unknown formats and streams."""
-    read = None if is_stream(path) else _reader_of(known_format(path))
+    read = None if is_read_once(path) else _reader_of(known_format(path))
     return None if read is None else list(read(Path(path)))
 
 

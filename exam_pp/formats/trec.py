@@ -10,7 +10,7 @@ from exam_pp.formats.base import Format, Source, Target, make_writer, register
 from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.files import folder_output, is_stream, read_lines, safe_name
+from exam_pp.store.files import folder_output, is_read_once, read_lines, safe_name
 from exam_pp.store.trec.runs import (
     method_of,
     read_qrels,
@@ -42,7 +42,7 @@ def _is_run(sample: Sample) -> bool:
 
 def _read_qrels(source: Source) -> list[Qrel]:
     """Read qrels; a second column other than 0 is counted as dropped."""
-    if is_stream(source.path):
+    if is_read_once(source.path):
         report_uncounted_stream(source.dropped)
     else:
         columns = [line.split()[1:2] for _, line in read_lines(source.path)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from exam_pp.rendering.cells import format_rows, is_numeric, printable
 from exam_pp.rendering.rows import table, unique
+from exam_pp.rendering.wrapping import column_widths
 
 MAX_ROWS = 200
 """Maximum number of rows that are drawn."""
@@ -22,13 +23,15 @@ def draw_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, max_rows
     iterator = iter(rows)
     shown = table(unique(columns), islice(iterator, max_rows))
     more = next(iterator, None) is not None
-    drawing = Table()
-    header, *rows = format_rows(shown)
-    for number, name in enumerate(header):
-        numeric = is_numeric(shown, number)
-        drawing.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        # As Text, because rich reads brackets in a plain string as markup.
-        drawing.add_row(*(Text(printable(text)) for text in row))
-    Console().print(drawing)
+    cells = [[printable(cell) for cell in row] for row in format_rows(shown)]
+    numeric = [is_numeric(shown, number) for number in range(len(cells[0]))]
+    console, drawing = Console(), Table()
+    widths = column_widths(cells, numeric, console.width - 3 * len(numeric) - 1)  # 3: line and two blanks
+    for name, is_number, width in zip(cells[0], numeric, widths, strict=True):
+        # rich alone would break numbers anywhere. As Text, because it reads brackets in a string as markup.
+        side: Literal["left", "right"] = "right" if is_number else "left"
+        drawing.add_column(Text(name), justify=side, overflow="fold", min_width=width, max_width=width)
+    for row in cells[1:]:
+        drawing.add_row(*map(Text, row))
+    console.print(drawing, crop=False)
     return more

@@ -8,31 +8,36 @@ from textwrap import fill, indent
 
 from exam_pp.rendering.cells import WIDTH, format_row, is_numeric, one_line, spaced
 from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, wrapped_rows
 
 
-def text(report: Report) -> Iterator[str]:
-    """Yield the parts of the report as plain text."""
+def text(report: Report, width: int | None = None) -> Iterator[str]:
+    """Yield the parts of the report as plain text.
+
+    With ``width``, that of a terminal in columns, paragraphs and wide tables are fitted to it.
+    """
     title = [report.title] if report.title else []
-    return spaced(chain(title, map(_text_block, report.content)))
+    return spaced(chain(title, (_text_block(block, width) for block in report.content)))
 
 
-def _text_block(block: Block) -> str:
+def _text_block(block: Block, width: int | None) -> str:
+    paragraph_width = WIDTH if width is None else max(NARROWEST, min(WIDTH, width))
     match block:
         case Table():
-            return _text_table(block)
+            return _text_table(block, width)
         case Paragraph(text):
-            return fill(text, WIDTH)
+            return fill(text, paragraph_width)
         case Quote(text, label):
-            return (f"{label}\n" if label else "") + indent(fill(text, WIDTH - 4), "    ")
+            return (f"{label}\n" if label else "") + indent(fill(text, paragraph_width - 4), "    ")
         case Heading(text, level):
-            return f"{text}\n{('=' if level == 1 else '-') * min(_width(text), WIDTH)}"
+            return f"{text}\n{('=' if level == 1 else '-') * min(cell_width(text), paragraph_width)}"
         case Link(text, target):
             return f"{text}: {target}"
         case Image(_, caption):
             return f"[figure: {caption}]"
 
 
-def _text_table(table: Table) -> str:
+def _text_table(table: Table, width: int | None) -> str:
     cells = [
         [
             f"[{text}]" if (i, j) in table.boxed else text
@@ -41,22 +46,17 @@ def _text_table(table: Table) -> str:
         for i in range(len(table.rows))
     ]
     rows = [list(table.columns), *cells]
-    cell_widths = [[_width(cell) for cell in row] for row in rows]
-    widths = [max(column) for column in zip(*cell_widths, strict=True)]
     numeric = [is_numeric(table, i) for i in range(len(table.columns))]
+    header_lines = 1
+    if width is not None:
+        parts = wrapped_rows(rows, numeric, width)
+        rows, header_lines = list(chain.from_iterable(parts)), len(parts[0])
+    cell_widths = [[cell_width(cell) for cell in row] for row in rows]
+    widths = [max(column) for column in zip(*cell_widths, strict=True)]
     lines = []
     for row, sizes in zip(rows, cell_widths, strict=True):
         blanks = [" " * (width - size) for width, size in zip(widths, sizes, strict=True)]
         aligned = zip(row, blanks, numeric, strict=True)
-        lines.append("  ".join(blank + cell if right else cell + blank for cell, blank, right in aligned))
-    lines.insert(1, "  ".join("-" * width for width in widths))
+        lines.append(GAP.join(blank + cell if right else cell + blank for cell, blank, right in aligned))
+    lines.insert(header_lines, GAP.join("-" * width for width in widths))
     return "\n".join([*([table.title] if table.title else []), *(line.rstrip() for line in lines)])
-
-
-def _width(cell: str) -> int:
-    """Width in terminal columns: 2 for a Chinese character, 0 for a combining accent."""
-    if cell.isascii():
-        return len(cell)
-    from rich.cells import cell_len  # noqa: PLC0415 - for few tables
-
-    return cell_len(cell)

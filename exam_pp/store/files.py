@@ -10,12 +10,13 @@ import os
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet, finalize
 
 from zlib_ng import gzip_ng, zlib_ng
 
@@ -128,7 +129,7 @@ def read_bytes(path: str | Path) -> bytearray:
             while len(data) <= limit and (block := stream.read(_BLOCK)):
                 data += block
     except (EOFError, OSError, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
-        if str(path) == STDIO:  # standard input cannot be read twice
+        if str(path) == STDIO and is_read_once(path):
             raise CorruptFileError(
                 f"the data is truncated or corrupt ({error}).", file="standard input"
             ) from error
@@ -149,6 +150,8 @@ def read_text(path: str | Path) -> str:
 
 _opened: WeakSet[Any] = WeakSet()
 """Standard inputs that were opened before; tests and notebooks have several."""
+_copied: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
+"""Standard inputs that were copied to a temporary file."""
 _opened_pipes: set[tuple[int, int]] = set()
 _ALREADY_READ = "is read more than once by this command, which a stream does not allow. Name a file instead."
 
@@ -158,6 +161,10 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == STDIO:
         # Tests and notebooks replace sys.stdin by streams without a buffered reader.
         stdin: Any = sys.stdin.buffer
+        if stdin in _copied:
+            with _copied[stdin].open("rb") as copy:
+                yield unzipped(copy, "standard input")
+            return
         stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
         if stdin in _opened and not stream.peek(1):  # not empty, but already read
             raise DataError(_ALREADY_READ, file="standard input")
@@ -303,6 +310,40 @@ def _is_open_file(path: Path, stream: IO[bytes]) -> bool:
 def is_stream(path: str | Path) -> bool:
     """Whether a path is standard input or output, a pipe or a device, which can be used only once."""
     return str(path) == STDIO or (Path(path).exists() and not Path(path).is_file())
+
+
+def is_read_once(path: str | Path) -> bool:
+    """Whether an input is a pipe or a device, which cannot be read again.
+
+    Standard input is copied to a temporary file that can be read again, so the result is False.
+    """
+    return not _copy_standard_input() if str(path) == STDIO else is_stream(path)
+
+
+def allow_rereading(*inputs: object) -> None:
+    """Copy standard input to a temporary file if it is one of the inputs, so that it can be read again."""
+    if any(isinstance(path, str | Path) and str(path) == STDIO for path in inputs):
+        _copy_standard_input()
+
+
+def _copy_standard_input() -> bool:
+    """Copy standard input to a temporary file; False if it has been opened before."""
+    stdin: Any = sys.stdin.buffer
+    if stdin in _copied or stdin in _opened:
+        return stdin in _copied
+    try:
+        handle, name = tempfile.mkstemp(prefix="exam-pp-")
+        finalize(stdin, Path(name).unlink, missing_ok=True)  # also at exit
+        with os.fdopen(handle, "wb") as copy:
+            shutil.copyfileobj(stdin, copy)
+    except OSError as error:
+        raise DataError(
+            f"cannot be copied to a temporary file ({error.strerror or error}). Name a file instead, or set "
+            "TMPDIR to a folder with enough space.",
+            file="standard input",
+        ) from error
+    _copied[stdin] = Path(name)
+    return True
 
 
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:

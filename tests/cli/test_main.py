@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exam_pp.cli.main import main
-from tests.conftest import passage, rubric
+from tests.conftest import passage, rubric, without_times
 
 
 @pytest.mark.parametrize(
@@ -96,3 +99,50 @@ def test_the_message_of_ctrl_c_mentions_kept_replies(
         main([*command, str(passages), "-o", str(tmp_path / "out.jsonl")])
     assert stopped.value.code == 130
     assert capsys.readouterr().err.strip() == message
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_messages_in_a_log_file_have_a_time(
+    quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.jsonl").write_text(json.dumps(["q", [passage()]]) + "\n")
+    before = datetime.now().replace(microsecond=0)
+    main([*quiet, "merge", "p.jsonl", "p.jsonl", "-o", "out.jsonl"])
+    err = capsys.readouterr().err
+    times = [datetime.strptime(line[:19], "%Y-%m-%d %H:%M:%S") for line in err.splitlines()]
+    assert bool(times) == (not quiet)
+    assert all(before <= time <= datetime.now() for time in times)
+    assert all(line[19] == " " for line in err.splitlines())
+
+
+def test_a_warning_in_a_log_file_has_a_time_and_an_error_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.run").write_text("q Q0 p1 1 9 a\nq Q0 p2 2 8 a\n")
+    Path("texts.tsv").write_text("p1\ta text\n")
+    importing = ["-q", "import", "--runs", "a.run", "--texts", "texts.tsv", "-o", "out.jsonl"]
+    with pytest.raises(SystemExit):
+        main(importing)
+    assert capsys.readouterr().err.startswith("exam-pp: texts.tsv: 1 of 2")
+    main([*importing, "--skip-missing-texts"])
+    err = capsys.readouterr().err
+    assert without_times(err) == "1 of 2 pooled passages have no text (p2) and are dropped.\n"
+    assert len(err) == len(without_times(err)) + len("2026-11-22 10:03:07 ")
+
+
+def test_messages_on_a_terminal_have_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.jsonl").write_text(json.dumps(["q", [passage()]]) + "\n")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    main(["merge", "p.jsonl", "-o", "out.jsonl"])
+    shown = terminal.getvalue()
+    assert shown.startswith("Merged")
+    assert without_times(shown) == shown

@@ -50,6 +50,36 @@ def run(*arguments: str | Path) -> None:
     main(["-q", "bank", *map(str, arguments)])
 
 
+def test_a_byte_order_mark_is_optional(demo_data: Path, tmp_path: Path) -> None:
+    bank = demo_data / "questions.jsonl"
+    run("export", bank, "--format", "csv", "-o", tmp_path / "plain.csv")
+    run("export", bank, "--format", "csv", "--bom", "-o", tmp_path / "marked.csv")
+    main(["-q", "convert", str(bank), "--to", "bank-csv", "--bom", "-o", str(tmp_path / "converted.csv")])
+    plain = (tmp_path / "plain.csv").read_bytes()
+    assert plain.startswith(b"query_id,")
+    assert (tmp_path / "marked.csv").read_bytes() == b"\xef\xbb\xbf" + plain
+    assert (tmp_path / "converted.csv").read_bytes() == b"\xef\xbb\xbf" + plain
+    for name in ("plain", "marked"):
+        run("import", tmp_path / f"{name}.csv", "--format", "csv", "-o", tmp_path / f"{name}.jsonl")
+    assert (tmp_path / "plain.jsonl").read_bytes() == (tmp_path / "marked.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("bank export BANK --format nuggetizer --bom -o out", 2, "--bom needs --format csv"),
+        ("convert BANK --to bank --bom -o out", 1, "--bom needs a target format for spreadsheets: bank-csv."),
+    ],
+)
+def test_a_byte_order_mark_is_for_spreadsheets(
+    command: str, code: int, message: str, tiny_bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(command.replace("BANK", str(tiny_bank)).split())
+    assert stop.value.code == code
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["questions.jsonl", "nuggets.jsonl"])
 def test_spreadsheet_round_trip(demo_data: Path, tmp_path: Path, name: str) -> None:
     """Without edits: the same bank; without the base bank, the same entries."""
@@ -101,7 +131,7 @@ def test_a_new_text_under_an_old_id_gets_a_new_id(tmp_path: Path) -> None:
 def test_fields_without_a_column_are_kept(demo_data: Path, tmp_path: Path) -> None:
     bank, sheet, narrow = demo_data / "nuggets.jsonl", tmp_path / "bank.csv", tmp_path / "narrow.csv"
     run("export", bank, "--format", "csv", "-o", sheet)
-    with sheet.open(encoding="utf-8-sig", newline="") as read, narrow.open("w", newline="") as written:
+    with sheet.open(encoding="utf-8", newline="") as read, narrow.open("w", newline="") as written:
         writer = csv.DictWriter(written, ["query_id", "entry_id", "text"], extrasaction="ignore")
         writer.writeheader()
         writer.writerows(csv.DictReader(read))
@@ -114,7 +144,7 @@ def test_ignored_cells_are_counted(
 ) -> None:
     sheet = tmp_path / "bank.csv"
     run("export", tiny_bank, "--format", "csv", "-o", sheet)
-    with sheet.open(encoding="utf-8-sig", newline="") as stream:
+    with sheet.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[0] |= {"query_text": "other words", "kind": "nugget"}
     with sheet.open("w", encoding="utf-8", newline="") as stream:
@@ -179,7 +209,7 @@ def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
         {"query_id": "q", "items": [{"query_id": "q", "nugget_id": "q/1", "nugget_text": "=HYPERLINK(1)"}]}
     )
     write_bank_csv([line], tmp_path / "bank.csv")
-    assert "'=HYPERLINK(1)" in (tmp_path / "bank.csv").read_text(encoding="utf-8-sig")
+    assert "'=HYPERLINK(1)" in (tmp_path / "bank.csv").read_text(encoding="utf-8")
     assert read_bank_csv(tmp_path / "bank.csv") == [
         Row("q", kind="nugget", text="=HYPERLINK(1)", entry_id="q/1", line=2)
     ]

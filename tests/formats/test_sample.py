@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,8 @@ def test_a_damaged_first_line_does_not_hide_the_format(
     assert format_of(path).name == "graded"
 
 
-def test_the_format_of_a_stream_is_not_detected() -> None:
+def test_the_format_of_a_pipe_is_not_detected(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
     for find in (format_of, known_format):
         with pytest.raises(DataError, match="is a stream"):
-            find("-")
+            find(tmp_path / "pipe")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import errno
 import fcntl
+import gc
 import gzip
 import io
 import lzma
@@ -28,6 +29,7 @@ from exam_pp.store.files import (
     atomic_output,
     check_output,
     folder_output,
+    is_read_once,
     read_bytes,
     read_lines,
     read_text,
@@ -116,6 +118,41 @@ def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) ->
         list(read_lines("-"))
     monkeypatch.setattr("sys.stdin", Standard(b""))
     assert list(read_lines("-")) == []
+
+
+@pytest.mark.parametrize("data", [b"a\nb\n", gzip.compress(b"a\nb\n"), b""], ids=["text", "gzip", "empty"])
+def test_standard_input_that_is_copied_can_be_read_again(
+    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.MonkeyPatch.context() as inner:
+        inner.setattr("sys.stdin", Standard(data))
+        assert not is_read_once("-")
+        first, second = read_lines("-"), read_lines("-")
+        lines = [(1, b"a"), (2, b"b")] if data else []
+        assert [*zip(first, second, strict=True)] == [*zip(lines, lines, strict=True)]
+        assert len(list(tmp_path.iterdir())) == 1
+    gc.collect()
+    assert list(tmp_path.iterdir()) == [], "the copy is removed with its standard input"
+
+
+def test_standard_input_that_was_read_cannot_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", Standard(b"c\n"))
+    assert list(read_lines("-")) == [(1, b"c")]
+    assert is_read_once("-")
+
+
+def test_standard_input_that_does_not_fit_into_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    monkeypatch.setattr("sys.stdin", Standard(b"c\n"))
+    with pytest.raises(DataError, match=r"cannot be copied to a temporary file \(No space left.*set TMPDIR"):
+        is_read_once("-")
 
 
 def test_reading_a_pipe_twice_is_an_error() -> None:

@@ -10,7 +10,7 @@ import click
 from exam_pp.cli.banks.clinic import COMMANDS as CLINIC
 from exam_pp.cli.banks.edit import COMMANDS as EDITING
 from exam_pp.cli.groups import Group
-from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
+from exam_pp.cli.options import BOM, FILE, OUTPUT_PATH, log_summary, required_output
 
 
 @click.group("bank", cls=Group)
@@ -85,8 +85,9 @@ def import_command(
     help="Spreadsheet (csv), nuggets of AutoNuggetizer (nuggetizer), or nugget bank v3 of AutoJudge "
     "(autojudge).",
 )
+@BOM
 @required_output("File to write.")
-def export_command(bank: Path, form: Any, output: Path) -> None:
+def export_command(bank: Path, form: Any, output: Path, *, bom: bool) -> None:
     """Write BANK as a spreadsheet or in the format of another tool.
 
     A message counts the dropped fields, which the format cannot hold.
@@ -96,9 +97,11 @@ def export_command(bank: Path, form: Any, output: Path) -> None:
     \b
       exam-pp bank export questions.jsonl --format csv -o questions.csv
     """
+    if bom and form != "csv":
+        raise click.UsageError("--bom needs --format csv.")
     from exam_pp.phases.interchange.export_bank import export_bank
 
-    log_summary(export_bank(bank, form, output))
+    log_summary(export_bank(bank, form, output, bom=bom))
 
 
 for member in (*EDITING, *CLINIC):

@@ -16,7 +16,7 @@ from exam_pp.cli.options import (
     MIN_GRADE,
     OUTPUT_PATH,
     SCRIPT_FORMATS,
-    emit,
+    emit_rendered,
     filter_options,
     format_option,
     grade_filter,
@@ -121,7 +121,6 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
         --write-edits removals.json
     """
     from exam_pp.phases.banks.clinic import examine, proposed_edits
-    from exam_pp.rendering.render import render
     from exam_pp.reports.banks.clinic import clinic_report
     from exam_pp.store.banks.edits import write_edits
     from exam_pp.store.files import check_output
@@ -137,7 +136,7 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
         graded, bank, grade_filter=grade_filter(**options), closed_book=closed_book, options=thresholds
     )
     report = clinic_report(examination, flat=form in SCRIPT_FORMATS, limit=limit)
-    emit(render(report, form), output, inputs)
+    emit_rendered(report, form, output, inputs)
     if edits is not None:
         proposed = proposed_edits(examination, bank, signs or SIGN_NAMES)
         write_edits(proposed, edits, inputs=inputs)

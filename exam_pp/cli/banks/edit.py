@@ -11,7 +11,7 @@ from exam_pp.cli.options import (
     FILE,
     ONLY_QUERY,
     OUTPUT_PATH,
-    emit,
+    emit_rendered,
     format_option,
     log_summary,
     output_option,
@@ -36,10 +36,9 @@ def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) 
       exam-pp bank show questions.jsonl
     """
     from exam_pp.phases.banks.statistics import bank_queries
-    from exam_pp.rendering.render import render
     from exam_pp.reports.banks.statistics import show_report
 
-    emit(render(show_report(bank_queries(bank, queries)), form), output, [bank])
+    emit_rendered(show_report(bank_queries(bank, queries)), form, output, [bank])
 
 
 @click.command("stats")
@@ -55,10 +54,9 @@ def stats_command(bank: Path, form: str, output: Path) -> None:
       exam-pp bank stats questions.jsonl
     """
     from exam_pp.phases.banks.statistics import bank_statistics
-    from exam_pp.rendering.render import render
     from exam_pp.reports.banks.statistics import stats_report
 
-    emit(render(stats_report(bank_statistics(bank)), form), output, [bank])
+    emit_rendered(stats_report(bank_statistics(bank)), form, output, [bank])
 
 
 @click.command("lint")
@@ -76,11 +74,10 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
       exam-pp bank lint questions.jsonl
     """
     from exam_pp.phases.banks.statistics import lint_file
-    from exam_pp.rendering.render import render
     from exam_pp.reports.banks.statistics import lint_report
 
     lint = lint_file(bank)
-    emit(render(lint_report(lint), form), output, [bank])
+    emit_rendered(lint_report(lint), form, output, [bank])
     if lint.errors:
         sys.exit(1)
 
@@ -99,10 +96,9 @@ def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
       exam-pp bank diff questions.jsonl questions-2.jsonl
     """
     from exam_pp.phases.banks.compare import compare_banks
-    from exam_pp.rendering.render import render
     from exam_pp.reports.banks.compare import diff_report
 
-    emit(render(diff_report(old, new, compare_banks(old, new)), form), output, [old, new])
+    emit_rendered(diff_report(old, new, compare_banks(old, new)), form, output, [old, new])
 
 
 @click.command("merge")

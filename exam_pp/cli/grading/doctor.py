@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import emit, format_option, output_option
+from exam_pp.cli.options import emit_rendered, format_option, output_option
 
 
 @click.command("doctor")
@@ -31,11 +31,10 @@ def command(form: str, output: Path, **options: Any) -> None:
       exam-pp doctor --model google/flan-t5-large
     """
     from exam_pp.phases.grading.doctor import doctor
-    from exam_pp.rendering.render import render
     from exam_pp.reports.grading.doctor import doctor_report
 
     model = take_model_options(options) if options["model"] is not None else None
     diagnosis = doctor(model)
-    emit(render(doctor_report(diagnosis), form), output)
+    emit_rendered(doctor_report(diagnosis), form, output)
     if not diagnosis.sound:
         sys.exit(1)

@@ -18,7 +18,7 @@ from exam_pp.cli.options import (
     QUERIES_FILE,
     QUERY_FORMATS,
     UNPARSED,
-    emit,
+    emit_rendered,
     format_option,
     journal_options,
     log_summary,
@@ -178,13 +178,12 @@ def _plan(
 ) -> None:
     from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.plan import plan_grading
-    from exam_pp.rendering.render import render
     from exam_pp.reports.grading.plan import plan_report
 
     with process_group_from_environment() as group:
         if not group.leads:  # A second process would find the journal in use.
             return
         plan = plan_grading(files, model, options, shard=shard)
-    emit(render(plan_report(plan), form), Path("-"))
+    emit_rendered(plan_report(plan), form, Path("-"))
     if not plan.requests:
         sys.exit(NO_REQUESTS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.groups import Group
-from exam_pp.cli.options import emit, format_option, output_option
+from exam_pp.cli.options import emit_rendered, format_option, output_option
 
 
 @click.group("list", cls=Group)
@@ -30,10 +30,9 @@ def models_command(form: str, output: Path) -> None:
       exam-pp list models
     """
     from exam_pp.llm.catalogue import CATALOGUE
-    from exam_pp.rendering.render import render
     from exam_pp.reports.grading.catalogue import models_report
 
-    emit(render(models_report(CATALOGUE), form), output)
+    emit_rendered(models_report(CATALOGUE), form, output)
 
 
 @command.command("prompts")
@@ -50,7 +49,6 @@ def prompts_command(form: str, output: Path) -> None:
       exam-pp list prompts
     """
     from exam_pp.prompts import PROMPTS
-    from exam_pp.rendering.render import render
     from exam_pp.reports.grading.catalogue import prompts_report
 
-    emit(render(prompts_report(PROMPTS.get(name) for name in PROMPTS), form), output)
+    emit_rendered(prompts_report(PROMPTS.get(name) for name in PROMPTS), form, output)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import (
+    BOM,
     FILE,
     FILES,
     METHOD_NAME,
@@ -17,7 +18,7 @@ from exam_pp.cli.options import (
     QUERY_FORMATS,
     UNIT_HELP,
     UNITS,
-    emit,
+    emit_rendered,
     format_option,
 )
 
@@ -63,6 +64,7 @@ log = logging.getLogger(__name__)
     type=QUERIES_FILE,
     help=f"With --to open-rag-eval: texts of the queries, if the answers lack them ({QUERY_FORMATS}).",
 )
+@BOM
 @click.option(
     "--list", "list_", is_flag=True, help="List all formats and the possible conversions, and exit."
 )
@@ -91,10 +93,9 @@ def command(
     from exam_pp.phases.interchange.convert import Conversion, convert
 
     if list_:
-        from exam_pp.rendering.render import render
         from exam_pp.reports.interchange.formats import conversion_report
 
-        emit(render(conversion_report(), form), Path("-"))
+        emit_rendered(conversion_report(), form, Path("-"))
         return
     if source is None or output is None or target_format is None:
         raise click.UsageError("convert needs SOURCE, -o PATH and --to FORMAT; --list shows the formats.")

@@ -16,7 +16,7 @@ from exam_pp.cli.options import (
     ONLY_QUERY,
     SCRIPT_FORMATS,
     answers_class_option,
-    emit,
+    emit_rendered,
     filter_options,
     format_option,
     grade_filter,
@@ -268,7 +268,6 @@ def _write(
     **filters: Any,
 ) -> None:
     from exam_pp.phases.review.verification.verify import Shown, verify
-    from exam_pp.rendering.render import rendered
     from exam_pp.store.files import check_output
 
     check_output(output, [path for path in (graded, bank) if path is not None])
@@ -277,4 +276,4 @@ def _write(
     flat = form in SCRIPT_FORMATS
     if flat:
         log_summary([report.summary(selection)])
-    emit(rendered(report.report(verified, flat=flat), form), output, inputs=[graded, bank])
+    emit_rendered(report.report(verified, flat=flat), form, output, inputs=[graded, bank])

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import FILE, emit, format_option, output_option
+from exam_pp.cli.options import FILE, emit_rendered, format_option, output_option
 from exam_pp.cli.ranges import IntRange
 
 _ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
@@ -76,13 +76,12 @@ def command(
       exam-pp validate graded.jsonl.gz questions.jsonl runs qrels.txt --bank questions.jsonl
     """
     from exam_pp.phases.validation.validate import validate
-    from exam_pp.rendering.render import render
     from exam_pp.reports.validation.findings import findings_report
     from exam_pp.store.files import check_output
 
     inputs = [*files, *banks]
     check_output(output, inputs)
     findings = validate(files, kind=kind, banks=banks, limit=limit)
-    emit(render(findings_report(findings, flat=form == "tsv"), form), output, inputs)
+    emit_rendered(findings_report(findings, flat=form == "tsv"), form, output, inputs)
     if findings.number("error") or (strict and findings.number("warning")):
         sys.exit(1)

@@ -14,7 +14,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 
 Ratings = dict[tuple[str, str], dict[str, int]]
@@ -97,8 +97,9 @@ def diff(
     :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common, and for streams,
     because the files are read several times.
     """
+    allow_rereading(before.bank, after.bank)
     for side in (before, after):
-        if is_stream(side.file):
+        if is_read_once(side.file):
             raise SelectionError(
                 f"{str(side.file)!r} is a stream, but it is read several times. Name a file."
             )

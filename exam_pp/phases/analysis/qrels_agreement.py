@@ -8,7 +8,7 @@ from exam_pp.phases.analysis.agreement import RatedPassage, RatedPassages
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS, UMBRELA
 from exam_pp.provenance import Provenance, file_names
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
 
@@ -42,7 +42,7 @@ def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) ->
 
     For a stream, which can be read only once, the prompt class of the filter decides.
     """
-    if is_stream(graded):
+    if is_read_once(graded):
         names = iter([grade_filter.prompt_class])
     else:
         names = (

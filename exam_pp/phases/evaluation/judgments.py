@@ -8,7 +8,7 @@ from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_i
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import Qrel
-from exam_pp.store.files import is_stream, read_lines
+from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.trec.runs import read_qrels
 
 
@@ -56,11 +56,11 @@ def judgment_provenance(source: object, evaluation: Evaluation, min_grade: int |
 
 
 def is_passages(path: PathLike) -> bool:
-    """Whether a file is a passages file (lines of JSON lists); True for standard input and pipes.
+    """Whether a file is a passages file (lines of JSON lists); True for pipes.
 
     Raises :class:`DataError` for an empty file.
     """
-    if is_stream(path):
+    if is_read_once(path):
         return True
     first = next(read_lines(path), None)
     if first is None:

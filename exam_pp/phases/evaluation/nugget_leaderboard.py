@@ -19,6 +19,7 @@ from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.files import allow_rereading
 from exam_pp.store.trec.run_types import read_run_types
 from exam_pp.wording import counted
 
@@ -83,6 +84,7 @@ def read_conditions(
         raise SelectionError(
             f"{len(banks)} banks for {len(files)} files; use --bank once, or once for each file."
         )
+    allow_rereading(*files, *banks, queries)
     conditions: list[Condition] = []
     for number, file in enumerate(files):
         bank = banks[number if len(banks) > 1 else 0] if banks else None

@@ -16,7 +16,15 @@ from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, missing_query_notes
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.garbage_collector import without_garbage_collection
-from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_skipped_files
+from exam_pp.store.trec.runs import (
+    MethodName,
+    Run,
+    read_rankings,
+    read_run,
+    run_files,
+    warn_of_skipped_files,
+    warn_of_swapped_columns,
+)
 from exam_pp.wording import counted
 
 Runs = PathLike | Iterable[RunLine]
@@ -52,6 +60,10 @@ def score_runs(
     evaluation = scorer(matrix)
     missing = _missing_queries(matrix, query_ids)
     if all(len(queries) == len(query_ids) for queries in missing.values()):
+        if isinstance(runs, PathLike):
+            for file in run_files(runs):
+                passage_ids = (line.passage_id for line in read_run(file, method=method))
+                warn_of_swapped_columns(file, passage_ids, query_ids)
         raise SelectionError(
             f"No run in {name_of(runs, 'the list')} has results for any judged or graded query."
         )

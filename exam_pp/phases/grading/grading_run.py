@@ -30,11 +30,11 @@ from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.requests import Completion
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import STDIO, check_output, is_stream
+from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
 from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.raw_passages import read_raw_passages
-from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.store.trec.queries import read_query_texts, warn_of_swapped_columns
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -134,11 +134,13 @@ def grade_file(
     exam = check_files(files, options)
     check_lists(model, options.prompts)
     streamed = is_stream(files.passages)
-    if streamed and (shard or group.size > 1):
+    if streamed and group.size > 1:
         raise SelectionError(
-            "A grading with --shard or several processes reads the passages more than once: use a file "
-            "instead of standard input."
+            "A grading with several processes reads the passages in each of them: use a file instead of "
+            "standard input."
         )
+    if shard and is_read_once(files.passages):
+        raise SelectionError("A grading with --shard reads the passages twice: use a file instead of a pipe.")
     options = in_shard(options, shard, files, exam)
     counts = None
     if not streamed:
@@ -166,7 +168,7 @@ def grade_file(
         with _writer(files, group) as write:
             for query in graded:
                 write(query)
-            _check_queries(summary, files, shard)
+            _check_queries(summary, files, shard, exam)
         summary.asked = answer.asked
     return summary
 
@@ -245,9 +247,9 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
     """Load the model; a model that learns from passages reads all passages."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
-        if is_stream(files.passages):
+        if is_read_once(files.passages):
             raise SelectionError(
-                f"The model {model.model!r} reads the passages twice: use a file instead of standard input."
+                f"The model {model.model!r} reads the passages twice: use a file instead of a pipe."
             )
         llm.learn(passage.text for query in read_raw_passages(files.passages) for passage in query.passages)
     return llm
@@ -379,7 +381,7 @@ def check_answer_keys(bank: TestBank, file: Path | str) -> None:
         )  # fmt: skip
 
 
-def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None) -> None:
+def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None, exam: Exam) -> None:
     if shard:  # A shard may have no queries, or only queries without bank entries.
         return
     if not summary.queries:
@@ -390,6 +392,8 @@ def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None
             f"{summary.without_bank[0]!r}."
         )
     if len(summary.without_text) == summary.queries:
+        if files.queries is not None:
+            warn_of_swapped_columns(files.queries, exam.query_texts, summary.without_text)
         raise SelectionError(
             f"{files.queries or files.bank} has no text for the queries in {files.passages}, such as "
             f"{summary.without_text[0]!r}."

@@ -29,7 +29,7 @@ from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job
 from exam_pp.phases.grading.sharding import Shard
 from exam_pp.requests import Completion, Request
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 
@@ -102,9 +102,9 @@ def plan_grading(
     """
     exam = check_files(files, options)
     check_lists(model, options.prompts)
-    if is_stream(files.passages):
+    if is_read_once(files.passages):
         raise SelectionError(
-            "--plan reads the passages before the grading does: use a file instead of standard input."
+            "--plan reads the passages before the grading does: use a file instead of a pipe."
         )
     options = in_shard(options, shard, files, exam)
     began = time.monotonic()

@@ -11,7 +11,7 @@ from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_answer_fields, count_unused_keys, used
 from exam_pp.results import RunLine
 from exam_pp.sentences import sentences
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 
 Unit = Literal["paragraph", "sentence", "whole"]
@@ -74,7 +74,7 @@ def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
 
     Counts unused keys and confidences of citations as dropped.
     """
-    form = None if is_stream(file) else known_format(file)
+    form = None if is_read_once(file) else known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
         yield from read_answers(file)
         count_unused_keys(file, _USED, dropped)

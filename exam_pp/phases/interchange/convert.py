@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.base import FORMATS, Format, Source, Target, all_formats, format_of
+from exam_pp.formats.base import FORMATS, WITH_BOM, Format, Source, Target, all_formats, format_of
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
@@ -25,7 +25,7 @@ class Conversion:
     ``source_format`` is detected from the content if None. ``unit`` is the part of an answer that becomes a
     passage, and ``measure`` the measure of official ranks. ``contexts`` is a passages file with the
     paragraphs for SQuAD2 or the passages for Open RAG Eval. ``queries`` is a file of query texts, for answers
-    without them.
+    without them. ``bom`` writes CSV for spreadsheets with a byte order mark.
     """
 
     source: Path
@@ -37,6 +37,7 @@ class Conversion:
     method_name: MethodName = "stem"
     contexts: Path | None = None
     queries: Path | None = None
+    bom: bool = False
 
     @property
     def inputs(self) -> list[Path]:
@@ -55,6 +56,8 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
     source_format = FORMATS.get(name) if name else format_of(conversion.source, "--from")
     target_format = FORMATS.get(conversion.target_format)
     _check_possible(source_format, target_format)
+    if conversion.bom and target_format.name not in WITH_BOM:
+        raise SelectionError(f"--bom needs a target format for spreadsheets: {', '.join(sorted(WITH_BOM))}.")
     if conversion.source.is_dir() and source_format.content != "runs":
         raise SelectionError(
             f"{conversion.source} is a folder, but the format {source_format.name} needs a file; "
@@ -78,7 +81,7 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
         value = bridge(value, dropped, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
     contexts = _contexts(conversion.contexts) if conversion.contexts else {}
     texts = read_query_texts(conversion.queries) if conversion.queries else {}
-    target_format.write(value, Target(conversion.target, dropped, inputs, contexts, texts))
+    target_format.write(value, Target(conversion.target, dropped, inputs, contexts, texts, conversion.bom))
     if dropped_fields_output is not None:
         _write_report(conversion, source_format, dropped, dropped_fields_output)
     return dropped

@@ -17,10 +17,11 @@ FORMAT_NAMES = {"csv": "bank-csv", "autojudge": "autojudge-bank"}
 """Short names of formats in `exam-pp bank` to the names in the registry."""
 
 
-def export_bank(bank: Path, form: ExportFormat, output: Path) -> list[str]:
+def export_bank(bank: Path, form: ExportFormat, output: Path, *, bom: bool = False) -> list[str]:
     """Write a bank in another format, and return the lines of the summary with the dropped fields.
 
-    Raises :class:`~exam_pp.errors.ExamError`, also for questions in the format of AutoNuggetizer.
+    ``bom`` writes CSV with a byte order mark. Raises :class:`~exam_pp.errors.ExamError`, also for questions
+    in the format of AutoNuggetizer.
     """
     check_output(output, [bank])
     test_bank = read_bank(bank)
@@ -29,7 +30,7 @@ def export_bank(bank: Path, form: ExportFormat, output: Path) -> list[str]:
     dropped = DroppedFields()
     write = FORMATS.get(FORMAT_NAMES.get(form, form)).write
     assert write is not None, "all formats of banks have a writer"
-    write(test_bank.lines, Target(output, dropped, [bank]))
+    write(test_bank.lines, Target(output, dropped, [bank], bom=bom))
     entries = sum(len(line.items) for line in test_bank.lines)
     return [
         f"Wrote {counted(len(test_bank.queries), 'query')}, {counted(entries, 'entry')}.",

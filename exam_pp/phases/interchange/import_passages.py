@@ -18,7 +18,15 @@ from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import read_queries
-from exam_pp.store.trec.runs import MethodName, read_qrels, read_run, run_files, warn_of_skipped_files
+from exam_pp.store.trec.queries import warn_of_swapped_columns as warn_of_swapped_queries
+from exam_pp.store.trec.runs import (
+    MethodName,
+    read_qrels,
+    read_run,
+    run_files,
+    warn_of_skipped_files,
+    warn_of_swapped_columns,
+)
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.wording import counted, listed
 
@@ -98,7 +106,8 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     """
     inputs = sources.files()
     check_output(output, inputs)
-    pool = _Pool(read_queries(sources.queries) if sources.queries else None)
+    queries = read_queries(sources.queries) if sources.queries else None
+    pool = _Pool(queries)
     runs = sources.run_files()
     for path in sources.runs:
         warn_of_skipped_files(path)
@@ -106,6 +115,9 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     pool.add_answers(sources.answers, sources.unit)
     qrels = read_qrels(sources.qrels) if sources.qrels else []
     pool.add_judgments(qrels, judged=sources.judged)
+    if sources.queries and queries:
+        texts = {query_id: query.query_text for query_id, query in queries.items()}
+        warn_of_swapped_queries(sources.queries, texts, pool.ids_of_sources())
     pool.add_rankings(runs, sources.method_name)
     pool.add_texts(sources.texts, skip_missing=sources.skip_missing_texts)
     pool.log_ignored()
@@ -127,12 +139,17 @@ class _Pool:
         """Pool the top passages of each run, without ranks, which :meth:`add_rankings` adds."""
         for file in files:
             rankings: dict[tuple[str, str], list[RunLine]] = defaultdict(list)
+            ignored: set[str] = set()
             for line in read_run(file, method=method_name):
                 self._register_system(line.system, file)
                 if self._accepts(line.query_id, "runs"):
                     rankings[line.query_id, line.system].append(line)
+                elif not rankings:
+                    ignored.add(line.passage_id)
             if file not in self._sources.values():
                 raise DataError("has no results; remove the file or create the run again.", file=str(file))
+            if not rankings:
+                warn_of_swapped_columns(file, ignored, self._passages)
             for (query_id, _), lines in rankings.items():
                 for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
                     self._passages[query_id].setdefault(line.passage_id, _Pooled())
@@ -213,7 +230,7 @@ class _Pool:
         }
         if not needed:
             return
-        texts = read_texts(path, needed) if path else {}
+        texts = read_texts(path, needed, self._passages) if path else {}
         missing = sorted(needed - texts.keys())
         if missing:
             problem = f"{len(missing)} of {len(needed)} pooled passages have no text ({listed(missing)})"
@@ -232,6 +249,11 @@ class _Pool:
             self._passages[query_id] = {
                 passage_id: pooled for passage_id, pooled in passages.items() if pooled.text is not None
             }
+
+    def ids_of_sources(self) -> set[str]:
+        """The ids of the queries of runs, answers and judgments, in the queries file or not."""
+        pooled = (query_id for query_id, passages in self._passages.items() if passages)
+        return {*pooled, *(query_id for ids in self._ignored.values() for query_id in ids)}
 
     def log_ignored(self) -> None:
         """Log how many queries are not in the queries file, or have no passages."""

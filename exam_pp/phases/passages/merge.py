@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_json import RawJson, canonical, decode_list, encode_list
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
@@ -83,7 +83,7 @@ def merge_files(
     has, and with ``strict`` for any conflict; conflicts are otherwise counted in the summary.
     """
     inputs = [*files, *([like] if like else [])]
-    if streams := [path for path in inputs if is_stream(path)]:
+    if streams := [path for path in inputs if is_read_once(path)]:
         raise SelectionError(
             f"merge reads its files twice, so {str(streams[0])!r} must be a file, not a stream."
         )

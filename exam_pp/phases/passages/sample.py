@@ -10,7 +10,7 @@ from typing import Literal
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 
 Stratify = Literal["proportional", "equal"]
@@ -63,7 +63,7 @@ def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten
 
 
 def _draw_queries(source: Path, count: int, seed: int) -> set[str]:
-    if is_stream(source):
+    if is_read_once(source):
         raise SelectionError(
             f"--queries reads the input twice, so {str(source)!r} must be a file, not a stream."
         )

@@ -18,7 +18,7 @@ from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
-from exam_pp.store.files import check_output, is_stream
+from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.test_bank import EntryKind
@@ -97,7 +97,7 @@ def apply_ratings(
     """
     inputs = [graded, *edits, *([bank] if bank else [])]
     check_output(output, inputs)
-    if is_stream(graded):
+    if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()

@@ -21,7 +21,7 @@ from exam_pp.phases.review.verification.checked import extracted_answers
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
@@ -94,8 +94,9 @@ def review_material(
     :class:`SelectionError` if the grades of no prompt class, or of several, match.
     """
     options = options or ReviewOptions()
-    if is_stream(graded):
+    if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
+    allow_rereading(bank)
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     material = _read(graded, test_bank, selector, options)

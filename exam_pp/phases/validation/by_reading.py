@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.formats.base import Format
 from exam_pp.phases.validation.checks import Findings
-from exam_pp.store.files import is_stream, read_bytes, read_lines, without_lines
+from exam_pp.store.files import is_read_once, read_bytes, read_lines, without_lines
 from exam_pp.store.parsing import sentence
 from exam_pp.store.passages.raw_json import duplicate_key
 from exam_pp.wording import counted
@@ -45,7 +45,7 @@ def read_around_errors(
             if corrupt or not (error.line is None and bad):
                 check = "unreadable" if corrupt else "format"
                 findings.add(check, str(path), error.line, error.field or "", error.problem)
-            if error.line is None or error.line in bad or is_stream(path):
+            if error.line is None or error.line in bad or is_read_once(path):
                 return []
             if len(bad) == _MOST_BAD_LINES:
                 problem = f"has more than {_MOST_BAD_LINES} invalid lines; later lines are not checked"
@@ -70,7 +70,7 @@ def check_duplicate_keys(path: Path, findings: Findings) -> None:
 
     Skips values that are not JSON, and streams, because they cannot be read twice.
     """
-    if is_stream(path):
+    if is_read_once(path):
         return
 
     def check(line: int | None, value: bytes) -> bool:

@@ -14,7 +14,7 @@ from exam_pp.phases.validation.edits_file import check_edits
 from exam_pp.phases.validation.graded_file import check_graded
 from exam_pp.phases.validation.trec_files import check_qrels, check_runs
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import is_stream, read_lines
+from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.test_bank import TestBank
 
 Banks = Mapping[Path, TestBank]
@@ -57,7 +57,7 @@ def validate(
         format_name = kind or "?"
         contents = ""
         try:
-            if kind is None and not (path.is_dir() or is_stream(path)) and not any(read_lines(path)):
+            if kind is None and not (path.is_dir() or is_read_once(path)) and not any(read_lines(path)):
                 findings.add("empty", str(path), None, "", "is empty")
                 continue
             form = FORMATS.get(kind) if kind else format_of(path)

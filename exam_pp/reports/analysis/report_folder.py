@@ -38,7 +38,7 @@ from exam_pp.reports.evaluation.leaderboards import (
 )
 from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
+from exam_pp.store.files import atomic_output, folder_output, is_read_once, write_text
 from exam_pp.store.trec.runs import write_qrels
 
 Means = dict[str, dict[str, float]]
@@ -105,7 +105,7 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     Raises :class:`~exam_pp.errors.ExamError` for invalid inputs.
     """
     inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
-    for source in filter(is_stream, inputs):
+    for source in filter(is_read_once, inputs):
         raise SelectionError(f"'{source}' is a stream, but it is read several times. Name a file.")
     with folder_output(folder, inputs) as work:
         report = _evaluation(sources, _Folder(work), statistics)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
@@ -102,25 +102,50 @@ class PlainAnswer(Record):
 def read_answers(path: str | Path) -> Iterator[Answer]:
     """Yield the answers of a file, in file order; elements without text are not in ``parts``.
 
-    Raises :class:`DataError` for an unknown format, a citation index outside the references, and two
-    answers of a system to the same query.
+    The file has an answer on each line, or is one JSON array of answers. Raises :class:`DataError` for an
+    unknown format, a citation index outside the references, and two answers of a system to the same query.
     """
     seen: set[tuple[str, str]] = set()
-    number = 0
-    for number, line in read_lines(path):
-        answer = _answer(parse_json(line, path, number), path, number)
+    answer = None
+    for place, answer in _placed_answers(path):
         if (answer.system, answer.query_id) in seen:
             raise DataError(
                 f"the system {answer.system!r} answers the query {answer.query_id!r} twice.",
-                file=str(path), line=number,
+                file=str(path), line=place.line, field=place.field,
             )  # fmt: skip
         seen.add((answer.system, answer.query_id))
         yield answer
-    if not number:
+    if answer is None:
         raise DataError("has no answers.", file=str(path))
 
 
-def _answer(value: Any, path: str | Path, number: int) -> Answer:
+class _Place(NamedTuple):
+    """The place of an answer in messages: its line, or its number in an array."""
+
+    line: int | None
+    field: str | None = None
+
+
+def _placed_answers(path: str | Path) -> Iterator[tuple[_Place, Answer]]:
+    lines = read_lines(path)
+    for number, line in lines:
+        if line[:1] == b"[" and line[1:].lstrip()[:1] in (b"", b"{", b"]"):
+            yield from _answers_of_array(b"\n".join((line, *(rest for _, rest in lines))), path)
+        else:
+            yield _Place(number), _answer(parse_json(line, path, number), path, number)
+
+
+def _answers_of_array(text: bytes, path: str | Path) -> Iterator[tuple[_Place, Answer]]:
+    for position, value in enumerate(parse_json(text, path), 1):
+        name = f"answer {position} of the array"
+        try:
+            yield _Place(None, name), _answer(value, path, None)
+        except DataError as error:
+            field = f"{name}, {error.field}" if error.field else name
+            raise DataError(error.problem, file=str(path), field=field) from error
+
+
+def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
     keys = value.keys() if isinstance(value, dict) else set()
     try:
         if "metadata" in keys:
@@ -151,7 +176,9 @@ def _answer(value: Any, path: str | Path, number: int) -> Answer:
     )  # fmt: skip
 
 
-def _parts(report: Rag24Answer | ReportAnswer, path: str | Path, number: int) -> tuple[AnswerPart, ...]:
+def _parts(
+    report: Rag24Answer | ReportAnswer, path: str | Path, number: int | None
+) -> tuple[AnswerPart, ...]:
     references = report.references or []
     parts: list[AnswerPart] = []
     for position, element in enumerate(report.answer, 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,9 @@ from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.store.files import atomic_output, read_text_lines, write_text
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.trec.topics import parse_topics
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 IRDS = "irds:"
 """Prefix of the name of an ir_datasets data set, in place of a file."""
@@ -60,6 +64,24 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     if not queries:
         raise DataError("has no queries.", file=str(path))
     return queries
+
+
+def warn_of_swapped_columns(path: str | Path, texts: Mapping[str, str], query_ids: Iterable[str]) -> None:
+    """Log that ids and texts of a queries file are probably swapped: no id fits, but some texts do.
+
+    Args:
+        path: The queries file.
+        texts: Query id to text, as in the file.
+        query_ids: Ids of queries in the other files.
+    """
+    known = set(query_ids)
+    if known.isdisjoint(texts) and (swapped := len(known.intersection(texts.values()))):
+        log.warning(
+            "%s: %s of a query in place of the text, so the columns are probably swapped; they must be id "
+            "and text.",
+            path,
+            counted(swapped, "line has the id", "lines have the id"),
+        )
 
 
 def read_query_texts(path: str | Path) -> dict[str, str]:

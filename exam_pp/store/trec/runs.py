@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.files import atomic_output, is_stream, read_bytes, read_text_lines, safe_name
+from exam_pp.store.files import STDIO, atomic_output, is_stream, read_bytes, read_text_lines, safe_name
 from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ def run_files(folder: str | Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
+        check_has_name(path)
         problem = (
             "is a stream, but runs are read more than once. Name a file instead."
             if is_stream(path)
@@ -39,6 +40,14 @@ def run_files(folder: str | Path) -> list[Path]:
     if not files:
         raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(folder))
     return files
+
+
+def check_has_name(path: str | Path) -> None:
+    """Raise :class:`DataError` for standard input, because a file name names the system of a run."""
+    if str(path) == STDIO:
+        raise DataError(
+            "has no file name, which names the system of a run. Name a file instead.", file="standard input"
+        )
 
 
 def _has_run_name(name: str) -> bool:
@@ -122,6 +131,23 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
             )  # fmt: skip
         seen.add(key)
         yield RunLine(query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system)
+
+
+def warn_of_swapped_columns(path: str | Path, passage_ids: Iterable[str], query_ids: Iterable[str]) -> None:
+    """Log that queries and passages of a run are probably swapped: its passages are known queries.
+
+    Args:
+        path: The run file, none of whose queries is known.
+        passage_ids: Its passages.
+        query_ids: The known queries.
+    """
+    if swapped := len(set(query_ids).intersection(passage_ids)):
+        log.warning(
+            "%s: %s, so the columns of queries and passages are probably swapped; they must be query_id Q0 "
+            "passage_id rank score tag.",
+            path,
+            counted(swapped, "passage id is that of a query", "passage ids are those of queries"),
+        )
 
 
 Run = dict[str, dict[str, float]]

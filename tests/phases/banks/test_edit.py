@@ -26,6 +26,7 @@ from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import BankLine, TestBank, entry_id
+from tests.conftest import without_times
 
 WriteLines = Callable[[str, list[Any]], Path]
 
@@ -283,7 +284,7 @@ def test_merging_reports_fields_that_differ_between_duplicates(
     write_bank([line], banks[0])
     write_bank([line.model_copy(update={"items": changed, "info": {"by": "another"}})], banks[1])
     main(["bank", "merge", *map(str, banks), "-o", str(tmp_path / "o.jsonl")])
-    assert capsys.readouterr().err == (
+    assert without_times(capsys.readouterr().err) == (
         "Merged: 1 query with 3 entries. Duplicates between banks: 3.\n"
         "Fields that differ between duplicates: importance (2), weight (1). "
         "The value of the first bank is kept.\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -201,26 +203,29 @@ def test_only_the_first_process_of_a_group_plans(
     assert not journal_path(tmp_path / "out.jsonl").exists()
 
 
-def test_a_plan_of_passages_from_standard_input_is_refused(
-    tiny_bank: Path, capsys: pytest.CaptureFixture[str]
+def test_a_plan_of_passages_from_a_pipe_is_refused(
+    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    grading = ["grade", str(tmp_path / "pipe"), "-o", "x", "--bank", str(tiny_bank), "--model", "fake"]
     with pytest.raises(SystemExit):
-        main(
-            [
-                "grade",
-                "-",
-                "-o",
-                "x",
-                "--bank",
-                str(tiny_bank),
-                "--model",
-                "fake",
-                "--prompt-class",
-                RATING,
-                "--plan",
-            ]
-        )
-    assert "standard input" in capsys.readouterr().err
+        main([*grading, "--prompt-class", RATING, "--plan"])
+    assert "--plan reads the passages before the grading does" in capsys.readouterr().err
+
+
+def test_a_plan_of_passages_from_standard_input(
+    tiny_passages: Path, tiny_bank: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def plan(passages: str) -> list[str]:
+        grading = ["grade", passages, "-o", "x", "--bank", str(tiny_bank), "--model", "fake"]
+        main([*grading, "--prompt-class", RATING, "--plan"])
+        return [line for line in capsys.readouterr().out.splitlines() if "requests to send" in line]
+
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(tiny_passages.read_bytes())))
+    monkeypatch.setattr("sys.stdin", stdin)
+    planned = plan("-")
+    assert planned == plan(str(tiny_passages))
+    assert planned
 
 
 @pytest.mark.integration

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.phases.grading.sharding import Shard, assign_shards
-from tests.conftest import passage, rubric
+from tests.conftest import passage, rubric, without_times
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 WriteLines = Callable[[str, list[Any]], Path]
@@ -141,7 +141,7 @@ def test_differences_are_logged(
 ) -> None:
     lines = merge(tmp_path / "out.jsonl", *conflicting(write_jsonl))
     where = "(first: query 'q', passage 'p': "
-    assert capsys.readouterr().err.splitlines() == [
+    assert without_times(capsys.readouterr().err).splitlines() == [
         "1 rating differs between the files. Both are kept; the rating of the later file counts "
         f"{where}'q/a', 5 and 4 by google/flan-t5-large).",
         f"1 ranking differs between the files. Both are kept {where}ranks 1 and 3 by 'x').",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.phases.passages.sample import allocate
-from tests.conftest import passage, rubric
+from tests.conftest import passage, rubric, without_times
 
 WriteLines = Callable[[str, list[Any]], Path]
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -377,7 +377,7 @@ def test_strip_logs_the_removed_parts(
 ) -> None:
     out = tmp_path / "out.jsonl"
     main(["strip", str(secrets), "-o", str(out), *shlex.split(options)])
-    removed = capsys.readouterr().err.strip().removeprefix("Removed: ").removesuffix(".")
+    removed = without_times(capsys.readouterr().err).strip().removeprefix("Removed: ").removesuffix(".")
     assert sorted(removed.split(", ")) == sorted(dropped.split(", "))
     assert out.read_text().count("SECRET") == left
     ((_, [one, _]),) = read(out)

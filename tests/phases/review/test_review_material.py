@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -230,9 +231,10 @@ def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank
     assert ratings(review(twice)) == {"p1": [5, 0], "p2": [1, 4]}
 
 
-def test_standard_input_is_refused() -> None:
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SelectionError, match="name a file"):
-        review(Path("-"))
+        review(tmp_path / "pipe")
 
 
 def test_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError
+from exam_pp.formats.base import known_format
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 
 Write = Callable[[str, list[Any]], Path]
@@ -143,3 +144,54 @@ def test_real_autojudge_reports(shared_data: Path) -> None:
     answers = [answer for file in sorted(folder.iterdir()) for answer in read_answers(file)]
     assert {answer.system for answer in answers} == {"run1", "run2", "run3", "run4"}
     assert answers[0].parts[1].citations == ("Autumn_leaf_color",)
+
+
+ARRAY: list[dict[str, Any]] = [
+    {"query_id": "q", "system": "s", "text": "One."},
+    {
+        "run_id": "r",
+        "topic_id": "q",
+        "topic": "t",
+        "references": ["d"],
+        "answer": [{"text": "A", "citations": [0]}],
+    },
+]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_json_array_of_answers(indent: int | None, tmp_path: Path, write_jsonl: Write) -> None:
+    array = tmp_path / "array.json"
+    array.write_text("\n" + json.dumps(ARRAY, indent=indent) + "\n")
+    assert list(read_answers(array)) == list(read_answers(write_jsonl("lines.jsonl", ARRAY)))
+    form = known_format(array)
+    assert form is not None
+    assert form.content == "answers"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "x.json: has no answers."),
+        ("[\n", "x.json: is not valid JSON"),
+        (json.dumps(ARRAY) + "\n{}", "x.json: is not valid JSON"),
+        ("[1]", "x.json, line 1: is not an answer in a known format"),
+        (
+            json.dumps([ARRAY[0], ARRAY[0]]),
+            "x.json, answer 2 of the array: the system 's' answers the query 'q' twice",
+        ),
+        (json.dumps([ARRAY[0], 1]), "x.json, answer 2 of the array: is not an answer in a known format"),
+        ('[{"query_id": "q", "text": "One."}]', "x.json, answer 1 of the array, system: is missing."),
+        (
+            json.dumps([{**ARRAY[1], "references": []}]),
+            "x.json, answer 1 of the array, element 1 of the answer, citations: the index 0 is out of range",
+        ),
+    ],
+)
+def test_a_json_array_with_an_error(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.json").write_text(text)
+    with pytest.raises(DataError) as raised:
+        list(read_answers("x.json"))
+    assert str(raised.value).startswith(message)

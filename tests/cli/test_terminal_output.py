@@ -1,0 +1,97 @@
+"""Reports on a terminal: fitted to its width, and long ones in a pager, unlike in files and pipes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+
+EXAM_PP = (sys.executable, "-m", "exam_pp")
+
+
+def on_terminal(*arguments: str, columns: int = 80, **variables: str) -> str:
+    """What a command writes to a terminal, without the carriage returns."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "PAGER"}}
+    environment |= {"TERM": "xterm", "PAGER": "", **variables}
+    with subprocess.Popen(
+        [*EXAM_PP, *arguments], stdin=follower, stdout=follower, stderr=follower, env=environment
+    ) as process:
+        os.close(follower)
+        shown = b""
+        try:
+            while part := os.read(leader, 65536):
+                shown += part
+        except OSError:  # the process has closed the terminal
+            pass
+    os.close(leader)
+    assert process.returncode == 0, shown.decode()
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_table_is_as_wide_as_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["list", "models"])
+    piped = capsys.readouterr().out
+    narrow = on_terminal("list", "models", columns=80)
+    assert max(map(len, piped.splitlines())) > 100
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert sorted("".join(narrow.split()).replace("-", "")) == sorted("".join(piped.split()).replace("-", ""))
+    assert "11135332352" in narrow
+    assert on_terminal("list", "models", columns=200) == piped
+
+
+def pager(tmp_path: Path) -> tuple[Path, str]:
+    """A pager that writes what it gets to a file, and its command."""
+    paged = tmp_path / "paged.txt"
+    return paged, f"sh -c 'cat > {paged}'"
+
+
+@pytest.fixture
+def long_bank(tmp_path: Path, demo_data: Path) -> Path:
+    """A test bank of more than 200 lines as text."""
+    path = tmp_path / "bank.jsonl"
+    path.write_text((demo_data / "questions.jsonl").read_text().replace("?", "? " + "and why " * 60))
+    return path
+
+
+def test_a_long_report_goes_through_the_pager(long_bank: Path, tmp_path: Path) -> None:
+    paged, command = pager(tmp_path)
+    assert on_terminal("bank", "show", str(long_bank), PAGER=command) == ""
+    unpaged = on_terminal("bank", "show", str(long_bank), PAGER="")
+    assert len(unpaged.splitlines()) > 200
+    assert paged.read_text() == unpaged
+
+
+def test_a_pager_that_the_reader_leaves(long_bank: Path) -> None:
+    assert on_terminal("bank", "show", str(long_bank), PAGER="true") == ""
+
+
+def test_a_short_report_does_not(tmp_path: Path, demo_data: Path) -> None:
+    paged, command = pager(tmp_path)
+    assert "questions" in on_terminal("bank", "stats", str(demo_data / "questions.jsonl"), PAGER=command)
+    assert not paged.exists()
+
+
+@pytest.mark.parametrize("value", ["'", "no-such-pager -R"])
+def test_a_pager_that_cannot_be_started(long_bank: Path, value: str) -> None:
+    shown = on_terminal("bank", "show", str(long_bank), PAGER=value)
+    assert shown == on_terminal("bank", "show", str(long_bank), PAGER="")
+
+
+def test_no_pager_with_an_output_file_or_another_format(long_bank: Path, tmp_path: Path) -> None:
+    paged, command = pager(tmp_path)
+    out = tmp_path / "out.txt"
+    assert on_terminal("bank", "show", str(long_bank), "-o", str(out), PAGER=command) == ""
+    assert max(map(len, out.read_text().splitlines())) > 400
+    assert on_terminal("bank", "show", str(long_bank), "--format", "md", PAGER=command)
+    assert not paged.exists()
