@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from exam_pp.errors import DataError
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -117,6 +120,18 @@ def unwritable(tmp_path: Path) -> Path:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
     return folder
+
+
+@contextmanager
+def data_error(
+    file: str | Path | None, line: int | None = None, field: str | None = None, *, about: str = ""
+) -> Iterator[None]:
+    """Expect a DataError at this place, whose problem contains a text, such as the offending value."""
+    with pytest.raises(DataError) as caught:
+        yield
+    error = caught.value
+    assert (error.file, error.line, error.field) == (file and str(file), line, field)
+    assert about in error.problem
 
 
 def passage(passage_id: str = "p1", **keys: Any) -> dict[str, Any]:
