@@ -125,10 +125,10 @@ def unwritable(tmp_path: Path) -> Path:
 @contextmanager
 def data_error(
     file: str | Path | None, line: int | None = None, field: str | None = None, *, about: str = ""
-) -> Iterator[None]:
+) -> Iterator[pytest.ExceptionInfo[DataError]]:
     """Expect a DataError at this place, whose problem contains a text, such as the offending value."""
     with pytest.raises(DataError) as caught:
-        yield
+        yield caught
     error = caught.value
     assert (error.file, error.line, error.field) == (file and str(file), line, field)
     assert about in error.problem

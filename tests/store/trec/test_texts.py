@@ -60,7 +60,7 @@ def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCa
     assert read_texts(texts_file, {"a"}) == {"a": " "}
     texts_file.write_text("a\t\nb\tText.\n")
     assert read_texts(texts_file, {"a", "b"}) == {"a": "", "b": "Text."}
-    assert caplog.text.count("1 passage has an empty text") == 2
+    assert [" empty" in message for message in caplog.messages] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCa
     [
         # BEIR; titles of passages that are not selected do not count.
         ('{"_id": "a", "title": "A", "text": "x"}\n{"_id": "b", "title": "", "text": "y"}\n{"_id": "c", '
-         '"title": "C", "text": "z"}\n', "ignored the titles of 1 passage"),
+         '"title": "C", "text": "z"}\n', "titles of 1 passage"),
         # MS MARCO documents: id, address, title, body.
-        ("a\thttps://x\tA\tx\nb\thttps://x\t\ty\nc\tz\n", "2 texts contain tabs. If the file has"),
-        ('{"_id": "a", "title": ["odd"], "text": "x"}\n', "ignored the titles of 1 passage"),
+        ("a\thttps://x\tA\tx\nb\thttps://x\t\ty\nc\tz\n", "2 texts contain tabs"),
+        ('{"_id": "a", "title": ["odd"], "text": "x"}\n', "titles of 1 passage"),
     ],
 )  # fmt: skip
 def test_titles_and_further_columns_are_logged(
