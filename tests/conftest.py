@@ -6,11 +6,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from exam_pp.errors import DataError
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -123,6 +126,18 @@ def unwritable(tmp_path: Path) -> Path:
 def without_times(err: str) -> str:
     """Standard error without the times of log lines, which have them because tests have no terminal."""
     return re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", "", err, flags=re.MULTILINE)
+
+
+@contextmanager
+def data_error(
+    file: str | Path | None, line: int | None = None, field: str | None = None, *, about: str = ""
+) -> Iterator[pytest.ExceptionInfo[DataError]]:
+    """Expect a DataError at this place, whose problem contains a text, such as the offending value."""
+    with pytest.raises(DataError) as caught:
+        yield caught
+    error = caught.value
+    assert (error.file, error.line, error.field) == (file and str(file), line, field)
+    assert about in error.problem
 
 
 def passage(passage_id: str = "p1", **keys: Any) -> dict[str, Any]:

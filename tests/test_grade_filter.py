@@ -84,25 +84,21 @@ def test_missing_metadata_matches() -> None:
 
 def test_without_a_match_the_grades_of_the_file_are_listed() -> None:
     selector, _ = selected(GradeFilter(model="other"), passage(grades({"a": 1})), passage(grades({"a": 1})))
-    with pytest.raises(SelectionError) as caught:
+    with pytest.raises(
+        SelectionError, match=r"graded\.jsonl .* --model 'm' --prompt-class 'P' \(2 passages\)\.$"
+    ):
         selector.check("graded.jsonl")
-    assert str(caught.value) == (
-        "No grades in graded.jsonl match the filter. The file has grades of: --model 'm' --prompt-class 'P' "
-        "(2 passages)."
-    )
 
 
 def test_several_matching_sets_are_listed() -> None:
     selector, _ = selected(GradeFilter(), passage(grades({"a": 1}), grades({"a": 1}, model="n")))
-    with pytest.raises(
-        SelectionError, match=r"matches 2 sets of grades in f\. Choose one of: --model 'm' .*--model 'n'"
-    ):
+    with pytest.raises(SelectionError, match=r"\b2 .* f\..* --model 'm' .*--model 'n'"):
         selector.check("f")
 
 
 def test_no_grades_at_all() -> None:
     selector, _ = selected(GradeFilter(), passage())
-    with pytest.raises(SelectionError, match="f has no grades; run `exam-pp grade` first"):
+    with pytest.raises(SelectionError, match=r"^f has no grades"):
         selector.check("f")
 
 

@@ -15,6 +15,7 @@ import pytest
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
+from tests.conftest import data_error
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -121,16 +122,14 @@ def test_repeated_nuggets_are_logged_with_where_they_count(
     path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a"), nugget("q", "b"), nugget("q", "a")])])
     with caplog.at_level(logging.WARNING):
         read_bank(path)
-    assert "1 entry has the id of another entry (first: q/a)" in caplog.text
-    assert "counts once, except in nugget scores" in caplog.text
+    assert "q/a" in caplog.text
+    assert "except in nugget scores" in caplog.text
 
 
 def test_kinds_are_required() -> None:
     bank = TestBank.from_lines([BankLine.model_validate(line("q", [nugget("q", "a")]))])
     bank.require_kind("nugget", "This prompt")
-    with pytest.raises(
-        SelectionError, match=r"This prompt needs a bank of questions, but the bank contains nuggets\."
-    ):
+    with pytest.raises(SelectionError, match=r"^This prompt .*questions.*contains nuggets"):
         bank.require_kind("question", "This prompt")
 
 
@@ -153,26 +152,28 @@ def test_bank_round_trip(write_jsonl: Write, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "problem"),
+    ("value", "line_number", "field", "about"),
     [
-        (line("q", []), "has no questions or nuggets."),
-        ([1], "line 1: is not a line of a test bank, which is a JSON object. exam-pp validate detects"),
-        ({"query_id": "q"}, "line 1, items: is missing."),
-        (line("q", [{"query_id": "q"}]), "line 1, items.1: question_id (or nugget_id) is missing."),
+        (line("q", []), None, None, "no questions"),
+        ([1], 1, None, "exam-pp validate"),
+        ({"query_id": "q"}, 1, "items", "missing"),
+        (line("q", [{"query_id": "q"}]), 1, "items.1", "question_id (or nugget_id)"),
         (
             line("q", [question("q", "a"), {"query_id": "q", "nugget_id": "n"}]),
-            "items.2.nugget.nugget_text: is missing.",
+            1,
+            "items.2.nugget.nugget_text",
+            "missing",
         ),
-        (line("q", [{"query_id": "q", "question_id": "n"}]), "items.1.question.question_text: is missing."),
-        (line("q", [question("q", "a", weight="heavy")]), "items.1.question.weight: input should be"),
+        (line("q", [{"query_id": "q", "question_id": "n"}]), 1, "items.1.question.question_text", "missing"),
+        (line("q", [question("q", "a", weight="heavy")]), 1, "items.1.question.weight", "number"),
     ],
 )
-def test_errors_name_line_and_field(write_jsonl: Write, value: Any, problem: str) -> None:
+def test_errors_name_line_and_field(
+    write_jsonl: Write, value: Any, line_number: int | None, field: str | None, about: str
+) -> None:
     path = write_jsonl("bank.jsonl", [value])
-    with pytest.raises(DataError) as caught:
+    with data_error(path, line_number, field, about=about):
         read_bank(path)
-    assert str(caught.value).startswith(str(path))
-    assert problem in str(caught.value)
 
 
 def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
@@ -200,7 +201,7 @@ def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 def test_errors_name_the_line_packed_or_not(write_jsonl: Write, packed: bool) -> None:
     path = write_jsonl("bank.jsonl", [line("q", [question("q", "a")]), line("q", [question("r", "b")])])
-    with pytest.raises(DataError, match=r"line 2.*'r' differs from the query_id of the line"):
+    with pytest.raises(DataError, match=r"line 2.*'r'"):
         read_bank(path, packed=packed)
 
 

@@ -20,15 +20,20 @@ def text(report: Report, width: int | None = None) -> Iterator[str]:
     return spaced(chain(title, (_text_block(block, width) for block in report.content)))
 
 
+def _filled(text: str, width: int) -> str:
+    """Wrap a text at blanks only, so that file names and options stay whole."""
+    return fill(text, width, break_on_hyphens=False, break_long_words=False)
+
+
 def _text_block(block: Block, width: int | None) -> str:
     paragraph_width = WIDTH if width is None else max(NARROWEST, min(WIDTH, width))
     match block:
         case Table():
             return _text_table(block, width)
         case Paragraph(text):
-            return fill(text, paragraph_width)
+            return _filled(text, paragraph_width)
         case Quote(text, label):
-            return (f"{label}\n" if label else "") + indent(fill(text, paragraph_width - 4), "    ")
+            return (f"{label}\n" if label else "") + indent(_filled(text, paragraph_width - 4), "    ")
         case Heading(text, level):
             return f"{text}\n{('=' if level == 1 else '-') * min(cell_width(text), paragraph_width)}"
         case Link(text, target):

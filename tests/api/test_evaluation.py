@@ -84,9 +84,9 @@ def test_scores_of_run_lines_equal_scores_of_run_files(demo_data: Path) -> None:
     qrels = demo_data / "qrels.txt"
     alone = [score for file in files for score in exam_pp.score_runs(qrels, file, ["AP"]).scores]
     assert list(exam_pp.score_runs(qrels, lines, ["AP"]).scores) == alone
-    with pytest.raises(exam_pp.ExamError, match=r"'bm25' returns the passage .* twice for the query"):
+    with pytest.raises(exam_pp.ExamError, match=r"'bm25' .* twice"):
         exam_pp.score_runs(qrels, [*lines, lines[0]])
-    with pytest.raises(exam_pp.ExamError, match="No run in the list has results"):
+    with pytest.raises(exam_pp.ExamError, match="list has results"):
         exam_pp.score_runs(qrels, [lines[0]._replace(query_id="none")])
 
 
@@ -94,7 +94,7 @@ def test_scores_of_rankings_in_objects_and_files_are_equal(demo: Path, demo_data
     qrels = demo_data / "qrels.txt"
     of_objects = exam_pp.score_rankings(qrels, list(exam_pp.read_passages(demo)), ["P@5"])
     assert of_objects.scores == exam_pp.score_rankings(qrels, demo, ["P@5"]).scores
-    with pytest.raises(exam_pp.ExamError, match="The list of passages has no rankings"):
+    with pytest.raises(exam_pp.ExamError, match="no rankings"):
         exam_pp.score_rankings(qrels, [])
 
 
@@ -111,11 +111,11 @@ def test_nugget_scores_of_objects(demo_data: Path, tmp_path: Path) -> None:
 
 def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
     ungraded = [exam_pp.QueryPassages("q", [exam_pp.Passage(passage_id="p", text="A text.")])]
-    with pytest.raises(exam_pp.ExamError, match=r"^the passages has no grades"):
+    with pytest.raises(exam_pp.ExamError, match="no grades"):
         exam_pp.cover(ungraded)
-    with pytest.raises(exam_pp.ExamError, match=r"in the list of queries has a graded passage in"):
+    with pytest.raises(exam_pp.ExamError, match="list of queries"):
         exam_pp.cover(demo, bank, queries=["none"])
-    with pytest.raises(exam_pp.ExamError, match="The list of passages has no judgments"):
+    with pytest.raises(exam_pp.ExamError, match="no judgments"):
         exam_pp.judgments(ungraded)
 
 
@@ -125,7 +125,7 @@ def test_correlation_is_over_the_common_systems(tmp_path: Path) -> None:
     ranks = tmp_path / "official.json"
     ranks.write_text('{"a": 1, "long-na...": 2}')
     assert exam_pp.correlate({"a": 2.0, "long-name": 1.0}, ranks).kendall == pytest.approx(1)
-    with pytest.raises(exam_pp.ExamError, match="the official ranks have 0 systems in common"):
+    with pytest.raises(exam_pp.ExamError, match=r"official ranks .*0 systems"):
         exam_pp.correlate({"a": 1.0}, {"b": 1})
     leaderboard = exam_pp.leaderboard([exam_pp.Score(s, "q", "RR", v) for s, v in (("a", 0.2), ("b", 0.1))])
     assert exam_pp.correlate(leaderboard, {"a": 1, "b": 2}, metric="RR").spearman == pytest.approx(1)
@@ -140,7 +140,7 @@ def test_agreement_is_over_the_common_passages() -> None:
     result = exam_pp.agreement(first, second)
     assert result.passages == 3
     assert result.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
-    with pytest.raises(exam_pp.ExamError, match="have no passage in common"):
+    with pytest.raises(exam_pp.ExamError, match="no passage in common"):
         exam_pp.agreement(first, [exam_pp.Qrel("q", "z", 1)])
 
 
@@ -156,7 +156,7 @@ def test_the_table_of_grades(demo: Path) -> None:
     assert {(row.query_id, row.passage_id, row.entry_id): row.rating for row in table} == ratings
     assert all(row.expected is not None and 0 <= row.expected <= 5 for row in table)
     assert list(exam_pp.grade_table(list(exam_pp.read_passages(demo)))) == list(table)
-    with pytest.raises(exam_pp.ExamError, match="match the filter"):
+    with pytest.raises(exam_pp.ExamError, match="lexical"):
         exam_pp.grade_table(demo, GradeFilter(model="nobody"))
 
 

@@ -79,16 +79,18 @@ def test_queries_that_are_not_graded_are_logged(caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.WARNING, "exam_pp"):
         graded = list(exam_pp.grade([*passages(), other], BANK, prompts=RATED, model="constant"))
     assert [query.query_id for query in graded] == ["q", "other"]
-    assert caplog.messages == ["Not graded: 1 query has no bank entries, such as 'other'."]
+    (message,) = caplog.messages
+    assert "1 query " in message
+    assert "'other'" in message
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"prompts": "NuggetSelfRatedPrompt"}, "grades nuggets, but the bank has questions"),
-        ({"prompts": "NoSuchPrompt"}, "No prompt named 'NoSuchPrompt'"),
-        ({"model": "lexicla"}, "Did you mean 'lexical'?"),
-        ({"bank": None}, "needs a test bank"),
+        ({"prompts": "NuggetSelfRatedPrompt"}, "nuggets.* questions"),
+        ({"prompts": "NoSuchPrompt"}, "'NoSuchPrompt'"),
+        ({"model": "lexicla"}, "'lexical'"),
+        ({"bank": None}, "test bank"),
     ],
 )
 def test_wrong_arguments_raise_before_the_first_query(arguments: dict[str, object], message: str) -> None:
@@ -111,7 +113,7 @@ def test_make_prompt() -> None:
         ({"kind": "queries"}, "^kind: "),
         ({"temperature": 1}, "^temperature: "),
         ({"scale": "3"}, "^scale: "),
-        ({"template": "{question} {passage}"}, "^template: has the unknown placeholder {passage}"),
+        ({"template": "{question} {passage}"}, "^template: .*{passage}"),
     ],
 )
 def test_wrong_keys_of_a_prompt(keys: dict[str, object], message: str) -> None:

@@ -16,25 +16,25 @@ from tests.conftest import passage, rubric, without_times
 
 
 @pytest.mark.parametrize(
-    ("typed", "message"),
+    ("typed", "name"),
     [
-        ("gradee", "No such command 'gradee'. Did you mean 'grade'?"),
-        ("verfy-answers", "Did you mean 'verify-answers'?"),
-        ("xyzzy", "No such command 'xyzzy'."),
+        ("gradee", "'grade'"),
+        ("verfy-answers", "'verify-answers'"),
+        ("xyzzy", "'xyzzy'"),
     ],
 )
-def test_a_mistyped_command(typed: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistyped_command(typed: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main([typed, "--model", "x"])
     assert stop.value.code == 2
-    assert message in capsys.readouterr().err
+    assert name in capsys.readouterr().err
 
 
 def test_a_mistyped_command_of_a_group(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["verify", "gradng", "file"])
     assert stop.value.code == 2
-    assert "Did you mean 'grading'?" in capsys.readouterr().err
+    assert "'grading'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("group", ["analyze", "bank", "evaluate", "export", "generate", "verify"])
@@ -49,7 +49,7 @@ def test_a_mistyped_option_is_not_a_mistyped_command(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as stop:
         main(["--helpp"])
     assert stop.value.code == 2
-    assert "No such option" in capsys.readouterr().err
+    assert "--helpp" in capsys.readouterr().err
 
 
 def test_control_characters_of_ids_and_keys_are_escaped(
@@ -77,16 +77,15 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("command", "where", "message"),
+    ("command", "where", "kept"),
     [
         (["grade", "--model", "fake", "--prompt-class", "FagB"],
-         "exam_pp.phases.grading.grading_run.grade_file",
-         "exam-pp: interrupted: all replies so far are kept; repeat the command to continue."),
-        (["merge"], "exam_pp.phases.passages.merge.merge_files", "exam-pp: interrupted."),
+         "exam_pp.phases.grading.grading_run.grade_file", True),
+        (["merge"], "exam_pp.phases.passages.merge.merge_files", False),
     ],
 )  # fmt: skip
 def test_the_message_of_ctrl_c_mentions_kept_replies(
-    command: list[str], where: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    command: list[str], where: str, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     def interrupted(*_: object, **__: object) -> None:
@@ -98,7 +97,9 @@ def test_the_message_of_ctrl_c_mentions_kept_replies(
     with pytest.raises(SystemExit) as stopped:
         main([*command, str(passages), "-o", str(tmp_path / "out.jsonl")])
     assert stopped.value.code == 130
-    assert capsys.readouterr().err.strip() == message
+    message = capsys.readouterr().err.strip()
+    assert message.startswith("exam-pp: interrupted")
+    assert ("replies" in message) is kept
 
 
 class Terminal(io.StringIO):

@@ -153,35 +153,36 @@ def test_ignored_cells_are_counted(
         writer.writerows({**row, "note": "see below"} for row in rows)
     main(["bank", "import", *map(str, (sheet, "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "b"))])
     messages = capsys.readouterr().err
-    assert (
-        "Changed cells that are ignored, as the values of the base bank are kept: query_text (1), kind (1)."
-    ) in messages
-    assert f"Dropped fields, which the target format cannot hold: field 'note' ({len(rows)})." in messages
+    assert ": query_text (1), kind (1)." in messages
+    assert f": field 'note' ({len(rows)})." in messages
     assert read_bank(tmp_path / "b").lines == read_bank(tiny_bank).lines
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "place", "about"),
     [
-        ("query_id,words\nq1,a\n", "bank.csv, line 1: has no column 'text'."),
-        ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: is empty."),
-        ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: must be 'question' or 'nugget'."),
-        ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: 'x' is not a number."),
+        ("query_id,words\nq1,a\n", "bank.csv, line 1: ", "'text'"),
+        ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: ", "empty"),
+        ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: ", "'question' or 'nugget'"),
+        ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: ", "'x'"),
         (
             'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',
-            'bank.csv, line 2, gold_answers: must be a JSON list of texts, such as ["Paris", "the capital"].',
+            "bank.csv, line 2, gold_answers: ",
+            "JSON list",
         ),
         (
             "query_id,text,kind,gold_answers\nq1,a,question,[null]\n",
-            'bank.csv, line 2, gold_answers: must be a JSON list of texts, such as ["Paris", "the capital"].',
+            "bank.csv, line 2, gold_answers: ",
+            "JSON list",
         ),
-        ('query_id,text\nq1,"a\n', "bank.csv: is not a CSV file (unexpected end of data)."),
-        ("query_id,text\n", "bank.csv: has no questions or nuggets."),
+        ('query_id,text\nq1,"a\n', "bank.csv: ", "CSV"),
+        ("query_id,text\n", "bank.csv: ", "no questions"),
     ],
 )
 def test_broken_csv(
     content: str,
-    message: str,
+    place: str,
+    about: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -191,7 +192,9 @@ def test_broken_csv(
     with pytest.raises(SystemExit) as stop:
         run("import", "bank.csv", "--format", "csv", "-o", "out.jsonl")
     assert stop.value.code == 1
-    assert capsys.readouterr().err == f"exam-pp: {message}\n"
+    problem = capsys.readouterr().err.removeprefix(f"exam-pp: {place}")
+    assert about in problem
+    assert "bank.csv" not in problem
     assert not Path("out.jsonl").exists()
 
 
@@ -201,7 +204,7 @@ def test_an_unknown_id_in_a_spreadsheet(
     (tmp_path / "bank.csv").write_text("query_id,entry_id,text\n7,007/a,Where?\n", encoding="utf-8")
     with pytest.raises(SystemExit):
         run("import", tmp_path / "bank.csv", "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "o")
-    assert "line 2, entry_id: '007/a' is not an entry of the query '7'" in capsys.readouterr().err
+    assert "line 2, entry_id: '007/a'" in capsys.readouterr().err
 
 
 def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
@@ -274,7 +277,7 @@ def test_questions_cannot_be_written_as_nuggets(
 ) -> None:
     with pytest.raises(SystemExit):
         run("export", tiny_bank, "--format", "nuggetizer", "-o", tmp_path / "out")
-    assert "needs a bank of nuggets, but the bank contains questions." in capsys.readouterr().err
+    assert "contains questions" in capsys.readouterr().err
 
 
 AUTOJUDGE: dict[str, Any] = {
@@ -367,9 +370,9 @@ def test_autojudge_export_of_an_exam_pp_bank(demo_data: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format_version": "v2"}, "format_version: 'v2' is not supported; the version must be 'v3'."),
+        ({"format_version": "v2"}, "format_version: 'v2'"),
         ({"query_id": None}, "query_id: "),
-        ({"nugget_bank": {"a": {}}}, "nugget_bank.a.question: is missing."),
+        ({"nugget_bank": {"a": {}}}, "nugget_bank.a.question: "),
     ],
 )
 def test_broken_autojudge(

@@ -17,6 +17,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.runs import read_qrels, write_qrels, write_run
 from exam_pp.store.trec.score_rows import read_score_rows
+from tests.conftest import data_error
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -90,14 +91,14 @@ def test_agents_of_answers_have_names(write_jsonl: Write, tmp_path: Path) -> Non
 
 
 def test_ids_of_runs_and_qrels_are_single_words(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="' q' is empty or"):
+    with pytest.raises(DataError, match="' q'"):
         write_qrels([Qrel(" q", "p", 1)], tmp_path / "o")
     for line in (
         RunLine("a b", "p", 1, 1.0, "s"),
         RunLine("q", "p\u2028", 1, 1.0, "s"),
         RunLine("q", "p", 1, 1.0, ""),
     ):
-        with pytest.raises(DataError, match=r"is empty or .* which a run file"):
+        with pytest.raises(DataError, match=r"whitespace.* run "):
             write_run([line], tmp_path / "o")
     write_qrels([Qrel("q", "p", 1)], tmp_path / "o")
     assert read_qrels(tmp_path / "o") == [Qrel("q", "p", 1)]
@@ -138,24 +139,24 @@ def test_two_values_of_the_same_score_are_an_error(form: str, write_jsonl: Write
     assert len(list(read_score_rows(tmp_path / "o"))) == 1
     with twice.open("a") as stream:
         stream.write(line.replace("0.5", "0.25") + "\n")
-    with pytest.raises(DataError, match="'s' has two values of 'm' for the query '0'"):
+    with pytest.raises(DataError, match=r"'s' .*'m' .*'0'"):
         converted(twice, tmp_path / "o2", "scores-jsonl", source_format=form)
 
 
 def test_open_rag_eval_cannot_hold_means(write_jsonl: Write, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="scores of single queries, but the file has only means"):
+    with pytest.raises(SelectionError, match="only means"):
         converted(write_jsonl("s.jsonl", scores(1, query_id="all")), tmp_path / "o", "open-rag-eval-scores")
 
 
 def test_reasonings_are_direct_grades(write_jsonl: Write, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="have no direct grades"):
+    with pytest.raises(SelectionError, match="direct grades"):
         converted(write_jsonl("g.jsonl", passages()), tmp_path / "o.csv", "ragelo-reasonings")
     assert not (tmp_path / "o.csv").exists()
 
 
 def test_a_spreadsheet_with_only_a_header_is_not_a_bank(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("query_id,text\n")
-    with pytest.raises(DataError, match="has no questions or nuggets"):
+    with data_error(tmp_path / "b.csv", about="no questions"):
         converted(tmp_path / "b.csv", tmp_path / "o", "bank", source_format="bank-csv")
 
 
@@ -183,7 +184,7 @@ def test_relevance_of_a_game(relevance: Any, dropped: int, write_jsonl: Write, t
 def test_a_nugget_bank_with_a_lone_surrogate(tmp_path: Path) -> None:
     source = tmp_path / "n.jsonl"
     source.write_text('{"query_id":"q","format_version":"v3","nugget_bank":{"x":{"question":"\\ud800"}}}\n')
-    with pytest.raises(DataError, match="not valid Unicode"):
+    with pytest.raises(DataError, match="Unicode"):
         converted(source, tmp_path / "o", "bank")
 
 
@@ -277,7 +278,7 @@ def test_qrels_drop_title_queries(write_jsonl: Write, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["bank", "bank-csv"])
 def test_a_bank_without_entries_is_not_written(form: str, write_jsonl: Write, tmp_path: Path) -> None:
     source = write_jsonl("n.jsonl", [{"query": "t", "qid": "q", "nuggets": []}])
-    with pytest.raises(SelectionError, match="The bank has no entries"):
+    with pytest.raises(SelectionError, match="no entries"):
         converted(source, tmp_path / "o", form)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.errors import DataError
 from exam_pp.formats.base import format_of
 from exam_pp.formats.ragelo import (
     ANSWERS,
@@ -17,6 +16,7 @@ from exam_pp.formats.ragelo import (
     queries_of,
 )
 from exam_pp.store.csv_cells import read_cells
+from tests.conftest import data_error
 
 
 def file(tmp_path: Path, text: str) -> Path:
@@ -50,20 +50,22 @@ def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "field", "about"),
     [
-        ("qid,answer\nq,yes\n", "line 1: the column 'agent' .or agent_id, system. is missing"),
-        ("qid,agent,answer\nq,a,yes\n,a,no\n", "line 3, qid: is empty"),
-        ("qid,agent,answer\nq,a,yes\nq,a,no\n", "line 3: the agent 'a' answers the query 'q' twice"),
-        ("qid,agent,answer\nq,a,yes,more\n", "line 2: has more cells than the header"),
-        ("qid,agent,answer\nq,a,yes\nq,b\n", "line 3: has fewer cells than the header"),
-        ('qid,agent,answer\nq,a,"yes\n', "is not a CSV file"),
-        ("qid,agent,answer\n", "has no rows"),
+        ("qid,answer\nq,yes\n", 1, None, "'agent' (or agent_id, system)"),
+        ("qid,agent,answer\nq,a,yes\n,a,no\n", 3, "qid", "empty"),
+        ("qid,agent,answer\nq,a,yes\nq,a,no\n", 3, None, "'a' answers the query 'q' twice"),
+        ("qid,agent,answer\nq,a,yes,more\n", 2, None, "more cells"),
+        ("qid,agent,answer\nq,a,yes\nq,b\n", 3, None, "fewer cells"),
+        ('qid,agent,answer\nq,a,"yes\n', 1, None, "CSV"),
+        ("qid,agent,answer\n", None, None, "no rows"),
     ],
 )
-def test_errors_of_broken_files(text: str, message: str, tmp_path: Path) -> None:
+def test_errors_of_broken_files(
+    text: str, line: int | None, field: str | None, about: str, tmp_path: Path
+) -> None:
     path = file(tmp_path, text)
-    with pytest.raises(DataError, match=message):
+    with data_error(path, line, field, about=about):
         answers_of(read_cells(path, ANSWERS), path)
 
 
@@ -77,7 +79,7 @@ def test_documents_and_answers_may_be_empty(tmp_path: Path) -> None:
 
 def test_a_document_has_one_text(tmp_path: Path) -> None:
     path = file(tmp_path, "qid,did,document\nq,d,One.\nq,d,Two.\n")
-    with pytest.raises(DataError, match="line 3: the document 'd' has another text on an earlier line"):
+    with data_error(path, 3, about="'d'"):
         passages_of(read_cells(path, DOCUMENTS), path)
 
 

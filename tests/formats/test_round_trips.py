@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import cli
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.formats.base import FORMATS
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.convert import Conversion, convert
@@ -30,7 +30,7 @@ from exam_pp.store.trec.ranks import read_ranks, write_ranks
 from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels, write_run
 from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
 from exam_pp.test_bank import BankLine, Nugget, Question, entry_id
-from tests.conftest import PASSAGES
+from tests.conftest import PASSAGES, data_error
 
 texts = st.text("aé1.)? \u4e2d\"',;=\t", min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
 names = st.text("ab1:_-/", min_size=1, max_size=6)
@@ -129,7 +129,7 @@ def test_banks_survive_except_for_dropped_fields(form: str, lines: list[BankLine
         if not any(line.items for line in lines):
             return
         if form in ONLY_OF and not any(item.kind == ONLY_OF[form] for line in lines for item in line.items):
-            with pytest.raises(SelectionError, match="the bank has no"):
+            with pytest.raises(SelectionError, match="bank has no"):
                 convert(Conversion(bank, there, form, "bank"))
             return
         dropped = convert(Conversion(bank, there, form, "bank")).counts
@@ -387,13 +387,13 @@ def test_official_ranks_need_one_measure(tmp_path: Path) -> None:
 
 
 def test_impossible_conversions_list_the_possible_targets(tmp_path: Path, demo_data: Path) -> None:
-    with pytest.raises(SelectionError, match=r"cannot be converted to graded .* possible targets: qrels"):
+    with pytest.raises(SelectionError, match=r"graded .*: qrels"):
         convert(Conversion(demo_data / "qrels.txt", tmp_path / "x", "graded"))
-    with pytest.raises(SelectionError, match="cannot write the format topics"):
+    with pytest.raises(SelectionError, match="topics"):
         convert(Conversion(demo_data / "queries.jsonl", tmp_path / "x", "topics"))
     passages = tmp_path / "p.jsonl"
     passages.write_text('["q", [{"paragraph_id": "p", "text": "t"}]]\n')
-    with pytest.raises(DataError, match="has no rankings"):
+    with data_error(passages, about="rankings"):
         convert(Conversion(passages, tmp_path / "x", "run"))
     assert not (tmp_path / "x").exists()
 
@@ -415,17 +415,17 @@ def test_every_format_is_in_the_table_once() -> None:
 
 
 def test_a_folder_holds_runs(tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="is a folder, but the format bank needs a file"):
+    with pytest.raises(SelectionError, match=f"{tmp_path} is a folder.* bank"):
         convert(Conversion(tmp_path, tmp_path / "out", "bank", "bank"))
 
 
 def test_the_dropped_fields_output_is_not_the_output(tmp_path: Path) -> None:
     source, target = tmp_path / "q.tsv", tmp_path / "q.json"
     source.write_text("1\tone\n")
-    with pytest.raises(SelectionError, match="--dropped-fields and -o name the same file"):
+    with pytest.raises(SelectionError, match="--dropped-fields and -o "):
         convert(Conversion(source, target, "queries-json"), target)
     assert not target.exists()
-    with pytest.raises(SelectionError, match="--dropped-fields and -o name the same file, -;"):
+    with pytest.raises(SelectionError, match=r"--dropped-fields and -o .*, -;"):
         convert(Conversion(source, Path("-"), "queries-json"), Path("-"))
 
 
@@ -481,7 +481,7 @@ def test_fields_of_a_stream_are_reported_as_not_counted(
 
 def test_scores_without_a_measure_of_the_format_are_refused(tmp_path: Path) -> None:
     write_score_rows([Score("s", "q", "m", 0.5)], tmp_path / "s.jsonl")
-    with pytest.raises(SelectionError, match="no scores of AutoNuggetizer's measures"):
+    with pytest.raises(SelectionError, match=r"AutoNuggetizer.* measures"):
         convert(Conversion(tmp_path / "s.jsonl", tmp_path / "out", "nuggetizer-metrics"))
     assert not (tmp_path / "out").exists()
 

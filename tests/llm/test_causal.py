@@ -329,7 +329,7 @@ def test_thinking_text_is_separated_from_the_reply(
     assert [without_thinking(reply) for reply in replies] == ["\n\n2", None]
     assert all(reply.startswith("<think>") for reply in replies)
     if opening:
-        with pytest.raises(ModelError, match="thinks before every reply: add --thinking-tokens"):
+        with pytest.raises(ModelError, match="add --thinking-tokens"):
             load_llm(options(tmp_path, engine))
 
 
@@ -338,22 +338,22 @@ def test_channels_are_refused(causal_checkpoints: dict[str, Path], tmp_path: Pat
     model.save_pretrained(tmp_path)
     tokenizer.chat_template += "{% if false %}<|channel|>analysis<|message|>{% endif %}"
     tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="to channels, which are not supported here"):
+    with pytest.raises(ModelError, match="channels"):
         load_llm(options(tmp_path))
 
 
 def test_thinking_tokens_are_refused_for_models_without_thinking(causal_checkpoints: dict[str, Path]) -> None:
-    with pytest.raises(ModelError, match=r"--thinking-tokens cannot be used .* no chat template"):
+    with pytest.raises(ModelError, match=r"--thinking-tokens .*chat template"):
         load_llm(options(causal_checkpoints["plain"], thinking_tokens=5))
-    with pytest.raises(ModelError, match="--thinking-tokens needs --model-pipeline"):
+    with pytest.raises(ModelError, match=r"--thinking-tokens .*--model-pipeline"):
         load_llm(ModelOptions("bundled", pipeline="text2text", thinking_tokens=5))
-    with pytest.raises(ModelError, match="--thinking-tokens cannot be used with the model 'fake'"):
+    with pytest.raises(ModelError, match=r"--thinking-tokens .*'fake'"):
         load_llm(ModelOptions("fake", pipeline="text-generation", thinking_tokens=5))
 
 
 def test_a_chat_prompt_needs_a_template(causal_checkpoints: dict[str, Path]) -> None:
     llm = load_llm(options(causal_checkpoints["plain"]))
-    with pytest.raises(ModelError, match=r"role 'system', but the model .* has no chat template"):
+    with pytest.raises(ModelError, match=r"'system'.* chat template"):
         llm.batches([Request((Part("You grade.", role="system"), Part("Rate it.")))])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +38,7 @@ def configure(folder: Path, **values: Any) -> None:
 @pytest.mark.parametrize(
     ("rename", "lacking"),
     [
-        (lambda key: None if key == "model.norm.weight" else key, r"1 weight .* 'model\.norm\.weight'"),
+        (lambda key: None if key == "model.norm.weight" else key, r"\b1 weight .* 'model\.norm\.weight'"),
         (lambda key: key.replace("model.", "gpt."), r"\d+ weights"),
     ],
 )
@@ -49,19 +50,19 @@ def test_missing_weights_are_an_error(
     save_file(kept, file, metadata={"format": "pt"})
     if engine == "ctranslate2":
         pytest.importorskip("ctranslate2")
-    with pytest.raises(ModelError, match=f"lacks {lacking}"):
+    with pytest.raises(ModelError, match=lacking):
         load_llm(options(folder, engine=engine))
 
 
 def test_unexpected_weights_are_a_warning(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     configure(folder, num_hidden_layers=1)
     load_llm(options(folder))
-    assert "has 9 weights not used by its config.json, such as 'model.layers.1" in caplog.text
+    assert re.search(r"\b9 weights .*config\.json.* 'model\.layers\.1", caplog.text)
 
 
 def test_weights_of_another_size(folder: Path) -> None:
     configure(folder, intermediate_size=128)
-    with pytest.raises(ModelError, match=r"sizes of its weights do not match its config\.json"):
+    with pytest.raises(ModelError, match=r"sizes .*config\.json"):
         load_llm(options(folder))
 
 
@@ -72,7 +73,7 @@ def test_shards_are_the_checkpoint(folder: Path) -> None:
     model.save_pretrained(folder, max_shard_size="1MB")
     assert load_llm(options(folder)).provenance()["checkpoint_hash"] != whole["checkpoint_hash"]
     max(folder.glob("model-*.safetensors")).unlink()
-    with pytest.raises(ModelError, match="cannot be loaded: No such file"):
+    with pytest.raises(ModelError, match="No such file"):
         load_llm(options(folder))
 
 
@@ -97,7 +98,7 @@ def test_pickled_programs_do_not_run(
         file.write_bytes(pickle.dumps({"weight": Program()}, protocol=2))
     else:
         torch.save({"weight": Program()}, file)
-    with pytest.raises(ModelError, match=r"could run code\. Use a version of the model with safetensors"):
+    with pytest.raises(ModelError, match=r"code.* safetensors"):
         load_llm(options(folder, engine=engine))
     assert not Path("ran").exists()
 
@@ -107,7 +108,7 @@ def test_custom_code_of_a_checkpoint_does_not_run(folder: Path, monkeypatch: pyt
     monkeypatch.setattr("builtins.input", lambda _prompt: "y")
     configure(folder, model_type="new", auto_map={"AutoConfig": "own.Config"})
     (folder / "own.py").write_text("from transformers import LlamaConfig as Config\n")
-    with pytest.raises(ModelError, match="needs custom code from its checkpoint"):
+    with pytest.raises(ModelError, match="custom code"):
         load_llm(options(folder))
 
 
@@ -139,8 +140,8 @@ def test_models_of_the_hub_are_identified_by_their_commit(
 
 
 def test_files_missing_in_the_cache_of_the_hub(hub: Path) -> None:
-    with pytest.raises(ModelError, match="not in the local cache"):
+    with pytest.raises(ModelError, match="local cache"):
         load_llm(ModelOptions("some/grader", "text-generation", "v3"))
     (hub / "snapshots" / ("b" * 40) / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="cannot be loaded"):
+    with pytest.raises(ModelError, match=r"'some/grader' .*loaded"):
         load_llm(ModelOptions("some/grader", "text-generation", "v2"))

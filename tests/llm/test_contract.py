@@ -201,7 +201,7 @@ def test_a_model_of_another_kind_is_refused(request: pytest.FixtureRequest, pipe
         folder = request.getfixturevalue(fixture)[key]
     else:
         folder = request.getfixturevalue("qa_checkpoint")
-    message = f"cannot be used with --model-pipeline {pipeline}; use --model-pipeline {kind}"
+    message = f"--model-pipeline {pipeline}\\b.*--model-pipeline {kind}\\b"
     with pytest.raises(ModelError, match=message):
         load_llm(ModelOptions(str(folder), pipeline=pipeline))
 
@@ -213,14 +213,14 @@ def test_a_checkpoint_without_tokenizer(
     fixture, key = FIXTURES.get(pipeline, ("qa_checkpoint", ""))
     folder = request.getfixturevalue(fixture)
     AutoConfig.from_pretrained(folder[key] if key else folder).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="has no usable tokenizer"):
+    with pytest.raises(ModelError, match="tokenizer"):
         load_llm(ModelOptions(str(tmp_path), pipeline=pipeline))
 
 
 @pytest.mark.parametrize("pipeline", LOCAL)
 @pytest.mark.parametrize(
     ("model", "message"),
-    [("nobody/nothing", "cannot be reached"), ("no/such/folder", "neither a folder nor a model")],
+    [("nobody/nothing", "'nobody/nothing'.* reached"), ("no/such/folder", "'no/such/folder' .*neither")],
 )
 def test_a_missing_model(pipeline: str, model: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
@@ -229,20 +229,20 @@ def test_a_missing_model(pipeline: str, model: str, message: str) -> None:
 
 @pytest.mark.parametrize("model", ["bundled", "lexical"])
 def test_a_base_url_without_its_pipeline_is_an_error(model: str) -> None:
-    with pytest.raises(ModelError, match="--base-url needs --model-pipeline openai"):
+    with pytest.raises(ModelError, match=r"--base-url .*--model-pipeline openai"):
         load_llm(ModelOptions(model, base_url="http://localhost:8000/v1"))
 
 
 @pytest.mark.parametrize("pipeline", LOCAL)
 def test_a_folder_has_no_revisions(pipeline: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"--revision .* is a folder"):
+    with pytest.raises(ModelError, match=r"--revision .* folder"):
         load_llm(ModelOptions(str(tmp_path), pipeline=pipeline, revision="main"))
 
 
 def test_ctranslate2_has_no_extractive_models() -> None:
     choices: list[dict[str, Any]] = [{"engine": "ctranslate2"}, {"compute_type": "int8"}]
     for options in choices:
-        with pytest.raises(ModelError, match=r"cannot be used with --model-pipeline question-answering"):
+        with pytest.raises(ModelError, match="--model-pipeline question-answering"):
             load_llm(ModelOptions("nobody/nothing", pipeline="question-answering", **options))
 
 
@@ -251,5 +251,5 @@ def test_a_gated_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("You are trying to access a gated repo.\nMake sure to have access to it at ...")
 
     monkeypatch.setattr("transformers.utils.cached_file", gated)
-    with pytest.raises(ModelError, match=r"is gated: accept its terms .* HF_TOKEN"):
+    with pytest.raises(ModelError, match=r"gated.* HF_TOKEN"):
         load_llm(ModelOptions("meta-llama/Llama-3.1-8B-Instruct", pipeline="text-generation"))

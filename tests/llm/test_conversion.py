@@ -95,7 +95,7 @@ def test_a_damaged_conversion_is_repeated(
     weights.write_bytes(DAMAGES[damage](whole))
     assert load_llm(options).provenance()["engine"] == "ctranslate2"
     assert weights.read_bytes() == whole
-    assert f"{folder} is damaged" in caplog.text
+    assert str(folder) in caplog.text
     caplog.clear()
     load_llm(options)
     assert not caplog.text
@@ -125,7 +125,7 @@ def test_a_missing_gpu_library_is_noticed_before_the_first_batch(
             return getattr(self._whole, attribute)
 
     monkeypatch.setattr(ctranslate2, name, WithoutLibrary)
-    with pytest.raises(ModelError, match=r"cannot run .* Library libcublas.so.12 is not found"):
+    with pytest.raises(ModelError, match=r"libcublas\.so\.12"):
         load_llm(ModelOptions(str(folder), pipeline, engine="ctranslate2"))
     llm = load_llm(ModelOptions(str(folder), pipeline))
     assert llm.provenance()["engine"] == "transformers"

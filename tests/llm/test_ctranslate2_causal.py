@@ -100,7 +100,7 @@ _ARCHITECTURES: dict[str, dict[str, Any]] = {
     "Gemma": {"num_key_value_heads": 2, "head_dim": 16},
 }
 _CLASSES = {"GPT2": "GPT2LMHeadModel"}
-_REFUSED = {"Llama 3": r"scaling of token positions .* \(llama3\)"}
+_REFUSED = {"Llama 3": r"\(llama3\)"}
 
 
 @pytest.mark.parametrize("name", _ARCHITECTURES)
@@ -118,7 +118,7 @@ def test_random_weights_of_many_architectures(name: str, tmp_path: Path, prompts
     tokenizer.save_pretrained(tmp_path)
     reference = load_llm(options(tmp_path, engine="transformers"))
     if name in _REFUSED:
-        with pytest.raises(ModelError, match=f"CTranslate2 cannot run .*{_REFUSED[name]}"):
+        with pytest.raises(ModelError, match=f"CTranslate2 .*{_REFUSED[name]}"):
             load_llm(options(tmp_path))
         return
     llm = load_llm(options(tmp_path))
@@ -139,7 +139,7 @@ def test_a_wrong_conversion_is_noticed(
         monkeypatch.undo()
 
     monkeypatch.setattr(conversion, "_convert", convert_another)
-    with pytest.raises(ModelError, match=r"CTranslate2 cannot run .*disagrees with transformers"):
+    with pytest.raises(ModelError, match=r"CTranslate2 .*disagrees"):
         load_llm(options(causal_checkpoints["chat"]))
     assert not list((tmp_path / "ctranslate2").iterdir())
 
@@ -162,7 +162,7 @@ def test_an_architecture_without_conversion(
 
     monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
     monkeypatch.delitem(converters._MODEL_LOADERS, "LlamaConfig")
-    with pytest.raises(ModelError, match=r"cannot convert models with a LlamaConfig$"):
+    with pytest.raises(ModelError, match="LlamaConfig"):
         load_llm(options(causal_checkpoints["chat"]))
 
 
@@ -170,14 +170,12 @@ _WINDOW = {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "sl
 _DYNAMIC = {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"), [(_WINDOW, "window of 64"), (_DYNAMIC, r"scaling .* \(dynamic\)")]
-)
+@pytest.mark.parametrize(("changes", "message"), [(_WINDOW, r"\b64\b"), (_DYNAMIC, r"\(dynamic\)")])
 def test_models_are_refused_whose_errors_short_prompts_do_not_show(
     causal_checkpoints: dict[str, Path], tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     folder = _with_config(causal_checkpoints["plain"], tmp_path, **changes)
-    with pytest.raises(ModelError, match=f"CTranslate2 cannot run .*{message}"):
+    with pytest.raises(ModelError, match=f"CTranslate2 .*{message}"):
         load_llm(options(folder))
     assert load_llm(options(folder, engine="auto")).provenance()["engine"] == "transformers"
 
@@ -187,9 +185,9 @@ def test_the_engine_is_used_only_on_request(causal_checkpoints: dict[str, Path])
     assert load_llm(options(folder, engine="auto")).provenance()["engine"] == "transformers"
     provenance = load_llm(options(folder, engine="auto", compute_type="float32")).provenance()
     assert (provenance["engine"], provenance["dtype"]) == ("ctranslate2", "float32")
-    with pytest.raises(ModelError, match="only greedy decoding"):
+    with pytest.raises(ModelError, match="greedy"):
         load_llm(options(folder, num_beams=3))
-    with pytest.raises(ModelError, match="--device-map cannot be used with --engine ctranslate2"):
+    with pytest.raises(ModelError, match=r"--device-map .*--engine ctranslate2"):
         load_llm(options(folder, device_map="auto"))
 
 

@@ -39,7 +39,7 @@ def test_replies_of_a_causal_model_with_device_map(
 
 def test_options_that_contradict_a_device_map(checkpoints: dict[str, Path]) -> None:
     model = str(checkpoints["keyed"])
-    with pytest.raises(ModelError, match="--device-map cannot be used with --device"):
+    with pytest.raises(ModelError, match=r"--device-map .*--device\b"):
         load_llm(ModelOptions(model, device_map="auto", device="cuda:1"))
-    with pytest.raises(ModelError, match="--device-map cannot be used with --engine ctranslate2"):
+    with pytest.raises(ModelError, match=r"--device-map .*--engine ctranslate2"):
         load_llm(ModelOptions(model, device_map="auto", engine="ctranslate2"))

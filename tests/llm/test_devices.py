@@ -47,7 +47,7 @@ def test_the_first_gpu_is_used_if_there_is_one(gpus: Callable[..., list[int]]) -
 
 @pytest.mark.parametrize(
     ("count", "device", "message"),
-    [(0, "cuda", "finds 0 GPUs"), (2, "cuda:2", "finds 2 GPUs"), (1, "cuda:x", "'cuda:x' .* finds 1 GPU\\.")],
+    [(0, "cuda", "0 GPUs"), (2, "cuda:2", "2 GPUs"), (1, "cuda:x", "'cuda:x' .* 1 GPU\\b")],
 )
 def test_a_missing_gpu(gpus: Callable[..., list[int]], count: int, device: str, message: str) -> None:
     current = gpus(count)

@@ -97,9 +97,9 @@ def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with serve() as server:
         assert ask(server.url, [request("a")])[0].error is None
-    with pytest.raises(ModelError, match="set OPENAI_API_KEY"):
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
         load_llm(ModelOptions("m", pipeline="openai"))
-    with pytest.raises(ModelError, match="must be a URL"):
+    with pytest.raises(ModelError, match="--base-url"):
         load_llm(options("localhost:8000"))
 
 
@@ -165,9 +165,9 @@ def test_a_server_without_likelihoods_is_called_without_them() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (failure(401, f"Incorrect API key provided: {SECRET}"), "status 401 .*set the environment variable"),
-        (failure(403, "no access"), "status 403"),
-        (failure(404, "The model `some-model` does not exist"), "status 404 .*check --base-url"),
+        (failure(401, f"Incorrect API key provided: {SECRET}"), "401.*environment variable"),
+        (failure(403, "no access"), "403"),
+        (failure(404, "The model `some-model` does not exist"), "404.*--base-url"),
     ],
 )
 def test_permanent_failures_stop_the_run_with_one_sentence(answer: Any, message: str) -> None:
@@ -263,7 +263,8 @@ def test_lone_surrogates_are_replaced() -> None:
 
     with serve(behave) as server:
         bad, good = ask(server.url, [request("bad"), request("good")])
-    assert (good.text, bad.error) == ("4 ?", "the endpoint refused the request with status 400 (no ?)")
+    assert good.text == "4 ?"
+    assert "400 (no ?)" in (bad.error or "")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +275,7 @@ def test_proxies_and_certificates_that_cannot_be_used(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
     monkeypatch.setenv(variable, value)
-    with serve() as server, pytest.raises(ModelError, match=r"ALL_PROXY, SSL_CERT_FILE \.\.\.\)") as caught:
+    with serve() as server, pytest.raises(ModelError, match=r"ALL_PROXY, SSL_CERT_FILE") as caught:
         ask(server.url, [request("a")])
     assert "password" not in str(caught.value)
 
@@ -304,7 +305,7 @@ def test_temporary_failures_are_retried(status: int) -> None:
 def test_an_exceeded_quota_stops_the_run() -> None:
     error = {"message": "You exceeded your current quota.", "type": "t", "code": "insufficient_quota"}
     with serve(lambda _body, _count: (429, {"error": error}, {})) as server:
-        with pytest.raises(ModelError, match=r"status 429 \(You exceeded your current quota\)"):
+        with pytest.raises(ModelError, match=r"429 \(You exceeded your current quota\)"):
             ask(server.url, [request("a")])
         assert len(server.bodies) == 1
 
@@ -325,13 +326,13 @@ def test_the_delay_that_a_server_may_request_is_limited(monkeypatch: pytest.Monk
 def test_an_unreachable_server() -> None:
     with serve() as server:
         url = server.url
-    with pytest.raises(ModelError, match=r"cannot be reached .*: check that the server is running\.$"):
+    with pytest.raises(ModelError, match=r"reached .*server"):
         ask(url, [request("a")])
 
 
 @pytest.mark.parametrize("url", ["http://localhost:99999/v1", "http://localhost:abc/v1", "http://:80/v1"])
 def test_an_invalid_base_url(url: str) -> None:
-    with pytest.raises(ModelError, match="--base-url must be a URL"):
+    with pytest.raises(ModelError, match="--base-url must be"):
         load_llm(options(url))
 
 
@@ -355,7 +356,7 @@ def test_a_passage_that_is_refused_for_every_entry_does_not_stop_the_run(
 
 def test_an_endpoint_that_refuses_all_requests_stops_the_run() -> None:
     with serve(lambda _body, _count: failure(400, "max_tokens is not supported")) as server:
-        with pytest.raises(ModelError, match=r"failed 20 times in a row .*not supported"):
+        with pytest.raises(ModelError, match=r"\b20\b.*max_tokens is not supported"):
             ask(server.url, [request(str(number)) for number in range(500)], concurrency=2)
         assert len(server.bodies) <= 24
 
@@ -380,7 +381,7 @@ def test_an_endpoint_that_dies_stops_the_run() -> None:
         replies = llm.generate([request(str(number)) for number in range(500)])
         got = [next(replies) for _ in range(30)]
         alive.clear()
-        with pytest.raises(ModelError, match=r"failed 20 times in a row .*no workers"):
+        with pytest.raises(ModelError, match=r"\b20\b.*no workers"):
             got.extend(replies)
     assert 30 <= sum(reply.error is None for _, reply in got) <= 40
 
@@ -388,7 +389,7 @@ def test_an_endpoint_that_dies_stops_the_run() -> None:
 def test_the_key_is_never_logged_or_written(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     with serve(lambda _b, _c: failure(500, SECRET)) as server:
-        with pytest.raises(ModelError, match="--base-url must not contain credentials") as caught:
+        with pytest.raises(ModelError, match=r"--base-url .*credentials") as caught:
             load_llm(options(server.url.replace("//", "//user:hunter2@")))
         llm = load_llm(options(f"{server.url}?key=hunter2"))
         (reply,) = [reply for _, reply in llm.generate([request("a")])]
@@ -408,7 +409,7 @@ def test_the_key_is_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("key", ["sk-sécret", "sk-\nsecret", "sk-\x01secret"])
 def test_an_invalid_key_is_not_quoted(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(ModelError, match="contains characters that are not allowed") as caught:
+    with pytest.raises(ModelError, match=r"OPENAI_API_KEY .*characters") as caught:
         load_llm(options("http://localhost:1/v1"))
     assert key not in str(caught.value)
     assert "cret" not in str(caught.value)

@@ -87,7 +87,7 @@ def test_empty_passages_are_unanswerable(qa_checkpoint: Path) -> None:
 
 def test_a_question_longer_than_the_window_fails_alone(qa_checkpoint: Path) -> None:
     replies = dict(load(qa_checkpoint).generate([request("why " * 200, "text"), request("why", "text")]))
-    assert "leaves no room" in (replies[0].error or "")
+    assert "no room" in (replies[0].error or "")
     assert replies[1].error is None
 
 
@@ -95,5 +95,5 @@ def test_a_question_longer_than_the_window_fails_alone(qa_checkpoint: Path) -> N
 def test_other_prompts_are_refused(qa_checkpoint: Path, name: str) -> None:
     prompt = PROMPTS.get(name)
     unsupported = Request(prompt.render({prompt.kind: "the tides", "context": "text"}), prompt.labels)
-    with pytest.raises(ModelError, match="extracts answers from passages"):
+    with pytest.raises(ModelError, match="extracts"):
         load(qa_checkpoint).batches([unsupported])

@@ -227,7 +227,7 @@ def test_a_wrong_conversion_is_noticed(
         TransformersConverter(checkpoint.path).convert(str(folder), quantization=compute_type, force=True)
 
     monkeypatch.setattr(conversion, "_convert", convert_plainly)
-    with pytest.raises(ModelError, match="disagrees with transformers"):
+    with pytest.raises(ModelError, match="disagrees"):
         load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
     assert not list((tmp_path / "ctranslate2").iterdir())
     assert load_llm(ModelOptions(str(checkpoints["keyed"]))).provenance()["engine"] == "transformers"
@@ -244,11 +244,11 @@ def test_provenance_records_the_decoding_options(checkpoints: dict[str, Path]) -
 
 
 def test_models_that_cannot_be_loaded(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be loaded"):
+    with pytest.raises(ModelError, match=f"{tmp_path}.* loaded"):
         load_llm(ModelOptions(str(tmp_path)))
-    with pytest.raises(UnknownNameError, match="Did you mean 'bundled'"):
+    with pytest.raises(UnknownNameError, match="'bundled'"):
         load_llm(ModelOptions("bundeld"))
-    with pytest.raises(UnknownNameError, match="Did you mean 'text2text'"):
+    with pytest.raises(UnknownNameError, match="'text2text'"):
         load_llm(ModelOptions("google/flan-t5-large", pipeline="text2txt"))
 
 
@@ -338,7 +338,7 @@ def test_models_for_translation_are_refused(checkpoints: dict[str, Path], tmp_pa
     model.generation_config.bad_words_ids = [[0]]
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="generation option 'bad_words_ids' is not supported"):
+    with pytest.raises(ModelError, match="'bad_words_ids'"):
         load_llm(ModelOptions(str(tmp_path)))
 
 

@@ -134,7 +134,7 @@ def test_answer_key_classes_have_the_same_text() -> None:
 
 
 def test_unknown_prompt() -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean 'NuggetSelfRatedPrompt'"):
+    with pytest.raises(UnknownNameError, match="'NuggetSelfRatedPrompt'"):
         PROMPTS.get("NuggetSelfRatedPromt")
 
 

@@ -101,7 +101,7 @@ def test_a_table_without_rows() -> None:
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean 'json'"):
+    with pytest.raises(UnknownNameError, match="'json'"):
         render(REPORT, "jsn")
 
 

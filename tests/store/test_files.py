@@ -10,7 +10,6 @@ import gzip
 import io
 import lzma
 import os
-import re
 import stat
 import threading
 from collections.abc import Callable, Sequence
@@ -23,7 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.errors import DataError, OutputError
+from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store import files
 from exam_pp.store.files import (
     atomic_output,
@@ -37,6 +36,7 @@ from exam_pp.store.files import (
     safe_name,
     write_text,
 )
+from tests.conftest import data_error
 
 
 class Standard:
@@ -95,7 +95,7 @@ def test_a_line_that_is_too_long(ending: bytes, tmp_path: Path, monkeypatch: pyt
     (tmp_path / "f").write_bytes(b"a\n" + b"x" * 2**20 + ending)
     assert [len(line) for _, line in read_lines(tmp_path / "f")][:2] == [1, 2**20]
     (tmp_path / "f").write_bytes(b"a\n" + b"x" * (2**20 + 1) + ending)
-    with pytest.raises(DataError, match=r"f, line 2: is longer than 1 MB"):
+    with data_error(tmp_path / "f", 2, about="1 MB"):
         list(read_lines(tmp_path / "f"))
 
 
@@ -114,7 +114,7 @@ def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) ->
     """Without the error the second read would be empty."""
     monkeypatch.setattr("sys.stdin", Standard(b"a\n"))
     assert list(read_lines("-")) == [(1, b"a")]
-    with pytest.raises(DataError, match="standard input: is read more than once by this command"):
+    with data_error("standard input", about="once"):
         list(read_lines("-"))
     monkeypatch.setattr("sys.stdin", Standard(b""))
     assert list(read_lines("-")) == []
@@ -163,7 +163,7 @@ def test_reading_a_pipe_twice_is_an_error() -> None:
         with os.fdopen(write, "wb") as stream:
             stream.write(b"one\n")
         assert [line for _, line in read_lines(path)] == [b"one"]
-        with pytest.raises(DataError, match=f"{path}: is read more than once by this command"):
+        with data_error(path, about="once"):
             list(read_lines(path))
         os.close(read)
 
@@ -181,20 +181,20 @@ def test_truncated_gzip_names_the_last_good_line(many_lines: Path, tmp_path: Pat
     whole = many_lines.read_bytes()
     cut.write_bytes(whole[: len(whole) // 2])
     read: list[tuple[int, bytes]] = []
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(CorruptFileError) as caught:
         read.extend(read_lines(cut))
     last, line = read[-1]
     assert line.endswith(b"}"), "never half a line"
     assert 0 < last < 20_000
-    assert str(caught.value).startswith(f"{cut}: the gzip data is truncated or corrupt")
-    assert f"the last line that could be read is line {last}." in str(caught.value)
+    assert caught.value.file == str(cut)
+    assert f"line {last}." in caught.value.problem
 
 
 def test_a_gzip_without_its_last_bytes(tmp_path: Path) -> None:
     """All lines are complete, but the eight bytes of checksum and length are missing."""
     path = tmp_path / "f.gz"
     path.write_bytes(gzip.compress(b"a\nb\n")[:-8])
-    with pytest.raises(DataError, match="truncated or corrupt"):
+    with pytest.raises(CorruptFileError):
         list(read_lines(path))
 
 
@@ -202,40 +202,40 @@ def test_corrupt_gzip(many_lines: Path) -> None:
     content = bytearray(many_lines.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 200] = bytes(200)
     many_lines.write_bytes(content)
-    with pytest.raises(DataError, match=r"truncated or corrupt .* last line that could be read is line \d+"):
+    with pytest.raises(CorruptFileError, match=r"gzip .*line \d+"):
         list(read_lines(many_lines))
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none: cannot be read \(No such file or directory\)\."):
+    with data_error(tmp_path / "none", about="No such file or directory"):
         list(read_lines(tmp_path / "none"))
-    with pytest.raises(DataError, match="is a folder, not a file"):
+    with data_error(tmp_path, about="folder"):
         list(read_lines(tmp_path))
 
 
 def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\n\xff\xfe\n")
-    with pytest.raises(DataError, match="line 2: is not UTF-8 text"):
+    with data_error(tmp_path / "f", 2, about="UTF-8"):
         list(read_text_lines(tmp_path / "f"))
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "advice"),
     [
-        (bz2.compress(b"a\n"), "is compressed with bzip2. Decompress it first (bzip2 -d)"),
-        (lzma.compress(b"a\n"), "is compressed with xz"),
-        (b"\x28\xb5\x2f\xfd\x04\x58\x11", "is compressed with zstd"),
-        (b"PK\x03\x04\x14", "is a zip archive"),
-        ("a\n".encode("utf-16"), "is UTF-16 text. Convert it first (iconv -f UTF-16 -t UTF-8)"),
-        (b"\xfe\xff" + "a\n".encode("utf-16-be"), "is UTF-16 text"),
+        (bz2.compress(b"a\n"), "bzip2 -d"),
+        (lzma.compress(b"a\n"), "xz"),
+        (b"\x28\xb5\x2f\xfd\x04\x58\x11", "zstd"),
+        (b"PK\x03\x04\x14", " zip "),
+        ("a\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+        (b"\xfe\xff" + "a\n".encode("utf-16-be"), "UTF-16"),
     ],
 )
 @pytest.mark.parametrize("read", [lambda path: list(read_lines(path)), read_bytes])
 def test_other_compressed_formats_are_errors(
-    tmp_path: Path, content: bytes, message: str, read: Callable[[Path], object]
+    tmp_path: Path, content: bytes, advice: str, read: Callable[[Path], object]
 ) -> None:
     (tmp_path / "f").write_bytes(content)
-    with pytest.raises(DataError, match=re.escape(f"f: {message}")):
+    with data_error(tmp_path / "f", about=advice):
         read(tmp_path / "f")
 
 
@@ -277,26 +277,26 @@ def test_the_output_is_never_an_input(tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(source)
     for output in (source, link, tmp_path / "." / "in.jsonl"):
-        with pytest.raises(OutputError, match=r"is also an input. Name another file with -o\."):
+        with pytest.raises(OutputError, match=r"\.jsonl is .* input\b.* -o"):
             write_text(output, "new", inputs=["-", source])
     assert source.read_text() == "content"
 
 
 def test_unwritable_outputs(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"is a folder\. Name a file with -o"):
+    with pytest.raises(OutputError, match=f"{tmp_path} is a folder"):
         check_output(tmp_path)
-    with pytest.raises(OutputError, match=r"the folder .*none does not exist\."):
+    with pytest.raises(OutputError, match=f"folder {tmp_path}/none .*exist"):
         check_output(tmp_path / "none" / "f")
 
 
 def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(OutputError, match="no permission for the folder"):
+    with pytest.raises(OutputError, match=f"permission .* {tmp_path}"):
         check_output(tmp_path / "f")
 
 
 def test_a_folder_that_is_locked(unwritable: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match=f"{unwritable}/f .*written"):
         write_text(unwritable / "f", "text")
 
 
@@ -305,7 +305,7 @@ def test_a_full_disk_is_an_output_error(tmp_path: Path, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OutputError, match=r"f cannot be written: No space left on device\."):
+    with pytest.raises(OutputError, match=r"/f .*: No space left on device"):
         write_text(tmp_path / "f", "text")
     assert list(tmp_path.iterdir()) == []
 
@@ -331,7 +331,7 @@ def test_write_protected_files_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
     target.chmod(0o444)
     if os.geteuid() == 0:  # root may write nevertheless
         monkeypatch.setattr(os, "access", lambda path, mode: path != target)
-    with pytest.raises(OutputError, match="is write-protected"):
+    with pytest.raises(OutputError, match=f"{target} .*protected"):
         write_text(target, "new")
     assert target.read_text() == "old"
 
@@ -339,7 +339,7 @@ def test_write_protected_files_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_dangling_link_is_an_error_before_any_work(tmp_path: Path) -> None:
     link = tmp_path / "link.txt"
     link.symlink_to(tmp_path / "none" / "target.txt")
-    with pytest.raises(OutputError, match=r"the folder .*none does not exist\."):
+    with pytest.raises(OutputError, match=f"folder {tmp_path}/none .*exist"):
         check_output(link)
 
 
@@ -370,7 +370,7 @@ def test_one_process_writes_an_output_at_a_time(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     with atomic_output(target) as stream:
         stream.write(b"first")
-        with pytest.raises(OutputError, match=r"out\.jsonl is being written by another process. Wait for it"):
+        with pytest.raises(OutputError, match=r"out\.jsonl .*another process"):
             write_text(target, "second")
     assert target.read_bytes() == b"first"
     write_text(target, "third")
@@ -415,7 +415,7 @@ def test_a_planted_symlink_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / ".out.jsonl.part").symlink_to(victim)
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match=r"out\.jsonl .*written"):
         write_text(tmp_path / "out.jsonl", "text")
     assert victim.read_text() == "precious"
 
@@ -423,9 +423,7 @@ def test_a_planted_symlink_is_not_followed(tmp_path: Path) -> None:
 def test_standard_output_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         monkeypatch.setattr("sys.stdout", full)
-        with pytest.raises(
-            OutputError, match=r"Standard output cannot be written: No space left on device\."
-        ):
+        with pytest.raises(OutputError, match=r"^Standard output .*: No space left on device"):
             write_text("-", "text")
         with suppress(OSError):
             full.close()
@@ -441,16 +439,12 @@ def bomb(path: Path, megabytes: int) -> Path:
 @pytest.mark.parametrize("read", [lambda path: list(read_lines(path)), read_text])
 def test_zip_bombs_are_refused(read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = bomb(tmp_path / "bomb.gz", 80)
-    with pytest.raises(
-        DataError, match=r"bomb\.gz: decompresses to more than 200 times its size. If this is intended"
-    ):
+    with data_error(path, about="EXAM_PP_MAX_RATIO"):
         read(path)
     monkeypatch.setenv("EXAM_PP_MAX_RATIO", "2000")
     read(path)
     monkeypatch.setenv("EXAM_PP_MAX_LINE_MB", "64")
-    with pytest.raises(
-        DataError, match=r"bomb\.gz(, line 1)?: is longer than 64 MB. If this is intended, set EXAM"
-    ):
+    with pytest.raises(DataError, match=r"bomb\.gz(, line 1)?: .*64 MB.* EXAM_PP_MAX_LINE_MB"):
         read(path)
 
 
@@ -460,10 +454,7 @@ def test_small_gzips_may_have_any_ratio(tmp_path: Path) -> None:
 
 def test_invalid_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXAM_PP_MAX_LINE_MB", "many")
-    with pytest.raises(
-        DataError,
-        match="environment variable EXAM_PP_MAX_LINE_MB: must be a whole number above 0, not 'many'",
-    ):
+    with pytest.raises(DataError, match=r"EXAM_PP_MAX_LINE_MB.*'many'"):
         list(read_lines(bomb(tmp_path / "f", 1)))
 
 
@@ -477,7 +468,7 @@ def test_safe_names_stay_in_their_folder(identifier: str) -> None:
 
 
 def test_a_file_name_that_is_too_long(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be written: File name too long"):
+    with pytest.raises(OutputError, match=r"nnn .*: File name too long"):
         check_output(tmp_path / ("n" * 300))
 
 
@@ -499,12 +490,12 @@ def test_a_folder_output_is_atomic(tmp_path: Path) -> None:
     (target / "a").chmod(0o600)
     fill(target, {"a": "whole"}, [tmp_path])
     assert (target / "a").stat().st_mode & 0o777 == 0o600
-    with pytest.raises(OutputError, match="is also an input"):
+    with pytest.raises(OutputError, match=f"{target}/a .*input"):
         fill(target, {"0": "before a", "a": "another"}, [target / "a"])
     assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a", "whole")]
-    with pytest.raises(OutputError, match="cannot be created"):
+    with pytest.raises(OutputError, match=f"{target}/a .*created"):
         fill(target / "a", {"b": ""})
-    with pytest.raises(OutputError, match=r"the folder .*/a is a file"):
+    with pytest.raises(OutputError, match=f"{target}/a is a file"):
         check_output(target / "a" / "b")
 
 
@@ -512,15 +503,15 @@ def test_errors_in_a_folder_output_name_the_final_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "out"
-    expected = re.escape(f"{target}/a cannot be written: File name too long")
+    expected = f"{target}/a is odd"
     with pytest.raises(OutputError, match=expected), folder_output(target) as work:
-        raise OutputError(f"{work}/a cannot be written: File name too long.")
+        raise OutputError(f"{work}/a is odd.")
 
     def full(_self: Path, _place: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OutputError, match=re.escape(f"{target}/a cannot be written: No space left")):
+    with pytest.raises(OutputError, match=f"{target}/a .*: No space left"):
         fill(target, {"a": "x"})
     assert not list(tmp_path.iterdir())
 

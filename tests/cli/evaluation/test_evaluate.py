@@ -80,7 +80,7 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
         ["one", "0.500000"],
         ["two", "0.250000"],
     ]
-    assert "No results from two for 1 query (007): scored as an empty ranking." in err
+    assert "two for 1 query (007)" in err
     assert len(saved.read_text().splitlines()) == 3
 
 
@@ -196,31 +196,31 @@ def test_notes_of_tsv_go_to_standard_error(run: Run, tiny_passages: Path) -> Non
 
 
 PROBLEMS = [
-    (["cover", "GRADED", "--model", "other"], 1, "No grades in"),
-    (["cover", "GRADED", "-o", "GRADED"], 1, "is also an input"),
-    (["cover", "GRADED", "-o", "RUNS"], 1, "is a folder"),
-    (["cover", "GRADED", "--bank", "absent"], 1, "cannot be read"),
-    (["cover", "GRADED", "--cutoff", "0"], 2, "x>=1"),
-    (["cover", "absent"], 1, "absent"),
-    (["qrels", "GRADED", "-m", "RR"], 2, "need --runs"),
-    (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "Did you mean 'nDCG'?"),
-    (["qrels", "GRADED", "--runs", "GRADED"], 1, "but a run file has six"),
+    (["cover", "GRADED", "--model", "other"], 1, "--model"),
+    (["cover", "GRADED", "-o", "GRADED"], 1, " input"),
+    (["cover", "GRADED", "-o", "RUNS"], 1, "runs is a folder"),
+    (["cover", "GRADED", "--bank", "absent"], 1, "absent: "),
+    (["cover", "GRADED", "--cutoff", "0"], 2, "--cutoff"),
+    (["cover", "absent"], 1, "absent: "),
+    (["qrels", "GRADED", "-m", "RR"], 2, "--runs"),
+    (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "'nDCG'"),
+    (["qrels", "GRADED", "--runs", "GRADED"], 1, ", line 1: "),
     (
         ["judgments", "GRADED", "--runs", "RUNS", "-m", "RR", "-m", "AP", "--format", "official"],
         1,
-        "single measure",
+        " measure",
     ),
     (["qrels", "GRADED", "--subtopics", "--label", "count"], 2, "--label count"),
-    (["qrels", "GRADED", "--format", "trec_eval"], 2, "needs --runs"),
-    (["qrels", "GRADED", "--format", "json"], 2, "needs --runs"),
-    (["qrels", "GRADED", "--significance"], 2, "need --runs"),
+    (["qrels", "GRADED", "--format", "trec_eval"], 2, "--runs"),
+    (["qrels", "GRADED", "--format", "json"], 2, "--runs"),
+    (["qrels", "GRADED", "--significance"], 2, "--runs"),
     (["qrels", "GRADED", "--runs", "RUNS", "--format", "published"], 2, "--official"),
-    (["cover", "GRADED", "--per-query", "--significance"], 2, "--per-query cannot show --significance"),
-    (["cover", "GRADED", "--format", "trec_eval", "--intervals", "queries"], 2, "cannot show --intervals"),
-    (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "cannot be combined with --per-query"),
-    (["qrels", "GRADED", "--facets", "facet"], 1, "belongs to a facet"),
+    (["cover", "GRADED", "--per-query", "--significance"], 2, "--significance"),
+    (["cover", "GRADED", "--format", "trec_eval", "--intervals", "queries"], 2, "--intervals"),
+    (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "--per-query"),
+    (["qrels", "GRADED", "--facets", "facet"], 1, " facet"),
     (["qrels", "GRADED", "--runs", "RUNS", "-m", "alpha_nDCG@10"], 1, "--subtopics"),
-    (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "but qrels have four"),
+    (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "one.run, line 1: "),
 ]
 
 

@@ -31,9 +31,8 @@ def test_the_demo_collection(demo_data: Path, tmp_path: Path, capsys: pytest.Cap
     assert captured.out == ""
     imported, dropped = without_times(captured.err).splitlines()
     assert imported.startswith("Imported 8 queries, ")
-    assert dropped == (
-        "Dropped fields, which the target format cannot hold: boundaries of answer parts (49), "
-        "parts with their own citations (57), query texts (8)."
+    assert dropped.endswith(
+        ": boundaries of answer parts (49), parts with their own citations (57), query texts (8)."
     )
     assert run("export", "runs", output, "-o", tmp_path / "runs") == 0
     assert (tmp_path / "runs" / "gen-long.run").exists()
@@ -60,25 +59,26 @@ def test_to_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[b
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "missing"),
     [
-        ([], "import needs --runs, --answers, or --qrels with --judged"),
-        (["--judged"], "--judged needs --qrels"),
+        ([], "--answers"),
+        (["--judged"], "--qrels"),
     ],
 )
 def test_wrong_usage(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    arguments: list[str], missing: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert run("import", "-o", tmp_path / "out.jsonl", *arguments) == 2
-    assert message in capsys.readouterr().err
+    assert missing in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 def test_a_problem_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 9 tag\n")
     assert run("import", "-o", tmp_path / "out.jsonl", "--runs", tmp_path / "a.run") == 1
-    assert capsys.readouterr().err == (
-        "exam-pp: 1 of 1 pooled passages have no text (d1); name a file with their texts with --texts, or "
-        "drop the passages with --skip-missing-texts.\n"
-    )
+    message = capsys.readouterr().err
+    assert message.startswith("exam-pp: ")
+    assert message.count("\n") == 1
+    assert "(d1)" in message
+    assert "--skip-missing-texts" in message
     assert not (tmp_path / "out.jsonl").exists()

@@ -214,17 +214,30 @@ def test_a_plan_of_passages_from_a_pipe_is_refused(
 
 
 def test_a_plan_of_passages_from_standard_input(
-    tiny_passages: Path, tiny_bank: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_passages: Path,
+    tiny_bank: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def plan(passages: str) -> list[str]:
-        grading = ["grade", passages, "-o", "x", "--bank", str(tiny_bank), "--model", "fake"]
+    def plan(passages: str, output: str) -> list[str]:
+        grading = [
+            "grade",
+            passages,
+            "-o",
+            str(tmp_path / output),
+            "--bank",
+            str(tiny_bank),
+            "--model",
+            "fake",
+        ]
         main([*grading, "--prompt-class", RATING, "--plan"])
         return [line for line in capsys.readouterr().out.splitlines() if "requests to send" in line]
 
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(tiny_passages.read_bytes())))
     monkeypatch.setattr("sys.stdin", stdin)
-    planned = plan("-")
-    assert planned == plan(str(tiny_passages))
+    planned = plan("-", "a.jsonl")
+    assert planned == plan(str(tiny_passages), "b.jsonl")
     assert planned
 
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import PassageView, QueryView
-from exam_pp.errors import DataError, ExamError
+from exam_pp.errors import ExamError
 from exam_pp.store.passages.graded_file import passages_writer, read_passages, read_passages_for_metrics
-from tests.conftest import passage, rubric
+from tests.conftest import data_error, passage, rubric
 from tests.test_data_model import lines
 
 Write = Callable[[str, list[Any]], Path]
@@ -144,18 +144,15 @@ def test_written_files_are_read(tmp_path: Path, tiny_passages: Path, suffix: str
 def test_errors_name_file_line_and_field(write_jsonl: Write) -> None:
     path = write_jsonl("p.jsonl", [["q", []], ["q", [{"paragraph_id": "p", "text": "t"}, {"text": "t"}]]])
     for reader in (read_passages, read_passages_for_metrics):
-        with pytest.raises(DataError) as caught:
+        with data_error(path, 2, "passage 2 paragraph_id", about="missing"):
             list(reader(path))
-        error = caught.value
-        assert str(error) == f"{path}, line 2, passage 2 paragraph_id: is missing."
-        assert (error.file, error.line, error.field) == (str(path), 2, "passage 2 paragraph_id")
 
 
 @pytest.mark.parametrize("read", [read_passages, read_passages_for_metrics])
 def test_other_encodings_are_an_error(read: Any, tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes('["q", [{"paragraph_id": "p", "text": "caf\xe9"}]]\n'.encode("latin-1"))
-    with pytest.raises(DataError, match="line 1"):
+    with data_error(path, 1, about="UTF-8"):
         list(read(path))
 
 

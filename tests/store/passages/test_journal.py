@@ -64,12 +64,11 @@ def test_a_damaged_journal_is_an_error_and_is_kept(tmp_path: Path, replies: int)
     whole = path.read_bytes()
     damaged = whole.replace(b'"text"', b"'text'") if replies == 1 else whole[:4096] + bytes(len(whole) - 4096)
     path.write_bytes(damaged)
-    sentence = r"journal .*/j is damaged .* Delete it"
     with Journal(path) as journal:
         for read in (lambda: journal.get(keys), journal.all_replies, journal.forget_failures):
-            with pytest.raises(OutputError, match=sentence):
+            with pytest.raises(OutputError, match=f"{path} is damaged"):
                 read()
-    with Journal(None) as journal, pytest.raises(OutputError, match=sentence):
+    with Journal(None) as journal, pytest.raises(OutputError, match=f"{path} is damaged"):
         journal.take_over(path)
     assert path.read_bytes() == damaged
 
@@ -80,12 +79,12 @@ def test_a_truncated_journal_is_an_error_and_is_closed(tmp_path: Path) -> None:
         journal.add({f"key {number}": Completion("a reply " * 20) for number in range(300)})
     path.write_bytes(path.read_bytes()[: 4096 * 3])
     for _ in range(2):
-        with pytest.raises(OutputError, match="is damaged"):
+        with pytest.raises(OutputError, match=f"{path} is damaged"):
             Journal(path)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j"), pytest.raises(OutputError, match="in use by another grading"):
+    with Journal(tmp_path / "j"), pytest.raises(OutputError, match=r"/j .*in use"):
         Journal(tmp_path / "j")
 
 
@@ -105,7 +104,7 @@ def test_a_run_that_starts_while_another_ends_loses_no_replies(tmp_path: Path) -
         "            assert path.exists() and len(journal) == 1\n"
         "            journal.remove()\n"
         "    except OutputError as error:\n"
-        "        assert 'in use by another grading' in str(error), error\n"
+        "        assert 'in use' in str(error), error\n"
     )
     runs = [
         subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "j")], stderr=subprocess.PIPE)
@@ -118,7 +117,7 @@ def test_a_run_that_starts_while_another_ends_loses_no_replies(tmp_path: Path) -
 def test_a_file_that_is_not_a_journal_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_bytes(b"my notes, not a journal " * 100)
-    with pytest.raises(OutputError, match="is not a journal"):
+    with pytest.raises(OutputError, match=f"{path} is not"):
         Journal(path)
     assert path.read_bytes().startswith(b"my notes")
 
@@ -141,7 +140,7 @@ def test_another_sqlite_database_is_kept(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE notes (words TEXT)")
     before = path.read_bytes()
-    with pytest.raises(OutputError, match="is not a journal"):
+    with pytest.raises(OutputError, match=f"{path} is not"):
         Journal(path)
     assert path.read_bytes() == before
     with closing(sqlite3.connect(path)) as database:

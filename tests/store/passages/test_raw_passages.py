@@ -16,7 +16,7 @@ from exam_pp.data_model import RubricGrades, parse_line
 from exam_pp.errors import DataError
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.raw_passages import RawGrades, RawQuery, read_raw_passages
-from tests.conftest import passage, rubric
+from tests.conftest import data_error, passage, rubric
 from tests.store.passages.test_graded_file import outcome, seen, view
 from tests.test_data_model import lines
 
@@ -40,7 +40,7 @@ def raw_or_skip(line: str) -> RawQuery:
     try:
         return raw(line)
     except DataError as error:  # the same id twice
-        assume("two different texts" not in str(error))
+        assume("different texts" not in str(error))
         raise
 
 
@@ -120,7 +120,7 @@ def test_editing_a_duplicate_key_is_an_error() -> None:
     line = '["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "note": 1, "exam_grades": null}]]'
     query = raw(line)
     assert query.dump() == line.encode()
-    with pytest.raises(DataError, match=r"line 1, passage 1: has the key 'exam_grades' twice\."):
+    with pytest.raises(DataError, match=r"line 1, passage 1: .*'exam_grades' twice"):
         query.passages[0].add_grades([NEW])
 
 
@@ -159,11 +159,10 @@ def test_replaced_surrogates_are_written() -> None:
 def test_invalid_fields_raise_when_they_are_accessed(write_jsonl: Write) -> None:
     bad = write_jsonl("p.jsonl", [["q", []], ["r", [passage("p"), passage("s", exam_grades=[{"llm": "m"}])]]])
     (_, query) = read_raw_passages(bad)
-    message = f"{bad}, line 2, passage 2 exam_grades.1.correctAnswered: is missing."
-    with pytest.raises(DataError) as caught:
+    with data_error(bad, 2, "passage 2 exam_grades.1.correctAnswered", about="missing"):
         list(query.passages[1].grade_sets())
-    assert str(caught.value) == message
-    assert outcome(read_passages, bad) == message
+    with data_error(bad, 2, "passage 2 exam_grades.1.correctAnswered", about="missing"):
+        list(read_passages(bad))
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.errors import DataError, QueryError
+from exam_pp.errors import QueryError
 from exam_pp.store.sql.duck import Limits, is_database, new_database, open_database, tables_of
 from exam_pp.store.sql.tables import TABLES
+from tests.conftest import data_error
 
 LIMITS = Limits("200MB", 1)
 
@@ -140,7 +141,7 @@ def test_only_the_named_file_can_be_written(database: Path, tmp_path: Path) -> N
         reader.to_parquet("SELECT passage_id FROM passages ORDER BY 1 -- a comment", target)
         with pytest.raises(QueryError), open_database(database, LIMITS, writes=target) as second:
             second.to_parquet("SELECT 1", other)
-        with pytest.raises(QueryError, match="must only read"):
+        with pytest.raises(QueryError, match="only read"):
             reader.to_parquet(f"COPY passages TO '{target}'", target)
     assert target.read_bytes()[:4] == b"PAR1"
     assert not other.exists()
@@ -173,9 +174,9 @@ def test_tables_of_a_statement(sql: str, tables: set[str]) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELEC 1", 'syntax error at or near "SELEC"'),
-        ("SELECT nothing FROM ratings", '"nothing" not found'),
-        ("SELECT * FROM gradez", "The tables are queries"),
+        ("SELEC 1", '"SELEC"'),
+        ("SELECT nothing FROM ratings", '"nothing"'),
+        ("SELECT * FROM gradez", "queries"),
         ("SELECT 1; SELECT 2", "has 2"),
         ("SELECT $a", "parameter"),
     ],
@@ -196,7 +197,7 @@ def test_the_message_of_a_full_disk(tmp_path: Path) -> None:
             filler.connection.execute("SET max_temp_directory_size = '1MB'")
             filler.connection.execute(sql)
 
-    with pytest.raises(QueryError, match=r"^The disk with DuckDB's temporary files is full\. .*-limit\.$"):
+    with pytest.raises(QueryError, match=r"disk .* is full\. .*--memory-limit"):
         fill()
 
 
@@ -243,7 +244,7 @@ def test_a_text_larger_than_the_memory_for_filling(tmp_path: Path) -> None:
 def test_a_number_that_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     with (
-        pytest.raises(DataError, match="too large for the table rankings"),
+        data_error(None, about="rankings"),
         new_database(path, LIMITS) as filler,
     ):
         filler.add("rankings", ("f", "q", "p", "s", 10**30, 1.0, None))
@@ -252,7 +253,7 @@ def test_a_number_that_is_too_large(tmp_path: Path) -> None:
 def test_files_that_are_not_databases(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     path.write_bytes(b"12345678DUCK and then nothing")
-    with pytest.raises(DataError, match="cannot be opened as a database"), open_database(path, LIMITS):
+    with data_error(path, about="database"), open_database(path, LIMITS):
         pass
-    with pytest.raises(QueryError, match="'lots' is not a size"):
+    with pytest.raises(QueryError, match="'lots'"):
         Limits("lots")

@@ -12,6 +12,7 @@ import pytest
 from exam_pp.errors import DataError
 from exam_pp.formats.base import known_format
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+from tests.conftest import data_error
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -70,14 +71,14 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "field", "about"),
     [
-        (["text"], "line 1: is not an answer in a known format"),
-        ({"qid": "q", "output": "x"}, "line 1: is not an answer in a known format"),
-        ({"text": "x", "system": "s"}, "line 1, query_id: is missing"),
-        ({"topic_id": "q", "answer": []}, "line 1, run_id: is missing"),
-        ({"run_id": "r", "topic_id": "q", "answer": "words"}, "line 1, answer: input should be a valid list"),
-        ({"metadata": {"run_id": "r"}, "answer": []}, "line 1, metadata.narrative_id: is missing"),
+        (["text"], None, "known format"),
+        ({"qid": "q", "output": "x"}, None, "known format"),
+        ({"text": "x", "system": "s"}, "query_id", "missing"),
+        ({"topic_id": "q", "answer": []}, "run_id", "missing"),
+        ({"run_id": "r", "topic_id": "q", "answer": "words"}, "answer", "list"),
+        ({"metadata": {"run_id": "r"}, "answer": []}, "metadata.narrative_id", "missing"),
         (
             {
                 "run_id": "r",
@@ -85,7 +86,8 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "x", "citations": [1]}],
             },
-            r"element 1 of the answer, citations: the index 1 is out of range for 1 reference,",
+            "element 1 of the answer, citations",
+            "the index 1 ",
         ),
         (
             {
@@ -94,11 +96,13 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "", "citations": [-1]}],
             },
-            r"citations: the index -1 is out of range",
+            "element 1 of the answer, citations",
+            "the index -1 ",
         ),
         (
             {"run_id": "r", "topic_id": "q", "references": ["a"], "answer": [{"text": "x", "citations": 0}]},
-            r"citations: 0 is not a list of citations",
+            "element 1 of the answer, citations",
+            "0 is not a list",
         ),
         (
             {
@@ -107,24 +111,27 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "x", "citations": [0.5]}],
             },
-            r"citations: 0.5 is neither a document id nor an index",
+            "element 1 of the answer, citations",
+            "0.5",
         ),
     ],
 )
-def test_broken_answers(write_jsonl: Write, value: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        list(read_answers(write_jsonl("answers.jsonl", [value])))
+def test_broken_answers(write_jsonl: Write, value: Any, field: str | None, about: str) -> None:
+    path = write_jsonl("answers.jsonl", [value])
+    with data_error(path, 1, field, about=about):
+        list(read_answers(path))
 
 
 def test_an_answer_that_occurs_twice(write_jsonl: Write) -> None:
     line = {"query_id": "q", "system": "s", "text": "x"}
-    with pytest.raises(DataError, match="line 2: the system 's' answers the query 'q' twice"):
-        list(read_answers(write_jsonl("answers.jsonl", [line, line])))
+    path = write_jsonl("answers.jsonl", [line, line])
+    with data_error(path, 2, about="'s' answers the query 'q' twice"):
+        list(read_answers(path))
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").touch()
-    with pytest.raises(DataError, match="has no answers"):
+    with data_error(tmp_path / "none.jsonl", about="no answers"):
         list(read_answers(tmp_path / "none.jsonl"))
 
 

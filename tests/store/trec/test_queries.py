@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.errors import DataError
 from exam_pp.store.trec.queries import read_queries
+from tests.conftest import data_error
 
 
 @pytest.mark.parametrize(
@@ -49,31 +49,26 @@ def test_facets(demo_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "line", "field", "about"),
     [
-        ("", "has no queries."),
-        ("q1 no tab\n", "line 1: has no tab between query id and text."),
-        ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
-        ("q1\t\n", "line 1: has no tab between query id and text."),
-        ('{"q1": "a", "q1": "b"}', "the query id 'q1' occurs twice."),
-        ('{"q1": null, "q1": "b"}', "is not a JSON object that maps query ids to query texts."),
-        ('{"": "a"}', "has a query without an id."),
-        ('{"q1": "  "}', "the query 'q1' has no text."),
-        ('{"q1": 3}', "is not a JSON object that maps query ids to query texts."),
-        ('{"q1": "a"', "is not valid JSON"),
-        ('{"query_id": "q1"}\n', "line 1, query_text: is missing."),
-        (
-            '{"number": "q1", "text": "a"}\n{"number": "q2", "text": "b"}\n',
-            "line 1: has no query id (query_id, qid,",
-        ),
-        ('{"_id": "q1", "text": "a"}\n{"_id": "q2"}\n', "line 2, query_text: is missing."),
-        ('{"_id": "q1", "text": "a"}\n[1]\n', "line 2"),
+        ("", None, None, "no queries"),
+        ("q1 no tab\n", 1, None, "tab"),
+        ("q1\ta\nq1\tb\n", 2, None, "'q1'"),
+        ("q1\t\n", 1, None, "tab"),
+        ('{"q1": "a", "q1": "b"}', None, None, "'q1' occurs twice"),
+        ('{"q1": null, "q1": "b"}', None, None, "object"),
+        ('{"": "a"}', None, None, "without an id"),
+        ('{"q1": "  "}', None, None, "'q1' has no text"),
+        ('{"q1": 3}', None, None, "object"),
+        ('{"q1": "a"', None, None, "valid JSON"),
+        ('{"query_id": "q1"}\n', 1, "query_text", "missing"),
+        ('{"number": "q1", "text": "a"}\n{"number": "q2", "text": "b"}\n', 1, None, "(query_id, qid,"),
+        ('{"_id": "q1", "text": "a"}\n{"_id": "q2"}\n', 2, "query_text", "missing"),
+        ('{"_id": "q1", "text": "a"}\n[1]\n', 2, None, ""),
     ],
 )
-def test_broken_files(tmp_path: Path, content: str, message: str) -> None:
+def test_broken_files(tmp_path: Path, content: str, line: int | None, field: str | None, about: str) -> None:
     path = tmp_path / "queries"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(DataError) as caught:
+    with data_error(path, line, field, about=about):
         read_queries(path)
-    assert str(caught.value).startswith(str(path))
-    assert message in str(caught.value)

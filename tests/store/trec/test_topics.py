@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from exam_pp.errors import DataError, MissingExtraError
+from exam_pp.errors import MissingExtraError
 from exam_pp.store.trec.queries import read_queries
+from tests.conftest import data_error
 
 OLD = """<top>
 <num> Number: 301
@@ -47,20 +48,19 @@ def test_topics(tmp_path: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "about"),
     [
-        ("<html></html>", "has no <top> or <topic> elements."),
-        ("<top><title>a</top>", "topic 1 has no number."),
-        ("<top><num>1</top>", "the query '1' has no text."),
-        ("<top><num>1<title>a</top><top><num>1<title>b</top>", "the query id '1' occurs twice."),
+        ("<html></html>", "<topic>"),
+        ("<top><title>a</top>", "number"),
+        ("<top><num>1</top>", "text"),
+        ("<top><num>1<title>a</top><top><num>1<title>b</top>", "twice"),
     ],
 )
-def test_broken_topics(tmp_path: Path, content: str, message: str) -> None:
+def test_broken_topics(tmp_path: Path, content: str, about: str) -> None:
     path = tmp_path / "topics"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match="topics") as caught:
+    with data_error(path, about=about):
         read_queries(path)
-    assert message in str(caught.value)
 
 
 class TitledQuery(NamedTuple):
@@ -77,7 +77,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))
     assert read_queries("irds:robust04")["301"].query_text == "Crime"
-    with pytest.raises(DataError, match=r"irds:robust05: is not an ir_datasets data set with queries\."):
+    with data_error("irds:robust05", about="ir_datasets"):
         read_queries("irds:robust05")
 
 

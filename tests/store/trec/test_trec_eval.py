@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError
 from exam_pp.formats.base import format_of
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.evaluation.score_layouts import trec_eval_text
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import is_leaderboard, read_leaderboard_means, read_leaderboard_queries
+from tests.conftest import data_error
 
 GOLDEN = Path(__file__).parents[2] / "data" / "trec_eval"
 
@@ -67,10 +67,10 @@ def test_the_format_is_detected_and_validated(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    ("line", "message"), [("map\tq1", "measure, query, value"), ("map\tq1\tnan", "not a number")]
+    ("line", "field", "about"), [("map\tq1", None, "value"), ("map\tq1\tnan", "value", "'nan'")]
 )
-def test_broken_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
+def test_broken_lines_are_named(tmp_path: Path, line: str, field: str | None, about: str) -> None:
     path = tmp_path / "board.txt"
     path.write_text(f"map\tq0\t0.5\nmap\tq2\t0.5\n{line}\n")
-    with pytest.raises(DataError, match=f"line 3.*{message}"):
+    with data_error(path, 3, field, about=about):
         read_leaderboard_queries(path)
