@@ -245,11 +245,11 @@ def test_an_interrupted_run_continues(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"query_id": "q1", "query_text": " "}\n', "the query 'q1' has no text."),
-        ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
+        ('{"query_id": "q1", "query_text": " "}\n', "line 1: the query 'q1' "),
+        ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' "),
         (
             '{"query_id": "q1", "query_text": "a", "facets": [{"facet_id": "f", "facet_text": " "}]}\n',
-            "the facet 'f' of the query 'q1' has no text.",
+            "the facet 'f' of the query 'q1' has no text",
         ),
         (
             '{"query_id": "q1", "query_text": "a", "facets": [{"facet_id": "f", "facet_text": "x"}, '

@@ -195,7 +195,7 @@ def test_reserved_names_are_refused(
     run = tmp_path / f"{system}.run"
     run.write_text(f"{query_id} Q0 p 1 1 t\n")
     labels = evaluate.rubric_qrels(path).qrels
-    refused = pytest.raises(SelectionError, match="is reserved for")
+    refused = pytest.raises(SelectionError, match=r"'(all|_overall_)' is reserved")
     with refused:
         evaluate.cover(path)
     with refused:
@@ -208,12 +208,12 @@ def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path
     other = tmp_path / "other.jsonl"
     other.write_text(tiny_bank.read_text().replace('"q1', '"x1').replace('"007', '"x7'))
 
-    with pytest.raises(SelectionError, match="None of the queries"):
+    with pytest.raises(SelectionError, match=r"other\.jsonl.* graded .*graded\.jsonl"):
         evaluate.cover(tiny_passages, bank=other)
 
 
 def test_soft_cover_needs_probabilities(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="no probabilities"):
+    with pytest.raises(SelectionError, match=r"probabilities.* --soft"):
         evaluate.cover(graded, soft=True)
 
 
@@ -241,12 +241,12 @@ def test_judgments_of_some_queries(tmp_path: Path) -> None:
     queries.write_text("q2\twhy?\nq3\thow?\n")
     assert judgments(qrels, queries=queries) == [Qrel("q2", "p1", 1)]
     queries.write_text("q3\thow?\n")
-    with pytest.raises(SelectionError, match=r"None of the queries in .* has judgments in"):
+    with pytest.raises(SelectionError, match=r"queries\.tsv.* judgments .*judged\.qrels"):
         judgments(qrels, queries=queries)
 
 
 def test_a_file_without_judgments_is_refused(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="has no judgments"):
+    with pytest.raises(SelectionError, match="--qrels"):
         judgments(graded)
 
 
@@ -286,13 +286,13 @@ def test_systems_are_named_by_their_tag_on_request(runs: Path) -> None:
 def test_two_runs_of_one_system_are_refused(runs: Path) -> None:
     (runs / "good.txt").write_text((runs / "good.run").read_text())
 
-    with pytest.raises(DataError, match=r"'good', which is also in good\.run") as error:
+    with pytest.raises(DataError, match=r"'good'.* good\.run") as error:
         score_runs(LABELS, runs, ["RR"])
     assert error.value.file == str(runs / "good.txt")
 
 
 def test_runs_without_a_common_query_are_refused(runs: Path) -> None:
-    with pytest.raises(SelectionError, match="No run in"):
+    with pytest.raises(SelectionError, match=r"run in .*runs .* query"):
         score_runs([Qrel("other", "p", 1)], runs, ["RR"])
 
 
@@ -338,7 +338,7 @@ def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
 
     assert len(labels) == 7263
     assert {label.relevance for label in labels} == set(range(6))
-    with pytest.raises(SelectionError, match="matches 5 sets of grades"):
+    with pytest.raises(SelectionError, match=r"5 .*--prompt-class 'NuggetExtractionPrompt'"):
         evaluate.rubric_qrels(graded)
 
 
@@ -372,7 +372,7 @@ def test_a_huge_rank_is_refused(write_jsonl: WriteJsonl) -> None:
     """Every missing rank above it would take memory."""
     ids = ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=2_000_000_000)
     path = write_jsonl("deep.jsonl", [["q", [*ids]]])
-    with pytest.raises(DataError, match="the rank 2000000000 for system 's' and query 'q'"):
+    with pytest.raises(DataError, match=r"2000000000 .*'s' .*'q'"):
         score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4)
 
 
