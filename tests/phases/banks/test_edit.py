@@ -148,7 +148,8 @@ def test_edits_with_missing_or_wrong_fields(tmp_path: Path, change: dict[str, An
     path.write_text(json.dumps({"format": FORMAT, "bank": [{"query_id": "q1", **change}]}), encoding="utf-8")
     with pytest.raises(DataError) as error:
         read_edits(path)
-    assert str(error.value).startswith(f"{path}, bank.1")
+    assert error.value.file == str(path)
+    assert (error.value.field or "").startswith("bank.1")
     assert message in str(error.value)
 
 

@@ -374,7 +374,7 @@ def test_a_model_without_any_list_is_an_error(
     with pytest.raises(SystemExit):
         command(passages, tmp_path / "bank.jsonl", demo_data)
     error = capsys.readouterr().err
-    assert "8 queries" in error
+    assert "no nuggets for 8 queries" in error
     assert "(8 times)" in error
 
 

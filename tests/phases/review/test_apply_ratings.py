@@ -135,7 +135,7 @@ def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path)
     grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
     assert [item["self_rating"] for item in grades["self_ratings"]] == [4, 1]
     assert summary.replaced == 2
-    assert "2 pairs were rated again with another rating: the later rating counts." in summary.lines()
+    assert any("2 pairs were rated again" in line for line in summary.lines())
 
 
 def test_later_ratings_of_a_reviewer_replace_earlier_ratings(tiny_passages: Path, tmp_path: Path) -> None:
@@ -163,15 +163,15 @@ def test_edits_of_another_file_are_refused(
 ) -> None:
     output = tmp_path / "out.jsonl"
     for known, reason in (
-        ("0" * 64, "the edits are for another file"),
-        (None, "does not record for which file"),
+        ("0" * 64, "another file"),
+        (None, "record"),
     ):
         edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), graded_sha256=known)
         with pytest.raises(SystemExit) as stop:
             main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output)])
         assert stop.value.code == 1
         error = capsys.readouterr().err
-        assert f"exam-pp: {edits}, graded_sha256: the edits " in error
+        assert f"{edits}, graded_sha256: " in error
         assert reason in error
         assert error.count("\n") == 1
         assert not output.exists()
@@ -332,8 +332,8 @@ def test_round_trip(
 @pytest.mark.parametrize(
     ("key", "prompt_class", "message"),
     [
-        ("q1/a", "Umbrela", "rates passages as a whole"),
-        ("direct", RATED, "rates bank entries"),
+        ("q1/a", "Umbrela", "passages"),
+        ("direct", RATED, "bank entries"),
         ("q1/a", "NuggetSelfRatedPrompt", "has a rating of a question"),
     ],
 )
