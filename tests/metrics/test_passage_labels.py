@@ -32,5 +32,5 @@ def test_rule() -> None:
 
 @pytest.mark.parametrize("text", ["", "2nd>5:3", "best>=5:3", "0th>=5:3", "else 0, 2nd>=5:3"])
 def test_invalid_rules(text: str) -> None:
-    with pytest.raises(SelectionError, match="label rule"):
+    with pytest.raises(SelectionError, match=r"'2nd>=5:3, 2nd>=4:1, else 0'"):
         LabelRule.parse(text)

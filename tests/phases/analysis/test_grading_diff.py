@@ -128,7 +128,7 @@ def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jso
 
 
 def test_files_without_common_passages_are_refused(before: Grading, tiny_passages: Path) -> None:
-    with pytest.raises(SelectionError, match="no graded passage in common"):
+    with pytest.raises(SelectionError, match=r"before\.jsonl and .*graded\.jsonl .*passage"):
         diff(before, Grading(tiny_passages))
 
 
@@ -247,5 +247,5 @@ def test_two_prompts_in_one_file(shared_data: Path) -> None:
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
-    with pytest.raises(SelectionError, match=r"pipe' is a stream, but it is read several times"):
+    with pytest.raises(SelectionError, match=r"pipe' .*stream"):
         diff(Grading(tmp_path / "file"), Grading(pipe))

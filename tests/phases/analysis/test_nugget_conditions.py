@@ -189,10 +189,10 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
     with pytest.raises(SystemExit):
         main(["evaluate", "nuggets", str(folders[0]), "-o", str(folders[0] / "a.jsonl")])
     (folders[0] / "a.json").write_bytes((folders[0] / "a.jsonl").read_bytes())
-    with pytest.raises(DataError, match=r"has scores of 'a', which are also in a\.json"):
+    with pytest.raises(DataError, match=r"a\.jsonl: .*'a'.* a\.json;"):
         read_conditions(folders)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="has no scores"):
+    with pytest.raises(DataError, match=r"empty: .*scores"):
         read_conditions([tmp_path / "empty"])
 
 
@@ -208,13 +208,13 @@ def test_one_run_is_compared_over_its_topics(both_graders: tuple[Path, Path]) ->
 
 
 def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="needs two conditions, but there is 1"):
+    with pytest.raises(SelectionError, match=r"1 \(table7\)"):
         two_conditions(read_conditions(tables[:1]))
     other = tmp_path / "other.tsv"
     other.write_text("Run ID\tV_strict\nx\t0.5\ny\t0.4\n")
-    with pytest.raises(SelectionError, match="fewer than two runs in common"):
+    with pytest.raises(SelectionError, match=r"table7 and other .*runs"):
         two_conditions(read_conditions([tables[0], other]))
-    with pytest.raises(SelectionError, match="no answer lengths"):
+    with pytest.raises(SelectionError, match=r"other .*lengths"):
         length_points(read_conditions([other])[0], "V_strict")
 
 

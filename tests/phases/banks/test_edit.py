@@ -136,8 +136,8 @@ def test_edits_that_do_not_fit(tiny_bank: Path, change: dict[str, Any], named: t
     ("change", "message"),
     [
         ({"op": "drop", "id": "a"}, "bank.1.op"),
-        ({"op": "remove"}, "op 'remove' needs an \"id\""),
-        ({"op": "add", "text": " "}, "op 'add' needs a \"text\""),
+        ({"op": "remove"}, '"id"'),
+        ({"op": "add", "text": " "}, '"text"'),
         ({"op": "weight", "id": "a", "value": -1}, "a number of at least 0"),
         ({"op": "weight", "id": "a", "value": "heavy"}, "a number of at least 0"),
         ({"op": "importance", "id": "a", "value": "high"}, "'vital' or 'okay'"),
@@ -149,7 +149,8 @@ def test_edits_with_missing_or_wrong_fields(tmp_path: Path, change: dict[str, An
     path.write_text(json.dumps({"format": FORMAT, "bank": [{"query_id": "q1", **change}]}), encoding="utf-8")
     with pytest.raises(DataError) as error:
         read_edits(path)
-    assert str(error.value).startswith(f"{path}, bank.1")
+    assert error.value.file == str(path)
+    assert (error.value.field or "").startswith("bank.1")
     assert message in str(error.value)
 
 
@@ -192,7 +193,7 @@ def test_edits_of_another_bank_are_refused(
         assert stop.value.code == 1
         error = capsys.readouterr().err
         assert error.count("\n") == 1
-        assert "bank_sha256: the edits " in error
+        assert "bank_sha256: " in error
     assert not (tmp_path / "new.jsonl").exists()
     good = apply_command(tiny_bank, edits(change, bank_sha256=file_sha256(tiny_bank)), tmp_path)
     assert list(read_bank(good).entries("q1")) == ["q1/a"]
@@ -315,4 +316,4 @@ def test_a_split_with_an_empty_part_is_refused(tmp_path: Path, capsys: pytest.Ca
             ["bank", "split", str(bank), "--secret", "0.1", "-o", str(tmp_path / "a"),
              "--secret-output", str(tmp_path / "b")]
         )  # fmt: skip
-    assert f"With --secret 0.1 the secret part of {bank} is empty." in capsys.readouterr().err
+    assert f"secret part of {bank}" in capsys.readouterr().err

@@ -210,9 +210,9 @@ def test_a_model_without_any_list_is_an_error(
     with pytest.raises(SystemExit) as stop:
         command(demo_data / "queries.jsonl", tmp_path / "bank.jsonl")
     assert stop.value.code == 1
-    assert capsys.readouterr().err.startswith(
-        "exam-pp: The model 'fake' wrote no questions for 8 queries. Most frequent reason (10 times): "
-    )
+    error = capsys.readouterr().err
+    assert error.startswith("exam-pp: The model 'fake' wrote no questions for 8 queries")
+    assert "(10 times)" in error
     assert [path.name for path in tmp_path.iterdir()] == ["bank.jsonl.journal"], "replies are kept"
 
 
@@ -245,11 +245,11 @@ def test_an_interrupted_run_continues(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"query_id": "q1", "query_text": " "}\n', "the query 'q1' has no text."),
-        ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
+        ('{"query_id": "q1", "query_text": " "}\n', "line 1: the query 'q1' "),
+        ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' "),
         (
             '{"query_id": "q1", "query_text": "a", "facets": [{"facet_id": "f", "facet_text": " "}]}\n',
-            "the facet 'f' of the query 'q1' has no text.",
+            "the facet 'f' of the query 'q1' has no text",
         ),
         (
             '{"query_id": "q1", "query_text": "a", "facets": [{"facet_id": "f", "facet_text": "x"}, '

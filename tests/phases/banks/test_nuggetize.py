@@ -340,11 +340,11 @@ def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--judgments", "umbrela"], "has no grades with the prompt Umbrela"),
-        (["--min-judgment", "9"], "a judgment of at least 9 (161 passages have a judgment)"),
-        (["--ranking", "bm52"], "Did you mean 'bm25'?"),
-        (["--model", "bundled"], "The prompt 'NuggetCreation' lists many texts"),
-        (["--trace", "bank.jsonl"], "--trace and --output are the same file"),
+        (["--judgments", "umbrela"], "with the prompt Umbrela"),
+        (["--min-judgment", "9"], "at least 9 (161 passages"),
+        (["--ranking", "bm52"], "'bm25'"),
+        (["--model", "bundled"], "'NuggetCreation'"),
+        (["--trace", "bank.jsonl"], "--trace and --output"),
     ],
 )
 def test_an_error_is_a_single_line(
@@ -374,7 +374,8 @@ def test_a_model_without_any_list_is_an_error(
     with pytest.raises(SystemExit):
         command(passages, tmp_path / "bank.jsonl", demo_data)
     error = capsys.readouterr().err
-    assert "wrote no nuggets for 8 queries. Most frequent reason (8 times): no reply lists a nugget." in error
+    assert "no nuggets for 8 queries" in error
+    assert "(8 times)" in error
 
 
 KILLED = """

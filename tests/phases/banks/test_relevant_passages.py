@@ -101,7 +101,7 @@ def test_umbrela_labels() -> None:
 
 def test_umbrela_labels_of_two_models() -> None:
     line = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
-    with pytest.raises(SelectionError, match=r"several models: 'one' \(1 passage\).* --judge"):
+    with pytest.raises(SelectionError, match=r"'one' .*'two' .*--judge"):
         order([line], source="umbrela")
     assert order([line], source="umbrela", judge="two") == {"q": ["b"]}
 
@@ -109,9 +109,9 @@ def test_umbrela_labels_of_two_models() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "file has no judgments"),
-        ({"source": "umbrela"}, r"has no grades with the prompt Umbrela\. Run"),
-        ({"source": "umbrela", "judge": "m"}, "has no grades with the prompt Umbrela by the model 'm'"),
+        ({}, "--qrels"),
+        ({"source": "umbrela"}, "Umbrela.*--judgments human"),
+        ({"source": "umbrela", "judge": "m"}, "Umbrela .*'m'"),
     ],
 )
 def test_a_file_without_judgments_is_refused(options: dict[str, Any], message: str) -> None:
@@ -120,9 +120,9 @@ def test_a_file_without_judgments_is_refused(options: dict[str, Any], message: s
 
 
 def test_an_unknown_ranking_is_refused() -> None:
-    with pytest.raises(SelectionError, match=r"no system 'bm52'\. Did you mean 'bm25'\?"):
+    with pytest.raises(SelectionError, match=r"'bm52'.* 'bm25'"):
         order([query(passage("a", {"bm25": 1}, (1,)))], ranking="bm52")
-    with pytest.raises(SelectionError, match="has no rankings"):
+    with pytest.raises(SelectionError, match=r"rankings.* 'bm25'"):
         order([query(passage("a", {}, (1,)))], ranking="bm25")
 
 

@@ -143,5 +143,5 @@ def test_runs_of_facets(graded: Path, tmp_path: Path) -> None:
 
 
 def test_entries_without_facets_are_refused(tiny_passages: Path) -> None:
-    with pytest.raises(SelectionError, match="belongs to a facet"):
+    with pytest.raises(SelectionError, match=r"graded\.jsonl.* facet"):
         evaluate.rubric_qrels(tiny_passages, facets="facet")

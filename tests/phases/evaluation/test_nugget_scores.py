@@ -92,13 +92,13 @@ def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     assert actual["half", "L"] == 1
     assert actual["full", "V"] == (0.75 + 1) / 2
     assert Score("half", "q1", "V_strict", 1.0) in evaluation.best_case
-    assert "1 pair of an answer and a nugget is ungraded" in " ".join(evaluation.notes)
-    assert "half has no answer to 1 query (q2) and scores 0 there." in evaluation.notes
+    assert "1 pair of an answer and a nugget" in " ".join(evaluation.notes)
+    assert any("half has no answer to 1 query (q2)" in note for note in evaluation.notes)
 
 
 def test_the_reserved_query_id_is_refused(write_jsonl: WriteJsonl) -> None:
     graded = write_jsonl("all.jsonl", [["all", [answer("s", "all", "S", "one")]]])
-    with pytest.raises(SelectionError, match="is reserved for"):
+    with pytest.raises(SelectionError, match=r"'all'.* reserved"):
         nugget_scores(graded, write_jsonl("bank.jsonl", [bank_line("all", "v")]))
 
 
@@ -110,7 +110,7 @@ def test_an_empty_answer_scores_zero_and_keeps_its_run(write_jsonl: WriteJsonl, 
 
     assert {value for (system, _), value in means(evaluation).items() if system == "silent"} == {0}
     assert evaluation.best_case == [], "nothing is ungraded"
-    assert "No system answers 1 query (q2) of the bank" in " ".join(evaluation.notes)
+    assert "1 query (q2) of the bank" in " ".join(evaluation.notes)
 
 
 def test_queries_without_vital_nuggets_are_not_in_the_mean_of_v(write_jsonl: WriteJsonl) -> None:
@@ -147,7 +147,7 @@ def test_duplicate_nuggets_have_separate_labels(write_jsonl: WriteJsonl) -> None
     assert scores(evaluation, "a", "q1") == {
         "V_strict": 0.5, "V": 0.75, "W_strict": 0.4, "W": 0.6, "A_strict": 1 / 3, "A": 0.5, "L": 3,
     }  # fmt: skip
-    assert "1 duplicate nugget in the bank" in " ".join(evaluation.notes)
+    assert "1 duplicate nugget " in " ".join(evaluation.notes)
 
 
 def test_parts_of_an_answer_are_merged(write_jsonl: WriteJsonl, bank: Path) -> None:
@@ -156,7 +156,7 @@ def test_parts_of_an_answer_are_merged(write_jsonl: WriteJsonl, bank: Path) -> N
 
     assert scores(evaluation, "a", "q1")["V"] == 0.75, "the best label of each nugget"
     assert scores(evaluation, "a", "q1")["L"] == 3
-    assert "Answers of 1 system (a) have several passages" in " ".join(evaluation.notes)
+    assert "1 system (a) " in " ".join(evaluation.notes)
 
 
 def test_queries_without_labels_of_a_grader_are_noted(write_jsonl: WriteJsonl, bank: Path) -> None:
@@ -198,16 +198,16 @@ def test_retrieved_passages_are_not_answers(write_jsonl: WriteJsonl, bank: Path)
     evaluation = single(nugget_scores(graded, bank))
 
     assert evaluation.systems == ["a"]
-    assert "Skipped 1 system (bm25) without assignments" in " ".join(evaluation.notes)
+    assert "1 system (bm25) without" in " ".join(evaluation.notes)
 
 
 @pytest.mark.parametrize(
     ("lines", "options", "error"),
     [
-        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* has"),
-        ([["q1", [answer("a", "q1", "SSS")]]], {"model": "other"}, "No nugget assignments .* match"),
-        ([["q1", [passage("p", exam_grades=[assigned("q1", "S")])]]], {}, "No system in .* has a passage"),
-        ([["q9", [answer("a", "q9", "S")]]], {}, "None of the nuggets"),
+        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, r"g\.jsonl.*SelfRated"),
+        ([["q1", [answer("a", "q1", "SSS")]]], {"model": "other"}, r"g\.jsonl.*'judge'"),
+        ([["q1", [passage("p", exam_grades=[assigned("q1", "S")])]]], {}, r"system .*g\.jsonl"),
+        ([["q9", [answer("a", "q9", "S")]]], {}, r"g\.jsonl.*nuggets\.jsonl"),
     ],
 )  # fmt: skip
 def test_missing_assignments_are_refused(
@@ -218,7 +218,7 @@ def test_missing_assignments_are_refused(
 
 
 def test_a_bank_of_questions_has_no_nugget_scores(graded: Path, tiny_bank: Path) -> None:
-    with pytest.raises(SelectionError, match="needs a bank of nuggets"):
+    with pytest.raises(SelectionError, match="contains questions"):
         nugget_scores(graded, tiny_bank)
 
 
@@ -230,7 +230,7 @@ def test_two_versions_of_a_prompt_are_not_mixed(write_jsonl: WriteJsonl, bank: P
         given["exam_grades"][number:] = [grades]
     graded = write_jsonl("g.jsonl", [["q1", [given]]])
 
-    with pytest.raises(SelectionError, match="2 versions"):
+    with pytest.raises(SelectionError, match=f"--prompt-hash: {'1' * 16}, {'2' * 16}"):
         nugget_scores(graded, bank)
     chosen = single(nugget_scores(graded, bank, grade_filter=GradeFilter(prompt_hash="2" * 16)))
     assert scores(chosen, "a", "q1")["A"] == 0
@@ -243,7 +243,7 @@ def test_the_queries_of_a_file(graded: Path, bank: Path, tmp_path: Path) -> None
 
     assert means(evaluation)["half", "L"] == 2
     queries.write_text("q9\ttext\n")
-    with pytest.raises(SelectionError, match="None of the queries"):
+    with pytest.raises(SelectionError, match=r"queries\.tsv"):
         nugget_scores(graded, bank, queries=queries)
 
 
@@ -377,7 +377,7 @@ def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, writ
 
 @pytest.mark.parametrize(
     ("banks", "names", "error"),
-    [(0, (), "name the bank"), (3, (), "3 banks for 2 files"), (1, ("one",), "1 name for 2 conditions")],
+    [(0, (), "--bank"), (3, (), "3 .* 2 .*--bank"), (1, ("one",), "1 .* 2 .*--condition")],
 )
 def test_invalid_conditions(graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str) -> None:
     with pytest.raises(SelectionError, match=error):
@@ -443,15 +443,16 @@ def test_selected_runs(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
     assert rows_of(nugget_report(nugget_leaderboard([condition])))[0]["bounds"] == "[0.2500, 0.5000]"
-    with pytest.raises(SelectionError, match="No run 'third'"):
+    with pytest.raises(SelectionError, match=r"'third'.* full, half"):
         read_conditions([graded], [bank], runs=["third"])
 
 
 def test_contradictory_run_types(graded: Path, bank: Path, tmp_path: Path) -> None:
     types = tmp_path / "types.tsv"
     types.write_text("full\tRAG\nfull\tAG\n")
-    with pytest.raises(DataError, match="two types"):
+    with pytest.raises(DataError, match=r"'full'.* types") as error:
         nugget_report(nugget_leaderboard(read_conditions([graded], [bank]), run_types=types))
+    assert (error.value.file, error.value.line) == (str(types), 2)
 
 
 def test_published_scores_of_a_real_run_from_assignments_to_metrics(

@@ -75,11 +75,13 @@ def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> N
     assert means(evaluation)["easy", name] == pytest.approx(1 / 6)
     assert means(evaluation)["all", name] == pytest.approx(2 / 3)
     assert means(evaluation)[OVERALL_SYSTEM, name] == pytest.approx(2 / 3)
-    assert any("2 queries (q3, q4) of the bank without graded passages" in note for note in evaluation.notes)
+    assert any("2 queries (q3, q4) of the bank" in note for note in evaluation.notes)
     assert any("2 bank entries (q1/c, q2/c)" in note for note in evaluation.notes)
-    missing = "No results from easy for 1 query (q2): scored as an empty ranking."
-    assert missing in evaluation.notes
-    assert missing in score_rankings(evaluate.rubric_qrels(graded).qrels, graded, ["RR"]).notes
+    for notes in (
+        evaluation.notes,
+        score_rankings(evaluate.rubric_qrels(graded).qrels, graded, ["RR"]).notes,
+    ):
+        assert any("No results from easy for 1 query (q2)" in note for note in notes)
 
 
 def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, bank: Path) -> None:
@@ -164,8 +166,8 @@ def test_several_thresholds_equal_single_thresholds(graded: Path, bank: Path) ->
 def test_a_query_on_two_lines_has_the_grades_of_both(bank: Path, write_jsonl: WriteJsonl) -> None:
     lines = [["q1", [ranked("p1", {"q1/a": 5, "x": 1})]], ["q1", [ranked("p2", {"q1/b": 4, "y": 1})]]]
     notes = evaluate.cover(write_jsonl("two.jsonl", lines), bank=bank).notes
-    assert "No passage has a grade for 1 bank entry (q1/c): counted as not covered." in notes
-    assert "Ignored 2 graded entries (x, y): not in the bank." in notes
+    assert any("1 bank entry (q1/c)" in note for note in notes)
+    assert any("2 graded entries (x, y): not in the bank" in note for note in notes)
 
 
 def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl) -> None:
@@ -195,7 +197,7 @@ def test_reserved_names_are_refused(
     run = tmp_path / f"{system}.run"
     run.write_text(f"{query_id} Q0 p 1 1 t\n")
     labels = evaluate.rubric_qrels(path).qrels
-    refused = pytest.raises(SelectionError, match="is reserved for")
+    refused = pytest.raises(SelectionError, match=r"'(all|_overall_)' is reserved")
     with refused:
         evaluate.cover(path)
     with refused:
@@ -208,12 +210,12 @@ def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path
     other = tmp_path / "other.jsonl"
     other.write_text(tiny_bank.read_text().replace('"q1', '"x1').replace('"007', '"x7'))
 
-    with pytest.raises(SelectionError, match="None of the queries"):
+    with pytest.raises(SelectionError, match=r"other\.jsonl.* graded .*graded\.jsonl"):
         evaluate.cover(tiny_passages, bank=other)
 
 
 def test_soft_cover_needs_probabilities(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="no probabilities"):
+    with pytest.raises(SelectionError, match=r"probabilities.* --soft"):
         evaluate.cover(graded, soft=True)
 
 
@@ -241,12 +243,12 @@ def test_judgments_of_some_queries(tmp_path: Path) -> None:
     queries.write_text("q2\twhy?\nq3\thow?\n")
     assert judgments(qrels, queries=queries) == [Qrel("q2", "p1", 1)]
     queries.write_text("q3\thow?\n")
-    with pytest.raises(SelectionError, match=r"None of the queries in .* has judgments in"):
+    with pytest.raises(SelectionError, match=r"queries\.tsv.* judgments .*judged\.qrels"):
         judgments(qrels, queries=queries)
 
 
 def test_a_file_without_judgments_is_refused(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="has no judgments"):
+    with pytest.raises(SelectionError, match="--qrels"):
         judgments(graded)
 
 
@@ -286,13 +288,13 @@ def test_systems_are_named_by_their_tag_on_request(runs: Path) -> None:
 def test_two_runs_of_one_system_are_refused(runs: Path) -> None:
     (runs / "good.txt").write_text((runs / "good.run").read_text())
 
-    with pytest.raises(DataError, match=r"'good', which is also in good\.run") as error:
+    with pytest.raises(DataError, match=r"'good'.* good\.run") as error:
         score_runs(LABELS, runs, ["RR"])
     assert error.value.file == str(runs / "good.txt")
 
 
 def test_runs_without_a_common_query_are_refused(runs: Path) -> None:
-    with pytest.raises(SelectionError, match="No run in"):
+    with pytest.raises(SelectionError, match=r"run in .*runs .* query"):
         score_runs([Qrel("other", "p", 1)], runs, ["RR"])
 
 
@@ -338,7 +340,7 @@ def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
 
     assert len(labels) == 7263
     assert {label.relevance for label in labels} == set(range(6))
-    with pytest.raises(SelectionError, match="matches 5 sets of grades"):
+    with pytest.raises(SelectionError, match=r"5 .*--prompt-class 'NuggetExtractionPrompt'"):
         evaluate.rubric_qrels(graded)
 
 
@@ -356,7 +358,7 @@ def test_missing_ranks_stay_empty(write_jsonl: WriteJsonl) -> None:
     evaluation = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
 
     assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
-    assert "1 rank is missing in the file" in evaluation.notes[0]
+    assert "1 rank " in evaluation.notes[0]
 
 
 def test_ranks_may_start_at_0(write_jsonl: WriteJsonl) -> None:
@@ -372,7 +374,7 @@ def test_a_huge_rank_is_refused(write_jsonl: WriteJsonl) -> None:
     """Every missing rank above it would take memory."""
     ids = ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=2_000_000_000)
     path = write_jsonl("deep.jsonl", [["q", [*ids]]])
-    with pytest.raises(DataError, match="the rank 2000000000 for system 's' and query 'q'"):
+    with pytest.raises(DataError, match=r"2000000000 .*'s' .*'q'"):
         score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4)
 
 

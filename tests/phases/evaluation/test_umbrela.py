@@ -152,7 +152,7 @@ def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path)
     assert "filled 2 holes" in filled.notes[0]
     assert "2 judged passages are also graded" in filled.notes[1]
     assert "labels of 1 query without judgments in" in filled.notes[2]
-    with pytest.raises(SelectionError, match="None of the graded queries"):
+    with pytest.raises(SelectionError, match=r"queries .*human\.qrels"):
         fill_holes(existing, [Qrel("new", "y", 1)])
 
 
@@ -239,7 +239,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
             main(command)
         assert stop.value.code == 2
     human.write_text("q 0 z 3\n")
-    with pytest.raises(SelectionError, match="have no passage in common"):
+    with pytest.raises(SelectionError, match=r"model\.qrels and .*human\.qrels .*passage"):
         labelled_passages(model, human)
 
 

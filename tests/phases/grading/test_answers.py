@@ -197,7 +197,7 @@ def test_answers_of_several_prompts_need_a_choice(
     prompts = [PROMPTS.get(KEY), PROMPTS.get(other)]
     grade_file(GradeFiles(passages, both, bank), ModelOptions("fake"), GradeOptions(prompts=prompts))
     output = tmp_path / "verified.jsonl"
-    with pytest.raises(SelectionError, match=r"several models or prompts: .* Choose with --answers-by"):
+    with pytest.raises(SelectionError, match="--answers-by"):
         verify(both, bank, output, FakeLLM(), monkeypatch)
     assert not output.exists()
     verify(both, bank, output, FakeLLM(lambda r: "no"), monkeypatch, answers=GradeFilter(prompt_class=other))
@@ -207,7 +207,7 @@ def test_answers_of_several_prompts_need_a_choice(
 def test_a_file_without_extracted_answers(
     tiny_passages: Path, bank: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    with pytest.raises(SelectionError, match="has no selected extracted answers"):
+    with pytest.raises(SelectionError, match="no selected"):
         verify(tiny_passages, bank, tmp_path / "out.jsonl", FakeLLM(), monkeypatch)
 
 
@@ -231,7 +231,7 @@ def test_a_new_gold_answer_is_read_without_a_model(graded: Path, bank: Path, tmp
 
 
 def test_answer_keys_need_their_bank(graded: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=r"compares replies with gold answers \(use --bank\)"):
+    with pytest.raises(SelectionError, match="--bank"):
         reread(graded, tmp_path / "out.jsonl")
 
 
@@ -352,5 +352,5 @@ def test_published_direct_grades(write_jsonl: WriteLines, tmp_path: Path) -> Non
 
 
 def test_the_filter_must_match(rated: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="no grades match the filter"):
+    with pytest.raises(SelectionError, match=r"rated\.jsonl.* filter"):
         reread(rated, tmp_path / "out.jsonl", grade_filter=GradeFilter(model="nobody"))

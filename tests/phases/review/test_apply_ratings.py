@@ -99,7 +99,7 @@ def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_pa
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
 def test_files_of_another_format_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=r"other.json: is not an edits file: its key \"format\" must be"):
+    with pytest.raises(DataError, match=r"other\.json.*\"format\""):
         read_edits(tmp_path / "other.json")
 
 
@@ -135,7 +135,7 @@ def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path)
     grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
     assert [item["self_rating"] for item in grades["self_ratings"]] == [4, 1]
     assert summary.replaced == 2
-    assert "2 pairs were rated again with another rating: the later rating counts." in summary.lines()
+    assert any("2 pairs were rated again" in line for line in summary.lines())
 
 
 def test_later_ratings_of_a_reviewer_replace_earlier_ratings(tiny_passages: Path, tmp_path: Path) -> None:
@@ -163,15 +163,15 @@ def test_edits_of_another_file_are_refused(
 ) -> None:
     output = tmp_path / "out.jsonl"
     for known, reason in (
-        ("0" * 64, "the edits are for another file"),
-        (None, "does not record for which file"),
+        ("0" * 64, "another file"),
+        (None, "record"),
     ):
         edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), graded_sha256=known)
         with pytest.raises(SystemExit) as stop:
             main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output)])
         assert stop.value.code == 1
         error = capsys.readouterr().err
-        assert f"exam-pp: {edits}, graded_sha256: the edits " in error
+        assert f"{edits}, graded_sha256: " in error
         assert reason in error
         assert error.count("\n") == 1
         assert not output.exists()
@@ -183,16 +183,16 @@ def test_edits_of_another_file_are_refused(
     ("ratings", "keys", "message"),
     [
         ([rating("q1", "p9", "q1/a", 2), rating("q2", "p1", "q1/a", 2)], {},
-         "names 2 passages (q1/p9, q2/p1) not in"),
-        ([rating("q1", "p1", "q1/z", 2)], {}, "names 1 bank entry (q1/z) not in"),
-        ([rating("q1", "p1", "007/a", 2)], {}, "names 1 bank entry (007/a) not in"),
-        ([rating("q1", "p1", "q1/a", 6)], {}, f"which is not on the scale of {RATED} (0, 1, 2"),
-        ([rating("q1", "p1", "q1/a", -1)], {}, "the rating -1 of"),
-        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": " "}, "reviewer: is empty; name the reviewer"),
-        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": "human: "}, "reviewer: is empty; name the reviewer"),
+         "2 passages (q1/p9, q2/p1)"),
+        ([rating("q1", "p1", "q1/z", 2)], {}, "(q1/z)"),
+        ([rating("q1", "p1", "007/a", 2)], {}, "(007/a)"),
+        ([rating("q1", "p1", "q1/a", 6)], {}, f"{RATED} (0, 1, 2"),
+        ([rating("q1", "p1", "q1/a", -1)], {}, "rating -1"),
+        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": " "}, "reviewer: is empty"),
+        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": "human: "}, "reviewer: is empty"),
         ([], {}, "No ratings in"),
         ([], {"bank": [{"op": "remove", "query_id": "q1", "id": "q1/a"}]},
-         "Apply edits of the bank with `exam-pp bank apply`."),
+         "`exam-pp bank apply`"),
     ],
 )  # fmt: skip
 def test_edits_that_do_not_fit(
@@ -221,16 +221,16 @@ def test_the_prompt_class_must_be_unambiguous(write_jsonl: WriteLines, tmp_path:
     )
     edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 1))
     output = tmp_path / "out.jsonl"
-    with pytest.raises(SelectionError, match=f"choose with --prompt-class \\(Mine, {RATED}\\)"):
+    with pytest.raises(SelectionError, match=f"--prompt-class \\(Mine, {RATED}\\)"):
         apply_ratings(graded, [edits], output)
     assert apply_ratings(graded, [edits], output, prompt_class="Mine").prompt_class == "Mine"
     only_one = edits_file(tmp_path, graded, rating("q", "p", "q/b", 1))
     assert apply_ratings(graded, [only_one], output).prompt_class == RATED
     # The scale of an unknown prompt ends at its highest grade.
     beyond = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
-    with pytest.raises(DataError, match=r"not on the scale of Mine \(0, 1\)"):
+    with pytest.raises(DataError, match=r"rating 2 .* Mine \(0, 1\)"):
         apply_ratings(graded, [beyond], output, prompt_class="Mine")
-    with pytest.raises(ExamError, match="No prompt named 'Yours'"):
+    with pytest.raises(ExamError, match="'Yours'"):
         apply_ratings(graded, [only_one], output, prompt_class="Yours")
 
 
@@ -241,7 +241,7 @@ def test_ratings_from_scratch(write_jsonl: WriteLines, tmp_path: Path) -> None:
     bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": [item]}])
     edits = edits_file(tmp_path, graded, rating("q", "run/q", "q/n", 1))
     output = tmp_path / "out.jsonl"
-    with pytest.raises(DataError, match="name --bank"):
+    with pytest.raises(DataError, match=r"q/n.*--bank"):
         apply_ratings(graded, [edits], output, prompt_class="NuggetAssignment")
     apply_ratings(graded, [edits], output, prompt_class="NuggetAssignment", bank=bank)
     (grades,) = lines_of(output)[0][1][0]["exam_grades"]
@@ -332,8 +332,8 @@ def test_round_trip(
 @pytest.mark.parametrize(
     ("key", "prompt_class", "message"),
     [
-        ("q1/a", "Umbrela", "rates passages as a whole"),
-        ("direct", RATED, "rates bank entries"),
+        ("q1/a", "Umbrela", "passages as a whole"),
+        ("direct", RATED, "bank entries"),
         ("q1/a", "NuggetSelfRatedPrompt", "has a rating of a question"),
     ],
 )
@@ -352,7 +352,7 @@ def test_the_prompt_class_must_rate_the_rated_kind(
 def test_a_rating_outside_the_scale_names_its_file(tiny_passages: Path, tmp_path: Path) -> None:
     good = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), name="good.json")
     odd = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
-    with pytest.raises(DataError, match=r"odd\.json, ratings: has the rating 7 of"):
+    with pytest.raises(DataError, match=r"odd\.json, ratings: .*rating 7 "):
         apply_ratings(tiny_passages, [good, odd], tmp_path / "out.jsonl")
 
 

@@ -100,16 +100,14 @@ def test_models_come_before_reviewers(write_jsonl: WriteLines, tiny_bank: Path) 
     assert chunk["strings"][chunk["grades"][1]["answer"][0]] == "Text of"
     assert chunk["grades"][1]["spans"][0] == [0, 7]
     assert blocks(review(graded, tiny_bank, GradeFilter(model="two")))["head"]["graders"] == ["two"]
-    with pytest.raises(
-        SelectionError, match=r"'Other' \(--answers-class\); its prompt classes: QuestionComp"
-    ):
+    with pytest.raises(SelectionError, match=r"'Other' \(--answers-class\).* QuestionComp"):
         review(graded, tiny_bank, answers_class="Other")
 
 
 def test_several_prompts_are_refused_and_listed(write_jsonl: WriteLines) -> None:
     other = rubric({"q/a": 1}, prompt_info={"prompt_class": "Mine"})
     graded = write_jsonl("g.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5}), other])]]])
-    with pytest.raises(SelectionError, match=r"2 sets of grades in .*--prompt-class 'Mine'"):
+    with pytest.raises(SelectionError, match=r"2 .*g\.jsonl.*--prompt-class 'Mine'"):
         review(graded)
     head = blocks(review(graded, criteria=GradeFilter(prompt_class="Mine")))["head"]
     assert [step[:2] for step in head["scale"]] == [[0, "0"], [1, "1"]]
@@ -143,11 +141,9 @@ def test_from_scratch(write_jsonl: WriteLines) -> None:
         [0, "not_support", "n"], [1, "partial_support", "p"], [2, "support", "s"],
     ]  # fmt: skip
     assert (head["graders"], head["queries"][0]["entries"][0]["text"]) == ([], "a fact")
-    with pytest.raises(
-        SelectionError, match="has no grades; grade it first, or name --prompt-class and --bank"
-    ):
+    with pytest.raises(SelectionError, match=r"g\.jsonl.*--prompt-class .*--bank"):
         review(graded, bank)
-    with pytest.raises(SelectionError, match="has no grades"):
+    with pytest.raises(SelectionError, match=r"g\.jsonl.*--prompt-class .*--bank"):
         review(graded, bank, GradeFilter(prompt_class="NoSuchPrompt"))
 
 
@@ -218,7 +214,7 @@ def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank
     assert [query["id"] for query in blocks(review(tiny_passages, queries=["007"]))["head"]["queries"]] == [
         "007"
     ]
-    with pytest.raises(SelectionError, match="has no query 'q9'"):
+    with pytest.raises(SelectionError, match="'q9'"):
         review(tiny_passages, queries=["q9"])
     page = review(tiny_passages, limit=1)
     assert ratings(page) == {"p1": [5, 0]}
@@ -233,7 +229,7 @@ def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SelectionError, match="name a file"):
+    with pytest.raises(SelectionError, match=r"GRADED .*stream"):
         review(tmp_path / "pipe")
 
 
@@ -251,7 +247,7 @@ def test_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
 def test_a_rating_too_high_for_a_scale() -> None:
     """The page would need a button per step, for example for a timestamp in the rating field."""
     assert len(rating_scale(None, 100)) == 101
-    with pytest.raises(SelectionError, match="has a rating of 1700000000; a scale ends at 1000 at most"):
+    with pytest.raises(SelectionError, match=r"1700000000.* 1000"):
         rating_scale(None, 1_700_000_000)
 
 

@@ -82,15 +82,15 @@ def test_selected_queries_ratings_and_a_limit(tiny_passages: Path) -> None:
 
 
 def test_a_selection_without_matches_is_refused(tiny_passages: Path, write_jsonl: Write) -> None:
-    with pytest.raises(SelectionError, match="has no query 'q9'"):
+    with pytest.raises(SelectionError, match="'q9'"):
         flat(tiny_passages, queries=["q9"])
-    with pytest.raises(SelectionError, match=r"'Nope' \(--answers-class\); its prompt classes: Quest"):
+    with pytest.raises(SelectionError, match=r"'Nope' \(--answers-class\).* Quest"):
         flat(tiny_passages, answers_class="Nope")
-    with pytest.raises(SelectionError, match=r"match the filter\. The file has grades of"):
+    with pytest.raises(SelectionError, match=r"filter.* --prompt-class 'QuestionSelfRated"):
         flat(tiny_passages, GradeFilter(model="gpt-4"))
     item = {"query_id": "x", "question_id": "x/1", "question_text": "Why?"}
     bank = write_jsonl("other.jsonl", [{"query_id": "x", "items": [item]}])
-    with pytest.raises(SelectionError, match="has no entries for the queries of"):
+    with pytest.raises(SelectionError, match=r"other\.jsonl.* entries .*graded\.jsonl"):
         flat(tiny_passages, bank=bank)
 
 
@@ -100,7 +100,7 @@ def test_queries_outside_the_bank_are_left_out(
     tiny_bank.write_text(tiny_bank.read_text().splitlines()[0] + "\n")
     rows = flat(tiny_passages, EVERYTHING, bank=tiny_bank)
     assert {row["query_id"] for row in rows} == {"q1"}
-    assert "Skipped: 1 query without an entry in the bank" in caplog.text
+    assert "1 query without" in caplog.text
 
 
 def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
@@ -113,7 +113,7 @@ def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
     assert ids(systems=["dense", "bm25"], queries=["tide"]) == {"t1", "t2", "t3"}
     assert ids(min_judgment=2) == {"r1", "r2", "r8", "t1"}
     assert ids(min_judgment=1, systems=["bm25"]) == {"r1", "r7", "t1", "t2"}
-    with pytest.raises(SelectionError, match=r"has no system 'bm52'; it has: bm25, dense\."):
+    with pytest.raises(SelectionError, match=r"'bm52'.* bm25, dense"):
         ids(systems=["bm52"])
     assert ids(min_judgment=4) == set(), "no judgment is that high, which is not an error"
 
@@ -121,9 +121,7 @@ def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
 def test_a_report_that_needs_judgments_refuses_files_without(write_jsonl: Write) -> None:
     graded = write_jsonl("unjudged.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5})])]]])
     for report in (Uncovered(), Spurious(), Disagreements()):
-        with pytest.raises(
-            SelectionError, match="has no judgments, which this report needs; add them with `exam-pp import"
-        ):
+        with pytest.raises(SelectionError, match=r"unjudged\.jsonl.*--qrels"):
             flat(graded, report=report)
     assert flat(graded, report=Grid())
 
@@ -135,7 +133,7 @@ def test_several_graders_are_listed_whatever_is_shown(write_jsonl: Write) -> Non
         "two.jsonl", [["q", [passage(exam_grades=sets, paragraph_data={**judged, "rankings": []})]]]
     )
     for report in (Grid(), Spurious(often=1), Sample(5)):
-        with pytest.raises(SelectionError, match=r"matches 2 sets of grades in .*--model 'other'"):
+        with pytest.raises(SelectionError, match=r"2 .*two\.jsonl.*--model 'other'"):
             flat(graded, report=report, min_judgment=3)
     assert flat(graded, GradeFilter(model="other"), Spurious(often=1)) == []
     assert len(flat(graded, GradeFilter(model="google/flan-t5-large"), Spurious(often=1))) == 1
@@ -177,7 +175,7 @@ def test_entries_that_were_removed_from_the_bank_do_not_count(
     tiny_bank.write_text("".join(json.dumps(line) + "\n" for line in lines))
     rows = flat(tiny_passages, report=Uncovered(), bank=tiny_bank)
     assert [(row["passage_id"], row["best_grade"]) for row in rows] == [("p1", 0)], "q1/a graded p1 with 5"
-    assert "Skipped: 1 graded id not in the bank" in caplog.text
+    assert "1 graded id" in caplog.text
 
 
 def test_a_duplicate_passage_of_a_line_counts_once(write_jsonl: Write) -> None:
@@ -196,7 +194,7 @@ def test_a_query_on_two_lines(
     split = write_jsonl("split.jsonl", [["q1", one[1][1:]], other, ["q1", one[1][:1]]])
     for make in (Grid, lambda: Uncovered(4), lambda: Sample(9), lambda: Spurious(4, often=1)):
         assert flat(split, report=make()) == flat(tiny_passages, report=make())
-    assert "1 query is on several lines" in caplog.text
+    assert "1 query" in caplog.text
     assert "exam-pp merge" in caplog.text
 
 

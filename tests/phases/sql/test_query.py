@@ -308,8 +308,9 @@ def test_only_named_tables_are_read(tmp_path: Path) -> None:
     broken.write_text("not JSON\n")
     bank = SqlSources([broken], scores=[broken])
     assert ask(bank, "SELECT 1 AS one FROM bank") == []
-    with pytest.raises(DataError, match="line 1"):
+    with pytest.raises(DataError, match="broken") as error:
         ask(bank, "SELECT * FROM passages")
+    assert error.value.line == 1
 
 
 def writer(form: str) -> RowWriter:
@@ -377,9 +378,9 @@ def test_a_database_gives_the_same_results_as_files(sources: Asked, tmp_path: Pa
     for name in ("bad-questions", "judgments"):
         assert example(sources.files, name) == example(sources, name)
     assert [path.name for path in database.parent.iterdir()] == ["grades.duckdb"]
-    with pytest.raises(SelectionError, match="cannot be combined with other inputs"):
+    with pytest.raises(SelectionError, match=r"grades\.duckdb.* inputs"):
         ask(SqlSources([database, *sources.files.graded]), "SELECT 1")
-    with pytest.raises(SelectionError, match="is already a database"):
+    with pytest.raises(SelectionError, match=r"grades\.duckdb.* already"):
         build_database(SqlSources([database]), tmp_path / "x.duckdb", LIMITS)
 
 
@@ -397,9 +398,9 @@ def test_parquet_files_hold_the_tables(graded: Path, tmp_path: Path) -> None:
 
 def test_outputs_are_safe(graded: Path, tmp_path: Path) -> None:
     before = graded.read_bytes()
-    with pytest.raises(OutputError, match="is also an input"):
+    with pytest.raises(OutputError, match=r"two\.jsonl\.gz.* input"):
         query_files(SqlSources([graded]), Statement("SELECT * FROM grades"), graded, writer("tsv"), LIMITS)
-    with pytest.raises(OutputError, match="is also an input"):
+    with pytest.raises(OutputError, match=r"two\.jsonl\.gz.* input"):
         build_database(SqlSources([graded]), graded, LIMITS)
     old = tmp_path / "old.tsv"
     old.write_text("old")
@@ -464,7 +465,7 @@ def test_missing_files_and_empty_tables_are_reported(
     with pytest.raises(DataError, match=r"missing\.jsonl"):
         ask(SqlSources([tmp_path / "missing.jsonl"]), "SELECT * FROM passages")
     assert ask(SqlSources([graded]), "SELECT * FROM bank") == []
-    assert "The table bank has no rows. Name a file with --bank." in caplog.text
+    assert "--bank" in caplog.text
 
 
 def test_missing_and_duplicate_files_are_errors(graded: Path, tmp_path: Path) -> None:
@@ -474,7 +475,7 @@ def test_missing_and_duplicate_files_are_errors(graded: Path, tmp_path: Path) ->
         build_database(SqlSources([graded], scores=[tmp_path / "missing.tsv"]), tmp_path / "d", LIMITS)
     again = tmp_path / "link.jsonl.gz"
     again.symlink_to(graded)
-    with pytest.raises(SelectionError, match="named twice"):
+    with pytest.raises(SelectionError, match=r"link\.jsonl\.gz.* twice"):
         ask(SqlSources([graded, again]), "SELECT count(*) FROM ratings")
 
 
@@ -542,7 +543,7 @@ def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path
     beside = tmp_path / "out.duckdb" if form == "duckdb" else tmp_path / "out" / "files"
     beside.parent.mkdir(exist_ok=True)
     with work_folder(beside) as left:
-        with pytest.raises(OutputError, match="is being written by another process"):
+        with pytest.raises(OutputError, match=r"out.* process"):
             make()
         assert left.is_dir()
     left.mkdir()
