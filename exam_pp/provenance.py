@@ -96,7 +96,7 @@ def with_threshold(provenance: Provenance, min_grade: int | None) -> Provenance:
     return provenance if min_grade is None else replace(provenance, min_grades=(min_grade,))
 
 
-def together(provenances: Iterable[Provenance | None]) -> Provenance | None:
+def combined(provenances: Iterable[Provenance | None]) -> Provenance | None:
     """The provenance of a table from several sources; None if none is known.
 
     A cutoff or number of queries that differs between the sources is left out.

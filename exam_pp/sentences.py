@@ -21,7 +21,7 @@ _LINE_STARTS = re.compile(r"\n[^\S\n]*\n\s*|\n\s*(?=[-*•]\s|\d{1,3}[.)]\s|#)")
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text into sentences. White space is kept, so that the joined sentences equal the text.
+    """Split a text into sentences. Whitespace is kept, so that the joined sentences equal the text.
 
     Boundaries are those of NLTK's Punkt algorithm (Kiss and Strunk, 2006) with a fixed list of English
     abbreviations, and blank lines, list items and headings.
@@ -32,7 +32,7 @@ def sentences(text: str) -> list[str]:
         for start, end in pairwise(starts)
         for offset, _ in _punkt().span_tokenize(text[start:end])
     ]
-    # White space at the start of the text belongs to the first sentence.
+    # Whitespace at the start of the text belongs to the first sentence.
     return [piece for start, end in pairwise([0, *cuts[1:], len(text)]) if (piece := text[start:end])]
 
 

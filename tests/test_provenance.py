@@ -13,7 +13,7 @@ import exam_pp
 from exam_pp import provenance
 from exam_pp.cli.main import main
 from exam_pp.grade_filter import GradeKey
-from exam_pp.provenance import Provenance, file_names, graded_by, together, with_threshold
+from exam_pp.provenance import Provenance, combined, file_names, graded_by, with_threshold
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.rendering.render import render
 from tests.conftest import passage, rubric
@@ -59,10 +59,10 @@ def test_several_sources_together() -> None:
     """A number that differs between the sources is of none of them."""
     other = Provenance(("n",), ("P",), ("b.jsonl",), cutoff=5, queries=2)
 
-    assert together([None, FULL, other]) == Provenance(
+    assert combined([None, FULL, other]) == Provenance(
         ("m", "n"), ("P",), ("b.jsonl",), cutoff=5, min_grades=(4,)
     )
-    assert together([None]) is None
+    assert combined([None]) is None
 
 
 def test_the_threshold_of_measures() -> None:

@@ -80,11 +80,7 @@ def score_runs(
         method=method,
         ungraded=ungraded,
     )
-    return replace(
-        evaluation,
-        notes=[*notes, *evaluation.notes],
-        provenance=_provenance(labels, evaluation, min_grade),
-    )
+    return _with_origin(evaluation, labels, notes, min_grade)
 
 
 def score_rankings(
@@ -123,11 +119,7 @@ def score_rankings(
         facets=facets,
         ungraded=ungraded,
     )
-    return replace(
-        evaluation,
-        notes=[*notes, *evaluation.notes],
-        provenance=_provenance(labels, evaluation, min_grade),
-    )
+    return _with_origin(evaluation, labels, notes, min_grade)
 
 
 def leaderboard(
@@ -290,6 +282,17 @@ def _ratings(
 
 def _expected(probabilities: Sequence[float]) -> float:
     return sum(grade * probability for grade, probability in enumerate(probabilities))
+
+
+def _with_origin(
+    evaluation: Evaluation, labels: Labels, notes: Sequence[str], min_grade: int | None
+) -> Evaluation:
+    """Return the evaluation with the notes and the provenance of its labels."""
+    return replace(
+        evaluation,
+        notes=[*notes, *evaluation.notes],
+        provenance=_provenance(labels, evaluation, min_grade),
+    )
 
 
 def _provenance(labels: Labels, evaluation: Evaluation, min_grade: int | None) -> Provenance:

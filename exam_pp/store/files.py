@@ -36,7 +36,7 @@ _SPACE_EXCEPT_TAB = b" \n\r\v\f"
 def read_lines(path: str | Path, *, keep_tabs: bool = False) -> Iterator[tuple[int, bytes]]:
     """Yield line number (from 1) and line for every line that is not blank.
 
-    White space around a line is removed, except tabs with ``keep_tabs``, because table cells may be empty.
+    Whitespace around a line is removed, except tabs with ``keep_tabs``, because table cells may be empty.
     Gzip is detected by its first bytes, not by the file name; ``-`` is standard input.
     Raises :class:`DataError` if the file is missing, its gzip data is truncated or corrupt (the message
     names the last good line), or a line or the unpacked data exceeds a limit (docs/reliability.md).

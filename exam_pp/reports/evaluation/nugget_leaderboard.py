@@ -8,7 +8,7 @@ from exam_pp.metrics.nuggets import LENGTH
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.provenance import together
+from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, metric_columns
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells
@@ -56,7 +56,7 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
         untyped := [system for system in leaderboard.systems if system not in leaderboard.types]
     ):
         notes.append(f"No run type for {counted_names(untyped, 'run', 'runs')}.")
-    provenance = together(standings.provenance for _, standings in leaderboard.conditions)
+    provenance = combined(standings.provenance for _, standings in leaderboard.conditions)
     return Report(TITLE, [*tables, *map(Paragraph, notes)], provenance)
 
 

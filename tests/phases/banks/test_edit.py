@@ -164,7 +164,7 @@ def test_edits_file_round_trip(tmp_path: Path) -> None:
 
 
 def test_the_digest_is_of_the_content(tiny_bank: Path, tmp_path: Path) -> None:
-    """White space, key order and compression do not change the digest, but texts do."""
+    """Whitespace, key order and compression do not change the digest, but texts do."""
     lines = [json.loads(line) for line in tiny_bank.read_text(encoding="utf-8").splitlines()]
     copy = tmp_path / "copy.jsonl.gz"
     text = "\n\n".join(json.dumps(dict(reversed(line.items())), indent=None) for line in lines)
