@@ -48,7 +48,7 @@ def _without_last_line_end(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _has_pager() -> bool:
-    if not sys.stdin.isatty() or os.environ.get("TERM") in {"dumb", "emacs"}:
+    if sys.stdin is None or not sys.stdin.isatty() or os.environ.get("TERM") in {"dumb", "emacs"}:
         return False
     try:
         program, *_ = shlex.split(os.environ.get("PAGER", "less"))

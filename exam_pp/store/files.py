@@ -160,7 +160,7 @@ _ALREADY_READ = "is read more than once by this command, which a stream does not
 def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == STDIO:
         # Tests and notebooks replace sys.stdin by streams without a buffered reader.
-        stdin: Any = sys.stdin.buffer
+        stdin = _standard_input()
         if stdin in _copied:
             with _copied[stdin].open("rb") as copy:
                 yield unzipped(copy, "standard input")
@@ -326,9 +326,16 @@ def allow_rereading(*inputs: object) -> None:
         _copy_standard_input()
 
 
+def _standard_input() -> Any:
+    """The binary standard input; raises :class:`DataError` if it is closed, as after ``<&-`` in a shell."""
+    if sys.stdin is None:
+        raise DataError("is closed. Name a file instead.", file="standard input")
+    return sys.stdin.buffer
+
+
 def _copy_standard_input() -> bool:
     """Copy standard input to a temporary file; False if it has been opened before."""
-    stdin: Any = sys.stdin.buffer
+    stdin = _standard_input()
     if stdin in _copied or stdin in _opened:
         return stdin in _copied
     try:

@@ -294,3 +294,16 @@ def test_standard_input_is_one_input(command: str, capsys: pytest.CaptureFixture
         main([*command.split(), "-o", "out"])
     assert stop.value.code == 2
     assert "standard input (-) can only be one of the inputs." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["merge - -o out.jsonl", "verify grading -", "validate -"])
+def test_a_closed_standard_input_is_one_sentence(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", None)  # as Python starts after `<&-`
+    with pytest.raises(SystemExit) as stop:
+        main(shlex.split(command))
+    assert stop.value.code == 1
+    shown = capsys.readouterr()
+    assert "is closed" in shown.err + shown.out
