@@ -15,6 +15,7 @@ import pytest
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath
 from scripts.reliability.good_files import RATED, lay_out
+from tests.conftest import without_times
 
 SET = "--model model --prompt-type question"
 ASK = "--model fake"
@@ -220,7 +221,7 @@ def result(
             path.unlink()
         else:
             path.rmdir()
-    return code, shown.err, files
+    return code, without_times(shown.err), files
 
 
 def contents(files: dict[str, bytes], file: str) -> list[str]:
