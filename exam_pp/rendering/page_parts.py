@@ -10,6 +10,8 @@ from types import MappingProxyType
 
 COMMON_STYLE = "common.css"
 """The style sheet that all pages share."""
+ELEMENTS_SCRIPT = "elements.js"
+"""The functions to build elements, which all scripts use."""
 
 _POLICY = MappingProxyType(
     {

@@ -14,7 +14,7 @@ from string import Template
 from typing import Any
 
 from exam_pp.phases.review.review_table import QueryTable, shared_texts
-from exam_pp.rendering.page_parts import COMMON_STYLE, asset, content_policy, joined_script
+from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
 
 _PACKAGE = "exam_pp.reports.review"
 
@@ -33,7 +33,7 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )
-"""The files of the page's script, in the order in which they are joined."""
+"""The files of the page's script after :data:`ELEMENTS_SCRIPT`, in the order in which they are joined."""
 
 
 def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
@@ -43,7 +43,7 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     query is a separate block, which the page decompresses when the query is opened.
     """
     style = f"{asset(COMMON_STYLE)}\n{asset('style.css', _PACKAGE)}"
-    script = joined_script(asset(name, _PACKAGE) for name in SCRIPTS)
+    script = joined_script([asset(ELEMENTS_SCRIPT), *(asset(name, _PACKAGE) for name in SCRIPTS)])
     return Template(asset("template.html", _PACKAGE)).substitute(
         policy=content_policy(script, style),
         style=style,
