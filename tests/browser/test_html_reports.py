@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.rendering.document import Heading, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Heading, Paragraph, Report, Table
 from exam_pp.rendering.render import render
 from tests.browser.conftest import RATED, Tab, run
 from tests.conftest import passage, rubric
@@ -135,7 +135,7 @@ def table(tmp_path: Path, tab: OpenTab) -> Any:
         [f"system {n}", None if n == 7 else (n * 7 % 20) / 10, f"{n * 3 % 20} ± 1", NAMES[n % 2]]
         for n in range(20)
     ]
-    blocks = [Paragraph("First note."), Paragraph("Second note."),
+    blocks: list[Block] = [Paragraph("First note."), Paragraph("Second note."),
               Heading("Scores"), Table(("system", "score", "sum", "prompt"), rows),
               Heading("More"), Table(("n",), [[1]])]  # fmt: skip
     path = tmp_path / "table.html"
