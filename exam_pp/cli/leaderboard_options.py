@@ -16,6 +16,7 @@ from exam_pp.cli.options import (
     METHOD_NAME,
     OUTPUT_PATH,
     SCRIPT_FORMATS,
+    bank_option,
     emit,
     emit_figure,
     emit_report,
@@ -33,11 +34,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BANK = click.option(
-    "--bank",
-    type=FILE,
-    help="Test bank whose queries and entries are evaluated.  [default: those with grades]",
-)
+BANK = bank_option("Test bank whose queries and entries are evaluated.", default="those with grades")
 OFFICIAL = "Official leaderboard: ranks or scores (JSON or TSV)."
 SAMPLES = click.option(
     "--samples",
@@ -47,7 +44,7 @@ SAMPLES = click.option(
     help="Number of bootstrap samples.",
 )
 TOP = click.option(
-    "--top",
+    "--top-systems",
     type=IntRange(min=1),
     default=5,
     show_default=True,
@@ -83,12 +80,21 @@ def measures_option(default: str) -> Callable[[F], F]:
     )
 
 
+def runs_option(purpose: str, *, required: bool = False) -> Callable[[F], F]:
+    """``--runs``, repeatable; the command receives a tuple of paths."""
+    return click.option(
+        "--runs",
+        type=FILES,
+        multiple=True,
+        required=required,
+        help=f"Run file, or folder of run files, {purpose}; may be repeated.",
+    )
+
+
 def run_options(*, required: bool) -> Callable[[F], F]:
     """``--runs``, ``-m`` and ``--method-name``."""
     return together(
-        click.option(
-            "--runs", type=FILES, required=required, help="Run file, or folder of run files, to score."
-        ),
+        runs_option("to score", required=required),
         measures_option("nDCG@10"),
         METHOD_NAME,
     )

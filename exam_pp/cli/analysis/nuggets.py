@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES
 from exam_pp.cli.options import (
     FILES,
@@ -22,7 +23,7 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("nuggets")
+@click.command("nuggets", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=FILES)
 @BANKS
 @ONLY_QUERIES

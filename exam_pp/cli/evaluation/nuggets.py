@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import (
     FILE,
@@ -46,7 +47,7 @@ RUN_TYPES = click.option(
 )
 
 
-@click.command("nuggets")
+@click.command("nuggets", cls=Command)
 @click.argument("graded", nargs=-1, required=True, type=FILES)
 @BANKS
 @ONLY_QUERIES
@@ -130,7 +131,7 @@ def _single_condition(conditions: Sequence[Condition], option: str) -> Condition
         names = ", ".join(condition.name for condition in conditions)
         raise click.UsageError(
             f"{option} needs a single condition, but there are {len(conditions)} ({names}); use one file, "
-            "and select a grader with --model or --prompt-class."
+            "and select a grader with --grader or --prompt-class."
         )
     return conditions[0]
 

@@ -75,7 +75,7 @@ def sweep(
     graded: PathLike,
     official: PathLike | OfficialRanks,
     *,
-    runs: PathLike | None = None,
+    runs: PathLike | Sequence[PathLike] | None = None,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
     queries: PathLike | None = None,
@@ -190,7 +190,7 @@ def _graded_files(
 
 def _qrels_leaderboards(
     files: dict[GradeKey, GradedFile],
-    runs: PathLike,
+    runs: PathLike | Sequence[PathLike],
     measures: Sequence[str],
     min_grades: Sequence[int],
     method: MethodName,

@@ -31,7 +31,7 @@ class GradeOptions:
 
     Pairs that have a grade by the same model and prompt are not graded again, unless ``regrade``. ``soft``
     stores soft grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
-    after a list that cannot be read. ``max_queries`` and ``max_paragraphs`` keep only the first queries and
+    after a list that cannot be read. ``max_queries`` and ``max_passages`` keep only the first queries and
     the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
     None for all queries. With ``only_unjudged``, passages with judgments are not graded.
     """
@@ -42,7 +42,7 @@ class GradeOptions:
     regrade: bool = False
     repairs: int = REPAIRS
     max_queries: int | None = None
-    max_paragraphs: int | None = None
+    max_passages: int | None = None
     positions: frozenset[int] | None = None
     only_unjudged: bool = False
 
@@ -92,11 +92,11 @@ class GradeSummary:
 
 
 def select(queries: Iterable[AnyQuery], options: GradeOptions) -> Iterator[AnyQuery]:
-    """The first ``max_queries`` queries, or a shard of them, with their first ``max_paragraphs`` passages."""
+    """The first ``max_queries`` queries, or a shard of them, with their first ``max_passages`` passages."""
     for position, query in enumerate(islice(queries, options.max_queries)):
         if options.positions is not None and position not in options.positions:
             continue
-        yield replace(query, passages=query.passages[: options.max_paragraphs])
+        yield replace(query, passages=query.passages[: options.max_passages])
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Sources:
 
     graded: PathLike
     bank: PathLike | None = None
-    runs: PathLike | None = None
+    runs: PathLike | Sequence[PathLike] | None = None
     official: PathLike | None = None
     qrels: PathLike | None = None
     grade_filter: GradeFilter = field(default_factory=GradeFilter)

@@ -266,7 +266,7 @@ def test_queries_without_bank_entries_pass_through(
 
 
 def test_limits_keep_the_first(tiny_passages: Path, tiny_bank: Path) -> None:
-    queries, summary = run(tiny_passages, tiny_bank, FakeLLM(), max_queries=1, max_paragraphs=1)
+    queries, summary = run(tiny_passages, tiny_bank, FakeLLM(), max_queries=1, max_passages=1)
     assert [[p.passage_id for p in q.passages] for q in queries] == [["p1"]]
     assert summary.pairs == 2
 

@@ -86,7 +86,7 @@ def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 def test_squad(tmp_path: Path) -> None:
     output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
     source = write(tmp_path, SQUAD)
-    main(["-q", "bank", "import", "--format", "squad2", str(source), "-o", str(output),
+    main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output),
           "--passages-output", str(passages)])  # fmt: skip
     first, second = read_bank(output)
     assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
@@ -122,7 +122,7 @@ def test_bad_input(
 ) -> None:
     source = write(tmp_path, value)
     with pytest.raises(SystemExit) as stop:
-        main(["-q", "bank", "import", "--format", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
+        main(["-q", "bank", "import", "--from", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
     assert stop.value.code == 1
     error = capsys.readouterr().err
     assert message in error

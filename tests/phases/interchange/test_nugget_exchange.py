@@ -251,12 +251,12 @@ def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
 
     graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
     bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
-    with pytest.raises(SelectionError, match=r"2 graders .*--model 'human:ann'"):
+    with pytest.raises(SelectionError, match=r"2 graders .*--grader 'human:ann'"):
         export_assignments(graded, bank, tmp_path / "a.jsonl")
     with pytest.raises(SelectionError, match=r"g\.jsonl.* assignments .*bank"):
         export_assignments(graded, bank, tmp_path / "a.jsonl", GradeFilter(model="x"))
     main(
-        ["export", "assignments", str(graded), "--bank", str(bank), "--model", "human:ann",
+        ["export", "assignments", str(graded), "--bank", str(bank), "--grader", "human:ann",
          "-o", str(tmp_path / "a.jsonl")]
     )  # fmt: skip
     assert read_json(tmp_path / "a.jsonl")[0]["nuggets"][0]["assignment"] == "not_support"
@@ -512,7 +512,7 @@ def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Pat
     [
         ["--assignments", "a.jsonl", "--umbrela", "a.jsonl"],
         ["--umbrela", "a.jsonl"],
-        ["--candidates", "a.jsonl", "--grader", "x"],
+        ["--candidates", "a.jsonl", "--grader-name", "x"],
         ["--assignments", "a.jsonl", "--texts", "a.jsonl"],
         ["--assignments", "a.jsonl", "--bank", "a.jsonl", "--bank-output", "b.jsonl"],
         ["--passages", "a.jsonl"],
