@@ -205,9 +205,15 @@ class LeaderboardOutput:
 
 
 def leaderboard_options(
-    *formats: str, official: bool = True, output_help: str = "File to write.  [default: standard output]"
+    *formats: str,
+    official: bool = True,
+    nested: bool = False,
+    output_help: str = "File to write.  [default: standard output]",
 ) -> Callable[[F], Callable[..., Any]]:
-    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``."""
+    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``.
+
+    ``nested`` offers ``--intervals nested``, for scores of single bank entries.
+    """
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.option(
             "--per-query",
@@ -216,10 +222,9 @@ def leaderboard_options(
         ),
         click.option(
             "--intervals",
-            type=click.Choice(["queries", "nested"]),
-            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries, or "
-            "of the "
-            "queries and their bank entries (nested, only for Rubric-Cover).",
+            type=click.Choice(["queries", "nested"] if nested else ["queries"]),
+            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries"
+            + (", or of the queries and their bank entries (nested)." if nested else "."),
         ),
         click.option(
             "--significance",

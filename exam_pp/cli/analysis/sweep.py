@@ -13,6 +13,7 @@ from exam_pp.cli.options import (
     FILE,
     FILES,
     GRADED,
+    METHOD_NAME,
     ONLY_QUERIES,
     emit,
     emit_figure,
@@ -31,6 +32,7 @@ from exam_pp.cli.options import (
 @BANK
 @ONLY_QUERIES
 @click.option("--runs", type=FILES, help="Run file, or folder of run files, for Rubric-Qrels.")
+@METHOD_NAME
 @measures_option("nDCG@10")
 @click.option(
     "--min-grade",
@@ -61,6 +63,7 @@ def command(
     bank: Path | None,
     queries: Path | None,
     runs: Path | None,
+    method_name: Any,
     measures: tuple[str, ...],
     min_grades: tuple[int, ...],
     cutoff: int,
@@ -97,6 +100,7 @@ def command(
         measures=measures or ("nDCG@10",),
         min_grades=min_grades or DEFAULT_MIN_GRADES,
         cutoff=cutoff,
+        method=method_name,
         top=top,
         intervals=intervals,
         samples=samples,

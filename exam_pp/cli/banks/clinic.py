@@ -13,6 +13,7 @@ from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     GRADED,
+    JOURNAL,
     MIN_GRADE,
     OUTPUT_PATH,
     SCRIPT_FORMATS,
@@ -20,6 +21,7 @@ from exam_pp.cli.options import (
     filter_options,
     format_option,
     grade_filter,
+    journal_options,
     log_summary,
     min_relevant_option,
     output_option,
@@ -151,6 +153,7 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     "--prompt-class", required=True, metavar="NAME", help="Prompt with which the passages were graded."
 )
 @model_options()
+@journal_options
 def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: Any) -> None:
     """Grade every entry of BANK without a passage, to find entries that the model answers closed book.
 
@@ -164,11 +167,13 @@ def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: 
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
     """
     from exam_pp.phases.banks.closed_book import closed_book
+    from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import PROMPTS
 
     model = take_model_options(options)
-    with progress("Grading", "pairs") as advance:
-        summary = closed_book(bank, output, model, PROMPTS.get(prompt_class), advance=advance)
+    prompt = PROMPTS.get(prompt_class)
+    with STOP.on_sigterm(), progress("Grading", "pairs") as advance:
+        summary = closed_book(bank, output, model, prompt, **take(options, *JOURNAL), advance=advance)
     log_summary(summary.lines())
 
 

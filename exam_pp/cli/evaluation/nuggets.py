@@ -98,10 +98,6 @@ def command(
         score_files,
     )
 
-    if output.intervals == "nested":
-        raise click.UsageError(
-            "--intervals nested is not available for nugget scores; use --intervals queries."
-        )
     conditions = read_conditions(
         graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=systems
     )

@@ -22,7 +22,11 @@ from exam_pp.cli.options import FILE, log_summary, prompt_file_option, required_
 @click.option(
     "--bank", type=FILE, help="Test bank; required for ratings of entries without grades in GRADED."
 )
-@click.option("--reviewer", metavar="NAME", help="Name of the reviewer.  [default: the name in EDITS]")
+@click.option(
+    "--reviewer",
+    metavar="NAME",
+    help="Name of the reviewer, for a single EDITS file.  [default: the name in EDITS]",
+)
 @click.option("--force", is_flag=True, help="Also apply edits that were made for another version of GRADED.")
 def command(
     graded: Path,

@@ -21,6 +21,7 @@ from exam_pp.metrics.clinic import (
 )
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
@@ -116,7 +117,10 @@ def examine(
         with_judgments=bool(judged),
         with_systems=systems > 1,
         with_closed_book=closed_book_grades is not None,
-        notes=_notes(file, test_bank, judged, entries, systems),
+        notes=[
+            *_notes(file, test_bank, judged, entries, systems),
+            *RankingDepth.of([file], options.cutoff).notes(graded),
+        ],
         provenance=replace(
             graded_by([selector.key]),
             banks=file_names(bank),

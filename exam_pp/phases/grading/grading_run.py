@@ -83,9 +83,10 @@ class FileSummary(GradeSummary):
             f"({counted(self.queries, 'query')}, {counted(self.passages, 'passage')}, "
             f"{counted(self.asked, 'model call')})."
         )
-        for option, count in self.other_options.items():
+        for options, count in self.other_options.items():
             were = counted(count, "pair was", "pairs were")
-            yield f"{were} graded before with another {option}; --regrade grades them again."
+            another = " and ".join(f"another {option}" for option in options)
+            yield f"{were} graded before with {another}; --regrade grades them again."
         if self.judged:
             yield f"Skipped, because the passage has a judgment: {counted(self.judged, 'pair')}."
         if self.not_numbers:
@@ -301,8 +302,8 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
             _take_over(journal, group)
         else:
             group.gather(journal.all_replies())  # Other machines may have local disks.
-        if group.leads and files.retry_failed:
-            log.info("%s will be sent again", counted(journal.forget_failures(), "failed request"))
+        if group.leads:
+            forget_failures(journal, files)
         try:
             yield journal
             group.gather(None)  # The output is complete.
@@ -312,6 +313,12 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
             raise
         if not (files.keep_journal and group.leads):
             _clear(journal)
+
+
+def forget_failures(journal: Journal, files: GradeFiles) -> None:
+    """Remove the failed requests from the journal with ``retry_failed``, so that they are sent again."""
+    if files.retry_failed:
+        log.info("%s will be sent again", counted(journal.forget_failures(), "failed request"))
 
 
 def _clear(journal: Journal) -> None:

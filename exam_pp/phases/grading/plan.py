@@ -20,6 +20,7 @@ from exam_pp.phases.grading.grading_run import (
     GradeFiles,
     check_files,
     check_lists,
+    forget_failures,
     in_shard,
     journal_of,
     prepare_llm,
@@ -96,9 +97,10 @@ def plan_grading(
 ) -> Plan:
     """Count the requests of :func:`exam_pp.phases.grading.grading_run.grade_file`, and time a sample of them.
 
-    The sample's replies are kept in the journal of the grading, which answers them from there. No other file
-    is written. Requests that depend on earlier replies are not counted. Raises the errors of the grading
-    about files and model.
+    The sample's replies are kept in the journal of the grading, which answers them from there. With
+    ``retry_failed``, the journal loses its failed requests, as in the grading. No other file is written.
+    Requests that depend on earlier replies are not counted. Raises the errors of the grading about files and
+    model.
     """
     exam = check_files(files, options)
     check_lists(model, options.prompts)
@@ -124,6 +126,7 @@ def plan_grading(
     plan = Plan(llm.name, summary)
     path = journal_of(files)
     with _journal(path) as journal:
+        forget_failures(journal, files)
         answerer = Answerer(llm, journal, lookup_only=True)
         survey = _Survey(plan, llm, answerer)
         for window in _windows(work):
