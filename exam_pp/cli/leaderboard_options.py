@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.options import (
+    FIGURE_PATH,
     FILE,
     FILES,
     METHOD_NAME,
-    OUTPUT_PATH,
     SCRIPT_FORMATS,
     emit,
     emit_figure,
@@ -62,7 +62,7 @@ FACETS = click.option(
 )
 PLOT_LENGTH = click.option(
     "--plot-length",
-    type=OUTPUT_PATH,
+    type=FIGURE_PATH,
     help="Also draw the first measure against the length of the responses, with the Pareto front (.png or "
     ".svg).",
 )
@@ -72,13 +72,25 @@ SEED = click.option(
 
 
 def measures_option(default: str) -> Callable[[F], F]:
-    """``-m``, repeatable; the command receives it as ``measures``."""
+    """``-m``, repeatable; the command receives it as ``measures``.
+
+    Unknown names raise UnknownNameError before any work starts.
+    """
+
+    def known(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+        if names:
+            from exam_pp.metrics.trec_measures import check_measures
+
+            check_measures(names)
+        return names
+
     return click.option(
         "-m",
         "--measure",
         "measures",
         multiple=True,
         metavar="NAME",
+        callback=known,
         help=f"Measure, by its name in ir-measures or trec_eval; may be repeated.  [default: {default}]",
     )
 

@@ -9,10 +9,10 @@ import click
 
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import (
+    FIGURE_PATH,
     FILE,
     FILES,
     ONLY_QUERIES,
-    OUTPUT_PATH,
     SCRIPT_FORMATS,
     emit,
     emit_figure,
@@ -55,7 +55,7 @@ RUN_TYPES = click.option(
 @RUN_TYPES
 @click.option(
     "--plot-length",
-    type=OUTPUT_PATH,
+    type=FIGURE_PATH,
     help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
 )
 @leaderboard_options("jsonl", "nuggetizer", official=False)

@@ -20,6 +20,7 @@ from exam_pp.phases.grading.grading_run import (
     GradeFiles,
     check_files,
     check_lists,
+    check_pairs,
     forget_failures,
     in_shard,
     journal_of,
@@ -109,6 +110,7 @@ def plan_grading(
             "--plan reads the passages before the grading does: use a file instead of a pipe."
         )
     options = in_shard(options, shard, files, exam)
+    check_pairs(files, exam, model, options, shard)
     began = time.monotonic()
     llm = prepare_llm(model, files)
     options = resolve_soft(options, llm, model)

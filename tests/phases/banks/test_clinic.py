@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.data_model import NO_PASSAGE
 from exam_pp.edits import FORMAT
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
 from exam_pp.phases.banks.signs import ClinicOptions
@@ -242,7 +243,9 @@ def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> Non
     """19 of 20 passages are 95 %; a closed-book grade of 4 reaches the threshold."""
     grades = [{"good": 4, "hard": 0 if n < 5 else 4, "always": 0 if n == 0 else 4} for n in range(20)]
     passages = [passage(f"p{n}", exam_grades=[rubric(of)]) for n, of in enumerate(grades)]
-    book = write_jsonl("book.jsonl", [["q1", [passage("none", text="", exam_grades=[rubric({"hard": 4})])]]])
+    book = write_jsonl(
+        "book.jsonl", [["q1", [passage(NO_PASSAGE, text="", exam_grades=[rubric({"hard": 4})])]]]
+    )
     examination = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank, closed_book=book)
     signs = signs_of(examination)
     assert ("too-easy" in signs["always"], "too-easy" in signs.get("hard", ())) == (True, False)
@@ -388,3 +391,8 @@ def test_an_interrupted_closed_book_grading_continues(
     (query,) = read_passages(tmp_path / "all.jsonl")
     (grades,) = query.passages[0].rubric_grades or []
     assert grades.entry_ratings().keys() == TEXTS.keys()
+
+
+def test_grades_of_passages_are_not_closed_book(graded: Path, bank: Path) -> None:
+    with pytest.raises(DataError, match=r"has the passage 'p1', but --closed-book needs grades without a"):
+        examine(graded, bank, closed_book=graded)
