@@ -99,6 +99,19 @@ def test_wrong_files_are_named(refused: Refused, tiny_passages: Path) -> None:
     )[1]  # fmt: skip
 
 
+def test_json_files_that_are_empty_or_hold_several_values(refused: Refused, tiny_bank: Path) -> None:
+    imported = ("bank", "import", "empty.jsonl", "--format", "tqa", "-o", "bank.jsonl")
+    assert refused(*imported) == (1, "exam-pp: empty.jsonl: is empty.")
+    error = refused("bank", "apply", tiny_bank, tiny_bank, "-o", "new.jsonl")[1]
+    assert "has several JSON values, perhaps one per line, but must be a single one (Extra data: " in error
+
+
+def test_example_queries_take_no_files(refused: Refused, tiny_passages: Path) -> None:
+    code, error = refused("query", tiny_passages, "--example", "graders")
+    assert code == 2
+    assert error.endswith('exam-pp query FILE "$(exam-pp query --example graders)".')
+
+
 def test_official_ranks_of_other_systems_are_refused(
     refused: Refused, tiny_passages: Path, tiny_bank: Path, tmp_path: Path
 ) -> None:
