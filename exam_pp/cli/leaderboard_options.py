@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.options import (
+    FIGURE_PATH,
     FILE,
     FILES,
     METHOD_NAME,
-    OUTPUT_PATH,
     SCRIPT_FORMATS,
     bank_option,
     emit,
@@ -59,7 +59,7 @@ FACETS = click.option(
 )
 PLOT_LENGTH = click.option(
     "--plot-length",
-    type=OUTPUT_PATH,
+    type=FIGURE_PATH,
     help="Also draw the first measure against the length of the responses, with the Pareto front (.png or "
     ".svg).",
 )
@@ -69,13 +69,25 @@ SEED = click.option(
 
 
 def measures_option(default: str) -> Callable[[F], F]:
-    """``-m``, repeatable; the command receives it as ``measures``."""
+    """``-m``, repeatable; the command receives it as ``measures``.
+
+    Unknown names raise UnknownNameError before any work starts.
+    """
+
+    def known(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+        if names:
+            from exam_pp.metrics.trec_measures import check_measures
+
+            check_measures(names)
+        return names
+
     return click.option(
         "-m",
         "--measure",
         "measures",
         multiple=True,
         metavar="NAME",
+        callback=known,
         help=f"Measure, by its name in ir-measures or trec_eval; may be repeated.  [default: {default}]",
     )
 
@@ -211,9 +223,15 @@ class LeaderboardOutput:
 
 
 def leaderboard_options(
-    *formats: str, official: bool = True, output_help: str = "File to write.  [default: standard output]"
+    *formats: str,
+    official: bool = True,
+    nested: bool = False,
+    output_help: str = "File to write.  [default: standard output]",
 ) -> Callable[[F], Callable[..., Any]]:
-    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``."""
+    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``.
+
+    ``nested`` offers ``--intervals nested``, for scores of single bank entries.
+    """
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.option(
             "--per-query",
@@ -222,10 +240,9 @@ def leaderboard_options(
         ),
         click.option(
             "--intervals",
-            type=click.Choice(["queries", "nested"]),
-            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries, or "
-            "of the "
-            "queries and their bank entries (nested, only for Rubric-Cover).",
+            type=click.Choice(["queries", "nested"] if nested else ["queries"]),
+            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries"
+            + (", or of the queries and their bank entries (nested)." if nested else "."),
         ),
         click.option(
             "--significance",

@@ -19,7 +19,7 @@ from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import check_output, is_stream
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -68,19 +68,40 @@ class InputPath(click.Path):
 
 
 class OutputPath(click.Path):
-    """A file to write, or ``-``. Two outputs of a command must be different files."""
+    """A file to write, or ``-``. Two outputs of a command must be different files.
 
-    def __init__(self) -> None:
+    A file that cannot be written raises OutputError before any work starts. ``folders`` also accepts the name
+    of a folder, which may be new.
+    """
+
+    def __init__(self, *, folders: bool = False) -> None:
         super().__init__(path_type=Path, allow_dash=True, readable=False)
+        self._folders = folders
         self.name = "file"  # The metavar in --help; click would write PATH.
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """Return the path; raises :class:`click.BadParameter` if another option has the same path."""
+        """Return the path; raises :class:`OutputError`, or BadParameter if another option has the path."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not self._folders:
+            check_output(path)
         if ctx is not None and param is not None and not is_stream(path):
             _check_not_output(path, ctx, param)
+        return path
+
+
+class FigurePath(OutputPath):
+    """A figure to write; the suffix is checked before any work starts."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the path; raises :class:`OutputError`."""
+        from exam_pp.rendering.plots import check_figure
+
+        path = super().convert(value, param, ctx)
+        check_figure(path)
         return path
 
 
@@ -125,6 +146,7 @@ FILE = InputPath()
 FILES = InputPath(folders=True)
 QUERIES_FILE = InputPath(data_sets=True)
 OUTPUT_PATH = OutputPath()
+FIGURE_PATH = FigurePath()
 
 PASSAGES = click.argument("passages", type=FILE)
 GRADED = click.argument("graded", type=FILE)
@@ -369,7 +391,7 @@ def prompt_file_option(help_text: str) -> Callable[[F], F]:
 
 def plot_option(content: str) -> Callable[[F], F]:
     """``--plot FILE``, for a figure in addition to the report."""
-    return click.option("--plot", type=OUTPUT_PATH, help=f"Also draw {content} (.png or .svg).")
+    return click.option("--plot", type=FIGURE_PATH, help=f"Also draw {content} (.png or .svg).")
 
 
 def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:

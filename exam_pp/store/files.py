@@ -150,10 +150,30 @@ def read_text(path: str | Path) -> str:
 
 _opened: WeakSet[Any] = WeakSet()
 """Standard inputs that were opened before; tests and notebooks have several."""
-_copied: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
-"""Standard inputs that were copied to a temporary file."""
+_copied: WeakKeyDictionary[Any, IO[bytes]] = WeakKeyDictionary()
+"""Standard inputs that were copied to a temporary file. The file has no name, so that nothing is left of it
+if the process is killed."""
 _opened_pipes: set[tuple[int, int]] = set()
 _ALREADY_READ = "is read more than once by this command, which a stream does not allow. Name a file instead."
+
+
+class _CopyReader(io.RawIOBase):
+    """Reads a file without a name from its start; readers of the same file do not share a position."""
+
+    def __init__(self, copy: IO[bytes]) -> None:
+        self._copy = copy
+        self._position = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        data = os.pread(self._copy.fileno(), len(buffer), self._position)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
 
 @contextmanager
@@ -162,8 +182,7 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
         # Tests and notebooks replace sys.stdin by streams without a buffered reader.
         stdin = _standard_input()
         if stdin in _copied:
-            with _copied[stdin].open("rb") as copy:
-                yield unzipped(copy, "standard input")
+            yield unzipped(io.BufferedReader(_CopyReader(_copied[stdin])), "standard input")
             return
         stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
         if stdin in _opened and not stream.peek(1):  # not empty, but already read
@@ -339,17 +358,22 @@ def _copy_standard_input() -> bool:
     if stdin in _copied or stdin in _opened:
         return stdin in _copied
     try:
-        handle, name = tempfile.mkstemp(prefix="exam-pp-")
-        finalize(stdin, Path(name).unlink, missing_ok=True)  # also at exit
-        with os.fdopen(handle, "wb") as copy:
+        copy = tempfile.TemporaryFile(prefix="exam-pp-")  # noqa: SIM115 - closed by `finalize`
+        finalize(stdin, copy.close)  # also at exit
+        try:
             shutil.copyfileobj(stdin, copy)
+            copy.flush()
+        except OSError:
+            with suppress(OSError):  # closing writes the rest of the buffer again
+                copy.close()
+            raise
     except OSError as error:
         raise DataError(
             f"cannot be copied to a temporary file ({error.strerror or error}). Name a file instead, or set "
             "TMPDIR to a folder with enough space.",
             file="standard input",
         ) from error
-    _copied[stdin] = Path(name)
+    _copied[stdin] = copy
     return True
 
 

@@ -60,7 +60,7 @@ def test_an_option_has_one_type_of_value() -> None:
     kinds: dict[str, dict[str, str]] = {}
     for path, option in USES:
         kind = "flag" if option.is_flag else option.type.name.removesuffix(" range")
-        kind = "file" if kind in ("path", "directory") else kind
+        kind = {"path": "file", "directory": "file", "choice": "text", "format": "text"}.get(kind, kind)
         kinds.setdefault(long_name(option), {}).setdefault(kind, path)
     assert {name: values for name, values in kinds.items() if len(values) > 1} == {}
 

@@ -103,7 +103,10 @@ def command(
         like_judgments = is_on_the_scale_of_judgments(graded, filter_)
     else:
         if qrels is None:
-            raise click.UsageError("Qrels of a model need judgments to compare with: name them with --qrels.")
+            raise click.UsageError(
+                f"{graded} is not a passages file. If it holds qrels of a model, name the judgments to "
+                "compare with in --qrels."
+            )
         passages = labelled_passages(graded, qrels)
         like_judgments = True
     if same_scale is None:

@@ -13,6 +13,7 @@ from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     GRADED,
+    METHOD_NAME,
     ONLY_QUERIES,
     emit,
     emit_figure,
@@ -31,6 +32,7 @@ from exam_pp.cli.options import (
 @BANK
 @ONLY_QUERIES
 @runs_option("for Rubric-Qrels")
+@METHOD_NAME
 @measures_option("nDCG@10")
 @click.option(
     "--min-grade",
@@ -61,6 +63,7 @@ def command(
     bank: Path | None,
     queries: Path | None,
     runs: tuple[Path, ...],
+    method_name: Any,
     measures: tuple[str, ...],
     min_grades: tuple[int, ...],
     cutoff: int,
@@ -98,6 +101,7 @@ def command(
         min_grades=min_grades or DEFAULT_MIN_GRADES,
         cutoff=cutoff,
         top=top_systems,
+        method=method_name,
         intervals=intervals,
         samples=samples,
         seed=seed,

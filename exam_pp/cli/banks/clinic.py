@@ -15,6 +15,7 @@ from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     GRADED,
+    JOURNAL,
     MIN_GRADE,
     MIN_RELEVANT,
     OUTPUT_PATH,
@@ -24,6 +25,7 @@ from exam_pp.cli.options import (
     filter_options,
     format_option,
     grade_filter,
+    journal_options,
     log_summary,
     output_option,
     required_output,
@@ -158,6 +160,7 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     help="Prompt with which the passages were graded.",
 )
 @model_options()
+@journal_options
 def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: Any) -> None:
     """Grade every entry of BANK without a passage, to find entries that the model answers closed book.
 
@@ -171,11 +174,13 @@ def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: 
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
     """
     from exam_pp.phases.banks.closed_book import closed_book
+    from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import PROMPTS
 
     model = take_model_options(options)
-    with progress("Grading", "pairs") as advance:
-        summary = closed_book(bank, output, model, PROMPTS.get(prompt_class), advance=advance)
+    prompt = PROMPTS.get(prompt_class)
+    with STOP.on_sigterm(), progress("Grading", "pairs") as advance:
+        summary = closed_book(bank, output, model, prompt, **take(options, *JOURNAL), advance=advance)
     log_summary(summary.lines())
 
 

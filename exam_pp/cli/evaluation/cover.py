@@ -51,7 +51,7 @@ from exam_pp.cli.options import (
     "0 or 1.",
 )
 @PLOT_LENGTH
-@leaderboard_options("published")
+@leaderboard_options("published", nested=True)
 @filter_columns
 def command(
     *,

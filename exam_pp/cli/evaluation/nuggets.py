@@ -10,10 +10,10 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import (
+    FIGURE_PATH,
     FILE,
     FILES,
     ONLY_QUERIES,
-    OUTPUT_PATH,
     SCRIPT_FORMATS,
     emit,
     emit_figure,
@@ -56,7 +56,7 @@ RUN_TYPES = click.option(
 @RUN_TYPES
 @click.option(
     "--plot-length",
-    type=OUTPUT_PATH,
+    type=FIGURE_PATH,
     help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
 )
 @leaderboard_options("jsonl", "nuggetizer", official=False)
@@ -99,10 +99,6 @@ def command(
         score_files,
     )
 
-    if output.intervals == "nested":
-        raise click.UsageError(
-            "--intervals nested is not available for nugget scores; use --intervals queries."
-        )
     conditions = read_conditions(
         graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=systems
     )

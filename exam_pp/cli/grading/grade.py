@@ -133,6 +133,8 @@ def command(
 
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("grade needs --prompt-class or --prompt-file.")
+    if options["planned"] and options["status_file"]:
+        raise click.UsageError("--status cannot be combined with --plan, which does not grade.")
     model = take_model_options(options, in_process_group=True)
     prompts = choose_prompts(prompt_classes, options["prompt_files"])
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))

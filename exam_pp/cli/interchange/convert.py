@@ -19,6 +19,7 @@ from exam_pp.cli.options import (
     QUERY_FORMATS,
     UNIT_HELP,
     UNITS,
+    OutputPath,
     emit_rendered,
     format_option,
 )
@@ -29,7 +30,11 @@ log = logging.getLogger(__name__)
 @click.command("convert", cls=Command)
 @click.argument("source", required=False, type=FILES)
 @click.option(
-    "-o", "--output", type=OUTPUT_PATH, metavar="PATH", help="File to write, or folder for several runs."
+    "-o",
+    "--output",
+    type=OutputPath(folders=True),
+    metavar="PATH",
+    help="File to write, or folder for several runs.",
 )
 @click.option(
     "--from",

@@ -23,7 +23,11 @@ from exam_pp.cli.options import FILE, bank_option, log_summary, prompt_file_opti
 )
 @prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
 @bank_option("Test bank; required for ratings of entries without grades in GRADED.")
-@click.option("--reviewer", metavar="NAME", help="Name of the reviewer.  [default: the name in EDITS]")
+@click.option(
+    "--reviewer",
+    metavar="NAME",
+    help="Name of the reviewer, for a single EDITS file.  [default: the name in EDITS]",
+)
 @click.option("--force", is_flag=True, help="Also apply edits that were made for another version of GRADED.")
 def command(
     graded: Path,

@@ -83,6 +83,11 @@ def command(
       exam-pp query graded.jsonl.gz --bank questions.jsonl "$(exam-pp query --example bad-questions)"
     """
     if example is not None:
+        if arguments or sql_file:
+            raise click.UsageError(
+                "--example prints a query and takes no files. To run it, use the printed query as SQL: "
+                f'exam-pp query FILE "$(exam-pp query --example {example})".'
+            )
         _print_example(example, output)
         return
     from exam_pp.phases.sql.query import Statement, query_files, query_to_parquet

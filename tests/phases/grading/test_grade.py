@@ -130,8 +130,8 @@ def test_grades_of_another_revision_are_reused_and_reported(
     assert graded(same, "c.jsonl", revision="b", num_beams=1, torch="2.7") == (
         5,
         [
-            "5 pairs were graded before with another revision; --regrade grades them again.",
-            "5 pairs were graded before with another num_beams; --regrade grades them again.",
+            "5 pairs were graded before with another revision and another num_beams; --regrade grades them "
+            "again.",
         ],
     )
     assert graded(same, "d.jsonl", regrade=True, revision="b", num_beams=5) == (0, [])

@@ -160,3 +160,16 @@ def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
     assert (tqa.queries, tqa.entries, tqa.not_checkable) == (1, 11, 2)
     (query,) = read_bank(tmp_path / "t")
     assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]
+
+
+@pytest.mark.parametrize("form", ["tqa", "csv", "nuggetizer"])
+def test_formats_without_passages_refuse_their_file_before_reading(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("{")
+    with pytest.raises(SystemExit) as stop:
+        main(["bank", "import", str(broken), "--from", form, "-o", str(tmp_path / "b"),
+              "--passages-output", str(tmp_path / "p")])  # fmt: skip
+    assert stop.value.code == 2
+    assert "--passages-output needs --format squad2." in capsys.readouterr().err
