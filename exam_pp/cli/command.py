@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import cleandoc
+from time import monotonic
 
 import click
 
@@ -37,6 +38,13 @@ class Command(click.Command):
             _, _, order = self.make_parser(ctx).parse_args(list(args))
             self._refuse_repeated(ctx, order)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; with -v, its time is logged."""
+        started = monotonic()
+        result: object = super().invoke(ctx)
+        log.debug("%s took %.1f seconds.", ctx.command_path, monotonic() - started)
+        return result
 
     def _refuse_repeated(self, ctx: click.Context, order: Iterable[click.Parameter]) -> None:
         for parameter, times in Counter(order).items():

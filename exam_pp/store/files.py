@@ -6,6 +6,7 @@ import errno
 import fcntl
 import gzip
 import io
+import logging
 import os
 import shutil
 import stat
@@ -22,6 +23,8 @@ from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+
+log = logging.getLogger(__name__)
 
 STDIO = "-"
 NO_UTF8 = "is not UTF-8 text. Convert it first, for example from Latin-1 with iconv -f LATIN1 -t UTF-8."
@@ -219,11 +222,12 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
                 yield device
             return
         with _replacing_on_success(target.resolve()) as raw:  # resolved, to keep a symbolic link
-            if not target.name.endswith(".gz"):
+            if target.name.endswith(".gz"):
+                with gzip_ng.GzipNGFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as zipped:
+                    yield zipped
+            else:
                 yield raw
-                return
-            with gzip_ng.GzipNGFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as zipped:
-                yield zipped
+        log.debug("Written: %s (%d bytes)", target, target.stat().st_size)
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
 

@@ -172,4 +172,4 @@ def test_formats_without_passages_refuse_their_file_before_reading(
         main(["bank", "import", str(broken), "--from", form, "-o", str(tmp_path / "b"),
               "--passages-output", str(tmp_path / "p")])  # fmt: skip
     assert stop.value.code == 2
-    assert "--passages-output needs --format squad2." in capsys.readouterr().err
+    assert "--passages-output needs --from squad2." in capsys.readouterr().err
