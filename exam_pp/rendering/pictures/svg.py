@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TypeGuard
 
 from exam_pp.rendering.cells import one_line, printable
 from exam_pp.rendering.document import Picture
@@ -21,6 +22,8 @@ HEAT = tuple(
     f"var(--heat-{level},#0072b2{alpha})" for level, alpha in enumerate(("14", "33", "59", "80", "a6", "cc"))
 )
 """Fills from low to high; without a style sheet, the background shines through in both themes."""
+WIDTH = 440.0
+"""Width of a picture, in units of about one pixel."""
 LINE_HEIGHT = 12.0
 """Least distance of the base lines of two labels."""
 _FONT = 12
@@ -72,6 +75,16 @@ def label(x: float, y: float, text: str, room: float = math.inf, **attributes: s
     return element("text", title + escaped(short), x=x, y=y, **attributes)
 
 
+def path(lines: str, colour: str, /, **attributes: str | float) -> str:
+    """A path without a fill, unless ``attributes`` have one."""
+    return element("path", d=lines, **{"fill": "none", "stroke": colour} | attributes)
+
+
+def dot(x: float, y: float, radius: float, title: str) -> str:
+    """A dot that shows ``title`` under the mouse."""
+    return element("circle", element("title", escaped(title)), cx=x, cy=y, r=radius)
+
+
 def text_width(text: str) -> float:
     """Estimated width of a text, in units of the picture."""
     return _CHARACTER * cell_width(text)
@@ -79,6 +92,7 @@ def text_width(text: str) -> float:
 
 def cut(text: str, room: float) -> str:
     """Shorten a text in its middle, because names of runs often differ at their ends only."""
+    room += 0.01  # for rounding errors of sums
     if text_width(text) <= room:
         return text
     for kept in range(min(len(text) - 1, int(room / _CHARACTER)), 1, -1):
@@ -96,6 +110,22 @@ def margin(texts: Iterable[str], most: float = 150.0) -> float:
 def thinned(count: int, pitch: float) -> range:
     """Positions of ``count`` labels that do not overlap if they are ``pitch`` apart."""
     return range(0, count, max(1, math.ceil(LINE_HEIGHT / pitch)))
+
+
+def row_height(count: int) -> float:
+    """Height of a row; that of many rows is smaller, so that a picture stays below two screens."""
+    return 16.0 if count <= 60 else max(3.0, 960 / count)
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names, and the number of the others."""
+    more = len(names) - 8
+    return ", ".join(names[:8]) + (f" and {more} more" if more > 0 else "")
+
+
+def defined(value: float | None) -> TypeGuard[float]:
+    """Whether a value is neither None nor NaN nor infinite."""
+    return value is not None and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -134,7 +164,7 @@ class Axis:
         middle = (self.start + self.end) / 2
         room = 2 * min(middle, abs(self.end - self.start))
         return (
-            element("path", d=lines, stroke=LINE)
+            path(lines, LINE)
             + element("g", ticks, fill=MUTED, font_size=11)
             + label(middle, y + 32, name, room, text_anchor="middle")
         )
@@ -144,7 +174,7 @@ class Axis:
         lines = "".join(f"M{_shown(x)} {_shown(self(tick))}H{_shown(right)}" for tick in self.ticks)
         ticks = "".join(label(x - 5, self(tick) + 4, f"{tick:g}", text_anchor="end") for tick in self.ticks)
         return (
-            element("path", d=lines, stroke=LINE)
+            path(lines, LINE)
             + element("g", ticks, fill=MUTED, font_size=11)
             + label(4, min(self.start, self.end) - 10, name, right)
         )
