@@ -28,7 +28,8 @@ from exam_pp.wording import counted
 _WIDE = 860.0
 """Width of heatmaps with many columns."""
 _MAX_CELLS = 25_000
-"""Maximum number of cells of a heatmap; beyond it, neighbouring columns are averaged."""
+_MAX_COLUMNS = 800
+"""Maximum sizes of a heatmap; beyond them, neighbouring columns are averaged."""
 
 
 def heatmap(
@@ -41,14 +42,14 @@ def heatmap(
     """Draw the values of systems (rows) on queries (columns) as darker or lighter cells.
 
     The best systems are on top and the easiest queries on the left, by their means. Cells without a value
-    stay empty. If there are more than 25,000 cells, a column is the mean of neighbouring queries.
+    stay empty. With more than 25,000 cells or 800 queries, a column is the mean of neighbouring queries.
     """
     rows = sorted(zip(systems, values, strict=True), key=lambda row: (_falling(row[1]), row[0]))
     columns = {number: [row[number] for row in values] for number in range(len(queries))}
     order = sorted(columns, key=lambda number: (_falling(columns[number]), queries[number]))
     known = [value for row in values for value in row if defined(value)]
     low, high = min([0.0, *known]), max(known, default=0.0)
-    size = math.ceil(len(order) * len(rows) / _MAX_CELLS) or 1
+    size = math.ceil(max(1, len(order) * len(rows) / _MAX_CELLS, len(order) / _MAX_COLUMNS))
     groups = [order[start : start + size] for start in range(0, len(order), size)]
     means = [[_mean([row[place] for place in group]) for group in groups] for _, row in rows]
     names = [queries[group[0]] + ("" if len(group) == 1 else f" … {queries[group[-1]]}") for group in groups]

@@ -99,6 +99,8 @@ def scatter(
     if mark:
         description += f" {mark.capitalize()}: {some(special)}."
     caption = f"Each dot is one {noun}." + (f" Orange: {mark}." if mark else "")
+    if missing := len(points) - len(known):
+        caption += f" Left out, for an undefined value: {counted(missing, noun)}."
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 

@@ -124,8 +124,8 @@ def some(names: Sequence[str]) -> str:
 
 
 def defined(value: float | None) -> TypeGuard[float]:
-    """Whether a value is neither None nor NaN nor infinite."""
-    return value is not None and math.isfinite(value)
+    """Whether a value is a number, and so far from the largest float that sums are finite."""
+    return value is not None and abs(value) < 1e290
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,10 @@ class Axis:
     def over(cls, values: Sequence[float], start: float, end: float) -> Axis:
         """The axis that has all values, with a small margin on both sides."""
         low, high = min(values, default=0.0), max(values, default=1.0)
-        pad = (high - low) * 0.04 or abs(high) * 0.1 or 0.5
+        largest = max(abs(low), abs(high))
+        # Values that differ by rounding errors only have no round values between them.
+        pad = (high - low) * 0.04 if high - low > max(1e-9 * largest, 1e-290) else largest * 0.1
+        pad = pad if pad > 1e-292 else 0.5
         return cls(low - pad, high + pad, start, end)
 
     def __call__(self, value: float) -> float:
@@ -150,12 +153,12 @@ class Axis:
 
     @property
     def ticks(self) -> list[float]:
-        """Three to eight round values on the axis."""
+        """Two to seven round values on the axis."""
         rough = (self.high - self.low) / 6
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * unit for unit in (1, 2, 5, 10) if power * unit >= rough * 0.999)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
-        return [round(number * step, 12) for number in range(first, last + 1)]
+        return [number * step for number in range(first, last + 1)]
 
     def bottom(self, y: float, top: float, name: str) -> str:
         """Draw a horizontal axis at ``y``, with vertical lines up to ``top``."""

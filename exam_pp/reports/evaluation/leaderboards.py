@@ -92,7 +92,7 @@ def leaderboard_figure(standings: Standings) -> plots.Drawing:
 
 def leaderboard_picture(standings: Standings) -> Picture | None:
     """The systems by the first metric with intervals or standard errors; None for a single system."""
-    bars = _bars(standings)
+    bars = [bar for bar in _bars(standings) if bar.system != OVERALL_SYSTEM]
     if len(bars) < 2:
         return None
     metric, whiskers = standings.metrics[0], _interval_label(standings)
