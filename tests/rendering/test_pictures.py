@@ -134,7 +134,7 @@ def test_dots_and_whiskers() -> None:
 
 def test_heatmap() -> None:
     """Best system on top, easiest query on the left, empty cells for undefined values."""
-    values = [[0.0, 0.2, None], [0.4, 1.0, math.nan]]
+    values: list[list[float | None]] = [[0.0, 0.2, None], [0.4, 1.0, math.nan]]
     picture = heatmap(["weak", "strong"], ["hard", "easy", "missing"], values, "nDCG@10", "Title")
     assert cells(picture) == {(0, 0): 5, (0, 1): 2, (1, 0): 1, (1, 1): 0}
     shown = texts(picture)

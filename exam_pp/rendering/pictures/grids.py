@@ -39,7 +39,7 @@ def heatmap(
     measure: str,
     title: str,
 ) -> Picture:
-    """Draw the values of systems (rows) on queries (columns) as darker or lighter cells.
+    """Draw the values of systems (rows) on queries (columns) as coloured cells.
 
     The best systems are on top and the easiest queries on the left, by their means. Cells without a value
     stay empty. With more than 25,000 cells or 800 queries, a column is the mean of neighbouring queries.
@@ -83,7 +83,7 @@ def confusion(
     column_noun: str,
     boxed: Collection[tuple[int, int]] = (),
 ) -> Picture:
-    """Draw a confusion matrix: a cell is darker for a larger share of its row, and shows its count.
+    """Draw a confusion matrix: a stronger colour is a larger share of the row, and cells show their counts.
 
     ``boxed`` are the (row, column) of the cells that agree.
     """
@@ -96,7 +96,7 @@ def confusion(
         f"{row}: " + ", ".join(f"{count} {column}" for column, count in zip(columns, of_row, strict=True))
         for row, of_row in zip(rows, counts, strict=True)
     )
-    caption = f"Rows: {row_noun}. Columns: {column_noun}. A darker cell has a larger share of its row."
+    caption = f"Rows: {row_noun}. Columns: {column_noun}. A stronger colour is a larger share of the row."
     return Picture(title, description + ".", caption, width, height, grid)
 
 
@@ -107,7 +107,7 @@ def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None],
     texts = [["" if value is None else f"{value:z.2f}" for value in row] for row in cells]
     grid, width, height = _grid(names, names, shades, texts)
     pairs = [f"{a} and {b} {value:z.2f}" for (a, b), value in values.items() if value is not None]
-    caption = "A darker cell has a higher coefficient; an empty cell is undefined."
+    caption = "A stronger colour is a higher coefficient; an empty cell is undefined."
     return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)
 
 

@@ -27,7 +27,7 @@ WIDTH = 440.0
 LINE_HEIGHT = 12.0
 """Least distance of the base lines of two labels."""
 _FONT = 12
-_CHARACTER = 7.2
+_CHARACTER = 7.6
 """Mean width of a character in a wide font, so that names fit in every font."""
 _NARROWEST, _WIDEST = 0.7, 1.25
 """Limits of the scaling of a picture; a narrower window scrolls, so that labels stay readable."""
