@@ -47,6 +47,7 @@ p, blockquote {{ max-width: 60rem; }} td:not(.number) {{ min-width: 5rem; }}
 .boxed {{ background: #5b93; outline: 1px solid #5b98; }}
 nav {{ columns: 20rem; }} nav ul {{ margin: 0; }} h2, h3 {{ break-after: avoid; }}
 figure {{ margin: 1rem 0; }} img {{ max-width: 100%; background: #fff; }}
+.picture {{ max-width: 100%; height: auto; }} .picture.wide {{ min-width: 38rem; }}
 blockquote {{ border-left: 3px solid #8888; margin: 1rem 0; padding-left: 1rem; white-space: pre-wrap; }}
 </style>
 </head>

@@ -86,6 +86,7 @@ def test_colours_are_those_of_the_page(picture: Picture) -> None:
             assert node.get(attribute, "none") == "none" or re.fullmatch(
                 r"var\(--[\w-]+,[^()]+\)", node.get(attribute, "")
             )
+    assert " style=" not in svg(picture, "p")
     assert "#" not in re.sub(r"var\([^)]*\)", "", svg(picture, "p"))
 
 

@@ -8,10 +8,11 @@ from statistics import fmean
 
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.svg import (
-    BACKGROUND,
+    CARD,
     FG,
     HEAT,
     LINE_HEIGHT,
+    ON_HEAT,
     WIDTH,
     defined,
     element,
@@ -139,10 +140,10 @@ def _grid(
             names.append(label(0, 0, columns[number], top - 10, transform=turn))
     runs: list[list[str]] = [[] for _ in HEAT]
     for y, row in enumerate(shades):
-        for start, length, level in _runs(row):
-            runs[level].append(f"M{start} {y}h{length}")
+        for start, length, fill in _runs(row):
+            runs[fill].append(f"M{start} {y}h{length}")
     # A run of cells is a thick line in units of cells, which takes a tenth of the bytes of rectangles.
-    fills = [path("".join(of_level), fill) for of_level, fill in zip(runs, HEAT, strict=True) if of_level]
+    fills = [path("".join(cells), colour) for cells, colour in zip(runs, HEAT, strict=True) if cells]
     place = f"translate({left:.2f} {top + pitch / 2:.2f}) scale({cell:.4f} {pitch:.4f})"
     shapes = element("g", "".join(fills), transform=place, stroke_width=1, shape_rendering="crispEdges")
     if min(cell, pitch) >= 8:
@@ -152,27 +153,24 @@ def _grid(
         lines += "".join(
             f"M{left} {top + pitch * n:.1f}h{cell * len(columns):.1f}" for n in range(len(rows) + 1)
         )
-        shapes += path(lines, BACKGROUND)
+        shapes += path(lines, CARD)
     boxes = "".join(
         f"M{left + cell * x:.1f} {top + pitch * y:.1f}h{cell:.1f}v{pitch:.1f}h{-cell:.1f}z"
         for y, x in sorted(boxed)
     )
     shapes += path(boxes, FG) if boxes else ""
     if pitch >= LINE_HEIGHT and all(text_width(text) <= cell - 2 for row in texts for text in row):
-        middles = [
-            label(left + cell * (x + 0.5), top + pitch * (y + 0.5) + 4, text)
+        shapes += "".join(
+            label(
+                left + cell * (x + 0.5),
+                top + pitch * (y + 0.5) + 4,
+                text,
+                text_anchor="middle",
+                fill=ON_HEAT[level],
+            )
             for y, row in enumerate(texts)
             for x, text in enumerate(row)
-            if text
-        ]
-        # The outline keeps the numbers readable on every fill.
-        shapes += element(
-            "g",
-            "".join(middles),
-            text_anchor="middle",
-            stroke=BACKGROUND,
-            stroke_width=3,
-            paint_order="stroke",
+            if (level := _level(shades[y][x])) is not None
         )
     tall = pitch * len(rows)
     strips = [
@@ -185,7 +183,7 @@ def _grid(
 
 def _runs(row: Sequence[float]) -> Iterator[tuple[int, int, int]]:
     """Yield start, length and level of neighbouring cells with the same level; NaN has no level."""
-    levels = [min(len(HEAT) - 1, int(shade * len(HEAT))) if defined(shade) else None for shade in row]
+    levels = list(map(_level, row))
     start = 0
     for end in range(1, len(levels) + 1):
         if end == len(levels) or levels[end] != levels[start]:
@@ -193,6 +191,10 @@ def _runs(row: Sequence[float]) -> Iterator[tuple[int, int, int]]:
             if level is not None:
                 yield start, end - start, level
             start = end
+
+
+def _level(shade: float) -> int | None:
+    return min(len(HEAT) - 1, int(shade * len(HEAT))) if defined(shade) else None
 
 
 def _legend(low: str, high: str, y: float) -> str:
