@@ -172,14 +172,14 @@ def test_many_names_are_thinned() -> None:
 
 def test_confusion() -> None:
     picture = confusion(
-        ["0", "1"], ["0", "1"], [[90, 10], [1, 1]], "Title", row_noun="before", column_noun="after",
+        ["0", "1"], ["0", "1"], [[90, 10], [0, 1]], "Title", row_noun="before", column_noun="after",
         boxed={(0, 0), (1, 1)},
     )  # fmt: skip
-    assert cells(picture) == {(0, 0): 5, (0, 1): 0, (1, 0): 3, (1, 1): 3}
+    assert cells(picture) == {(0, 0): 5, (0, 1): 0, (1, 0): 0, (1, 1): 5}
     assert {"90", "10"} <= set(texts(picture))
     assert (
         picture.description
-        == "before against after: 91 of 102 in the boxed cells. 0: 90 0, 10 1; 1: 1 0, 1 1."
+        == "before with after: 91 of 101 in the boxed cells. 0 with 0: 90; 0 with 1: 10; 1 with 1: 1."
     )
 
 

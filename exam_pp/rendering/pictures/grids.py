@@ -93,12 +93,16 @@ def confusion(
     grid, width, height = _grid(rows, columns, shades, texts, boxed=boxed)
     total = sum(map(sum, counts))
     agreeing = sum(counts[row][column] for row, column in boxed)
-    description = f"{row_noun} against {column_noun}: {agreeing} of {total} in the boxed cells. " + "; ".join(
-        f"{row}: " + ", ".join(f"{count} {column}" for column, count in zip(columns, of_row, strict=True))
+    numbers = [
+        f"{row} with {column}: {count}"
         for row, of_row in zip(rows, counts, strict=True)
-    )
+        for column, count in zip(columns, of_row, strict=True)
+        if count
+    ]
+    description = f"{row_noun} with {column_noun}: {agreeing} of {total} in the boxed cells."
+    description += f" {'; '.join(numbers)}." if numbers else ""
     caption = f"Rows: {row_noun}. Columns: {column_noun}. A stronger colour is a larger share of the row."
-    return Picture(title, description + ".", caption, width, height, grid)
+    return Picture(title, description, caption, width, height, grid)
 
 
 def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None], title: str) -> Picture:
