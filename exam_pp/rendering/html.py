@@ -23,7 +23,7 @@ from exam_pp.rendering.document import (
     Table,
     TextBlock,
 )
-from exam_pp.rendering.pictures.svg import svg
+from exam_pp.rendering.pictures.svg import WIDTH, svg
 
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -111,9 +111,12 @@ def _block(block: TextBlock) -> str:
 
 
 def _picture(picture: Picture, name: str) -> str:
-    caption = f"<strong>{escape(picture.title)}.</strong> {escape(picture.caption)}"
+    title = escape(picture.title)
+    # Wide pictures scroll in narrow windows, which needs the focus for the keyboard.
+    focus = f' tabindex="0" role="group" aria-label="{title}"' if picture.width > WIDTH else ""
     return (
-        f'<figure><div class="scroll">{svg(picture, name)}</div><figcaption>{caption}</figcaption></figure>'
+        f'<figure><div class="scroll"{focus}>{svg(picture, name)}</div>'
+        f"<figcaption><strong>{title}.</strong> {escape(picture.caption)}</figcaption></figure>"
     )
 
 

@@ -30,7 +30,8 @@ LINE_HEIGHT = 12.0
 """Least distance of the base lines of two labels."""
 _FONT = 12
 _CHARACTER = 7.6
-"""Mean width of a character in a wide font, so that names fit in every font."""
+"""Width of a digit in a wide font, so that names fit in every font."""
+_WIDE_CHARACTERS = frozenset("MWmw+@%=<>~…")
 _LARGEST = 1.25
 """Size of a unit in a wide window, in pixels."""
 
@@ -91,7 +92,8 @@ def dot(x: float, y: float, radius: float, title: str) -> str:
 
 def text_width(text: str) -> float:
     """Estimated width of a text, in units of the picture."""
-    return _CHARACTER * cell_width(text)
+    wide = sum(3 if character in _WIDE_CHARACTERS else character.isupper() for character in text)
+    return _CHARACTER * cell_width(text) + wide
 
 
 def cut(text: str, room: float) -> str:
