@@ -63,7 +63,7 @@ def command(
         min_grade=min_grade,
         method=method_name,
     )
-    evaluation.provenance = judgment_provenance(source, evaluation, min_grade)
+    evaluation.provenance = judgment_provenance(source, evaluation)
     inputs = [source, queries, *run_files(runs)]
     if output.form == "official":
         output.write_text(official_json(evaluation), evaluation, inputs)

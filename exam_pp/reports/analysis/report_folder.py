@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.provenance import with_threshold
+from exam_pp.provenance import with_thresholds
 from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Report
 from exam_pp.rendering.plots import Drawing, png
 from exam_pp.rendering.render import render
@@ -156,7 +156,7 @@ def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statis
         ungraded=labels.ungraded,
     )
     evaluation.notes[:0] = labels.notes
-    evaluation.provenance = with_threshold(labels.provenance, sources.min_grade)
+    evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
     means = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
     write_qrels(labels.qrels, out.path / "rubric.qrels")
     out.blocks.append(Link("rubric.qrels: the labels, for trec_eval", "rubric.qrels"))
@@ -175,7 +175,7 @@ def _judgments(out: _Folder, sources: Sources, statistics: Statistics) -> Offici
         return None
     evaluation = score_runs(judged, sources.runs, sources.measures, min_grade=sources.min_relevant)
     source = sources.qrels or sources.graded
-    evaluation.provenance = judgment_provenance(source, evaluation, sources.min_relevant)
+    evaluation.provenance = judgment_provenance(source, evaluation)
     means = out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
     first = evaluation.scores[0].metric
     ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
