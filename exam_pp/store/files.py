@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
+import hashlib
 import io
 import os
 import shutil
@@ -146,6 +147,16 @@ def read_text(path: str | Path) -> str:
         return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(NO_UTF8, file=str(path)) from error
+
+
+def size_and_sha256(path: str | Path) -> tuple[int, str]:
+    """The number of bytes of a file and their SHA-256, read in pieces; raises :class:`DataError`."""
+    try:
+        with Path(path).open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256")
+            return stream.tell(), digest.hexdigest()
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror}).", file=str(path)) from error
 
 
 _opened: WeakSet[Any] = WeakSet()
