@@ -1,0 +1,150 @@
+"""SVG elements, axes, labels and colours of the pictures in HTML reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from exam_pp.rendering.cells import one_line, printable
+from exam_pp.rendering.document import Picture
+from exam_pp.rendering.plots import COLOURS
+from exam_pp.rendering.wrapping import cell_width
+
+FG = "var(--fg,currentColor)"
+MUTED = "var(--muted,GrayText)"
+BACKGROUND = "var(--bg,Canvas)"
+LINE = "var(--line,#8885)"
+SERIES = tuple(f"var(--c{number},{colour})" for number, colour in enumerate(COLOURS[:6], 1))
+HEAT = tuple(
+    f"var(--heat-{level},#0072b2{alpha})" for level, alpha in enumerate(("14", "33", "59", "80", "a6", "cc"))
+)
+"""Fills from low to high; without a style sheet, the background shines through in both themes."""
+LINE_HEIGHT = 12.0
+"""Least distance of the base lines of two labels."""
+_FONT = 12
+_CHARACTER = 7.2
+"""Mean width of a character in a wide font, so that names fit in every font."""
+_NARROWEST, _WIDEST = 0.7, 1.25
+"""Limits of the scaling of a picture; a narrower window scrolls, so that labels stay readable."""
+
+
+def svg(picture: Picture, name: str) -> str:
+    """Return the ``svg`` element of a picture; ``name`` is an id that no other picture of the page has."""
+    texts = element("title", escaped(picture.title), id=f"{name}-title")
+    texts += element("desc", escaped(picture.description), id=f"{name}-desc")
+    sizes = f"min-width:{picture.width * _NARROWEST:.0f}px;max-width:{picture.width * _WIDEST:.0f}px"
+    return element(
+        "svg",
+        texts + picture.shapes,
+        viewBox=f"0 0 {_shown(picture.width)} {_shown(picture.height)}",
+        role="img",
+        aria_labelledby=f"{name}-title {name}-desc",
+        style=f"width:100%;height:auto;{sizes}",
+        font_size=_FONT,
+        font_family="system-ui, sans-serif",
+        fill=FG,
+    )
+
+
+def element(name: str, content: str = "", /, **attributes: str | float) -> str:
+    """Make an element; ``content`` is SVG, and underscores in names of attributes are hyphens."""
+    shown = "".join(
+        f' {key.replace("_", "-")}="{escape(_shown(value))}"' for key, value in attributes.items()
+    )
+    return f"<{name}{shown}>{content}</{name}>" if content else f"<{name}{shown}/>"
+
+
+def escaped(text: str) -> str:
+    """Escape a text for XML, without line ends and control characters."""
+    return escape(printable(one_line(text)))
+
+
+def _shown(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:z.1f}".removesuffix(".0")
+
+
+def label(x: float, y: float, text: str, room: float = math.inf, **attributes: str | float) -> str:
+    """A text of at most ``room`` units; a longer one is cut and has the full text as its title."""
+    short = cut(text, room)
+    title = element("title", escaped(text)) if short != text else ""
+    return element("text", title + escaped(short), x=x, y=y, **attributes)
+
+
+def text_width(text: str) -> float:
+    """Estimated width of a text, in units of the picture."""
+    return _CHARACTER * cell_width(text)
+
+
+def cut(text: str, room: float) -> str:
+    """Shorten a text in its middle, because names of runs often differ at their ends only."""
+    if text_width(text) <= room:
+        return text
+    for kept in range(min(len(text) - 1, int(room / _CHARACTER)), 1, -1):
+        short = f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
+        if text_width(short) <= room:
+            return short
+    return "…"
+
+
+def margin(texts: Iterable[str], most: float = 150.0) -> float:
+    """Width of the widest text, at most ``most``."""
+    return min(most, max(map(text_width, texts), default=0.0))
+
+
+def thinned(count: int, pitch: float) -> range:
+    """Positions of ``count`` labels that do not overlap if they are ``pitch`` apart."""
+    return range(0, count, max(1, math.ceil(LINE_HEIGHT / pitch)))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A linear scale from values to positions; ``start`` is the position of ``low``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @classmethod
+    def over(cls, values: Sequence[float], start: float, end: float) -> Axis:
+        """The axis that has all values, with a small margin on both sides."""
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        pad = (high - low) * 0.04 or abs(high) * 0.1 or 0.5
+        return cls(low - pad, high + pad, start, end)
+
+    def __call__(self, value: float) -> float:
+        """Return the position of a value."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Three to eight round values on the axis."""
+        rough = (self.high - self.low) / 6
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * unit for unit in (1, 2, 5, 10) if power * unit >= rough * 0.999)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        return [round(number * step, 12) for number in range(first, last + 1)]
+
+    def bottom(self, y: float, top: float, name: str) -> str:
+        """Draw a horizontal axis at ``y``, with vertical lines up to ``top``."""
+        lines = "".join(f"M{_shown(self(tick))} {_shown(top)}V{_shown(y)}" for tick in self.ticks)
+        ticks = "".join(label(self(tick), y + 15, f"{tick:g}", text_anchor="middle") for tick in self.ticks)
+        middle = (self.start + self.end) / 2
+        room = 2 * min(middle, abs(self.end - self.start))
+        return (
+            element("path", d=lines, stroke=LINE)
+            + element("g", ticks, fill=MUTED, font_size=11)
+            + label(middle, y + 32, name, room, text_anchor="middle")
+        )
+
+    def left(self, x: float, right: float, name: str) -> str:
+        """Draw a vertical axis at ``x``, with horizontal lines up to ``right``; its name is on top."""
+        lines = "".join(f"M{_shown(x)} {_shown(self(tick))}H{_shown(right)}" for tick in self.ticks)
+        ticks = "".join(label(x - 5, self(tick) + 4, f"{tick:g}", text_anchor="end") for tick in self.ticks)
+        return (
+            element("path", d=lines, stroke=LINE)
+            + element("g", ticks, fill=MUTED, font_size=11)
+            + label(4, min(self.start, self.end) - 10, name, right)
+        )
