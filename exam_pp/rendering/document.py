@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.provenance import Provenance
@@ -23,6 +23,7 @@ class Table:
         boxed: (row, column) of cells with a box, in formats that have boxes.
         bold: (row, column) of bold cells, in formats that have bold text.
         significant: Indices of columns with two significant digits instead of ``decimals``.
+        links: (row, column) to an address, relative to the report, that the cell links to in HTML.
     """
 
     columns: Sequence[str]
@@ -32,6 +33,7 @@ class Table:
     boxed: Collection[tuple[int, int]] = ()
     bold: Collection[tuple[int, int]] = ()
     significant: Collection[int] = ()
+    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

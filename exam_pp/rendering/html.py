@@ -145,6 +145,8 @@ def _cell(table: Table, row: int, column: int, css_class: str) -> str:
     text = escape(format_row(table, row)[column])
     if (row, column) in table.bold:
         text = f"<strong>{text}</strong>"
+    if address := table.links.get((row, column)):
+        text = f'<a href="{escape(address)}">{text}</a>'
     return f"<td{_class(css_class, 'boxed' * ((row, column) in table.boxed))}>{text}</td>"
 
 
