@@ -151,8 +151,9 @@ def read_text(path: str | Path) -> str:
 
 def size_and_sha256(path: str | Path) -> tuple[int, str]:
     """The number of bytes of a file and their SHA-256, read in pieces; raises :class:`DataError`."""
+    allow_rereading(path)
     try:
-        with Path(path).open("rb") as stream:
+        with (_copied[_standard_input()] if str(path) == STDIO else Path(path)).open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256")
             return stream.tell(), digest.hexdigest()
     except OSError as error:

@@ -23,6 +23,7 @@ class GraderContents:
 
     Attributes:
         kind: What was graded: questions, nuggets, nuggets assigned to answers, or the query itself (direct).
+        rated: Whether there are ratings on a scale, not only correct and wrong entries.
         selected: Whether the filter selects these grades.
         queries: Number of queries with a graded passage.
         passages: Number of graded passages.
@@ -31,6 +32,7 @@ class GraderContents:
     """
 
     kind: GradeKind
+    rated: bool = False
     selected: bool = False
     queries: int = 0
     passages: int = 0
@@ -88,6 +90,7 @@ def graded_contents(
                 key = GradeKey.of(grades, criteria)
                 if key not in graders:
                     graders[key] = GraderContents(_kind(grades))
+                graders[key].rated |= grades.is_rated
                 graded_entries.setdefault(key, set()).update(grades.graded_ids() or _assigned(grades))
             for key, ids in graded_entries.items():
                 grader = graders[key]

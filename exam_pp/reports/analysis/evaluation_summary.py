@@ -21,7 +21,8 @@ from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.wording import counted
 
 _BEST = 3
-"""Number of best systems of a leaderboard in the summary."""
+_MANY_LEADERBOARDS = 5
+"""The summary has the ``_BEST`` first systems of a leaderboard; of many leaderboards, only the first one."""
 _SPOTS = 10
 """Maximum number of rows of a list of weak spots."""
 
@@ -33,6 +34,11 @@ class Leaderboard:
     title: str
     stem: str
     standings: Standings
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems, best first, without the overall system."""
+        return [system for system in self.standings.systems if system != OVERALL_SYSTEM]
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
@@ -58,7 +64,7 @@ def summary_blocks(
     leaderboards: Sequence[Leaderboard],
     correlations: Mapping[str, Correlations],
 ) -> list[Block]:
-    """What was evaluated, the best systems of each leaderboard, and its correlation with official ranks.
+    """Counts of the inputs, the best systems of each leaderboard, and its correlation with official ranks.
 
     ``correlations`` is the title of a leaderboard to its correlation.
     """
@@ -68,16 +74,21 @@ def summary_blocks(
         ("queries", contents.queries),
         ("passages", contents.passages),
         ("passages with judgments", contents.judged),
-        ("systems with rankings in the file", len(contents.systems)),
+        ("systems", len({name for board in leaderboards for name in board.systems})),
         ("graders", f"{used} of {len(contents.graders)} selected"),
         *((f"entries of {Path(bank).name}", number) for bank, number in contents.entries.items()),
     ]
-    best = [row for leaderboard in leaderboards for row in _best(leaderboard)]
+    number = _BEST if len(leaderboards) < _MANY_LEADERBOARDS else 1
+    best = [row for leaderboard in leaderboards for row in _best(leaderboard, number)]
     columns = ["leaderboard", "measure", "system", "score", "interval", "interval of ranks"]
     blocks: list[Block] = [
         Heading("Summary"),
         Table(["evaluated", "number"], facts),
-        Table(columns, best, title=f"Best systems: the first {_BEST} of each leaderboard"),
+        Table(
+            columns,
+            best,
+            title=f"Best systems: the first {'' if number == 1 else f'{number} '}of each leaderboard",
+        ),
     ]
     if correlations:
         rows: list[list[Cell]] = [
@@ -89,11 +100,11 @@ def summary_blocks(
     return blocks
 
 
-def _best(leaderboard: Leaderboard) -> list[list[Cell]]:
+def _best(leaderboard: Leaderboard, number: int) -> list[list[Cell]]:
     standings = leaderboard.standings
     metric = standings.metrics[0]
     rows: list[list[Cell]] = []
-    for system in [name for name in standings.systems if name != OVERALL_SYSTEM][:_BEST]:
+    for system in leaderboard.systems[:number]:
         interval = standings.uncertainty.systems.get((system, metric), SystemUncertainty())
         row = standings.rows.get((system, metric))
         rows.append(
@@ -103,10 +114,14 @@ def _best(leaderboard: Leaderboard) -> list[list[Cell]]:
                 system,
                 None if row is None else row.mean,
                 "" if interval.low is None else f"[{interval.low:.3f}, {interval.high:.3f}]",
-                "" if interval.first is None else f"{interval.first}–{interval.last}",
+                _range(interval.first, interval.last),
             ]
         )
     return rows
+
+
+def _range(first: int | None, last: int | None) -> str:
+    return "" if first is None else f"{first}" if first == last else f"{first}–{last}"
 
 
 def grader_blocks(contents: GradedContents, used: Mapping[GradeKey, str]) -> list[Block]:
@@ -167,7 +182,7 @@ def _links(query_ids: Sequence[str], column: int, addresses: Mapping[str, str]) 
 
 @dataclass(frozen=True)
 class EvaluationProvenance:
-    """What determines the bytes of an evaluation report; the date does not.
+    """Everything that determines the bytes of an evaluation report; the date does not.
 
     ``command`` is the command line, ``settings`` are options with their values, also the default ones.
     """

@@ -471,12 +471,12 @@ class _Evaluator:
             self._skip("Review page", "no ratings are selected", "exam-pp grade")
             return {}
         options = ReviewOptions(min_grade=sources.min_grade, cutoff=sources.cutoff)
-        material = review_material(
-            sources.graded,
-            with_aliases(replace(sources.grade_filter, prompt_class=reviewed.key.prompt_class)),
-            bank=reviewed.bank,
-            options=options,
-        )
+        criteria = with_aliases(replace(sources.grade_filter, prompt_class=reviewed.key.prompt_class))
+        try:
+            material = review_material(sources.graded, criteria, bank=reviewed.bank, options=options)
+        except SelectionError as error:
+            self._skip("Review page", str(error), "exam-pp review")
+            return {}
         write_text(self.folder / REVIEW_PAGE, render_page(material.head, material.tables))
         prompt_class = reviewed.key.prompt_class
         self._section("Review page")
@@ -526,6 +526,14 @@ def _grade_sets(contents: GradedContents, sources: Sources) -> list[_GradeSet]:
             pairs.append((key, None))
         else:
             pairs += [(key, bank) for bank in grader.banks]
+    # Sections begin with the first bank, and with ratings, which have thresholds.
+    order = {bank: number for number, bank in enumerate(sources.banks)}
+    pairs.sort(
+        key=lambda pair: (
+            order.get(pair[1], len(order)) if pair[1] else len(order),
+            not chosen[pair[0]].rated,
+        )
+    )
     if not pairs:
         banks = ", ".join(map(str, sources.banks))
         raise SelectionError(

@@ -24,7 +24,7 @@ QUICK = Statistics("nested", significance=True, samples=100)
 
 
 def test_sections_without_inputs_are_left_out(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    index = write_evaluation(Sources(tiny_passages, tiny_bank), tmp_path / "new" / "out", QUICK)
+    index = write_evaluation(Sources(tiny_passages, [tiny_bank]), tmp_path / "new" / "out", QUICK)
     page = index.read_text()
 
     assert "Rubric-Cover" in page
@@ -41,12 +41,12 @@ def test_a_failed_evaluation_keeps_the_previous_files(
     out, runs = tmp_path / "out", tmp_path / "runs"
     runs.mkdir()
     with pytest.raises(DataError):
-        write_evaluation(Sources(tiny_passages, tiny_bank, runs), out, QUICK)
+        write_evaluation(Sources(tiny_passages, [tiny_bank], runs), out, QUICK)
     assert not out.exists()
-    write_evaluation(Sources(tiny_passages, tiny_bank), out, QUICK)
+    write_evaluation(Sources(tiny_passages, [tiny_bank]), out, QUICK)
     before = {path: path.read_bytes() for path in out.iterdir()}
     with pytest.raises(DataError):
-        write_evaluation(Sources(tiny_passages, tiny_bank, runs, min_grade=1), out, QUICK)
+        write_evaluation(Sources(tiny_passages, [tiny_bank], runs, min_grade=1), out, QUICK)
     assert {path: path.read_bytes() for path in out.iterdir()} == before
 
 
@@ -64,7 +64,7 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "dl19-gpt4"
     sources = Sources(
         folder / "dl19-graded.jsonl.gz",
-        folder / "dl19-gpt4-questions.jsonl.gz",
+        [folder / "dl19-gpt4-questions.jsonl.gz"],
         folder / "runs",
         min_relevant=2,
     )
@@ -91,7 +91,7 @@ def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Pat
     (runs / "bm25.run").write_text("q1 Q0 p1 1 2 t\n007 Q0 p3 1 1 t\n")
     (runs / "other.run").write_text("q1 Q0 p2 1 2 t\nq1 Q0 p1 2 1 t\n")
     sources = Sources(
-        tiny_passages, tiny_bank, runs, measures=("RR", "P@1"), min_grade=2, min_relevant=3, cutoff=1
+        tiny_passages, [tiny_bank], runs, measures=("RR", "P@1"), min_grade=2, min_relevant=3, cutoff=1
     )
     write_evaluation(sources, tmp_path / "out", QUICK)
     files = {file.name: file for file in (tmp_path / "out").iterdir()}
