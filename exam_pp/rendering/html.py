@@ -23,7 +23,7 @@ from exam_pp.rendering.document import (
     Table,
     TextBlock,
 )
-from exam_pp.rendering.svg import svg
+from exam_pp.rendering.pictures.svg import svg
 
 _HEAD = """<!doctype html>
 <html lang="en">

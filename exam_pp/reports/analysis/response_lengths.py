@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from exam_pp.phases.analysis.response_lengths import LengthComparison
-from exam_pp.rendering import pictures, plots
+from exam_pp.rendering import plots
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.points import Point, scatter
 
 TITLE = "Score against response length"
 _SIZE = (7.0, 4.5)
@@ -28,12 +29,12 @@ def length_figure(result: LengthComparison) -> plots.Drawing:
 
 def length_picture(result: LengthComparison) -> Picture:
     """The same plot for HTML pages."""
-    return pictures.scatter(
-        result.points,
+    points = [Point(name, *point, name in result.front) for name, point in result.points.items()]
+    return scatter(
+        points,
         "words (mean over queries)",
         result.metric,
         TITLE,
-        marked=result.front,
         mark="systems on the Pareto front",
         connected=True,
     )

@@ -9,8 +9,10 @@ from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
-from exam_pp.rendering import pictures, plots
+from exam_pp.rendering import plots
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.grids import heatmap
+from exam_pp.rendering.pictures.rows import dot_plot
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.wording import counted
@@ -90,7 +92,7 @@ def leaderboard_figure(standings: Standings) -> plots.Drawing:
 
 def leaderboard_picture(standings: Standings) -> Picture | None:
     """The systems by the first metric with intervals or standard errors; None for a single system."""
-    bars = _bars(standings)
+    bars = [bar for bar in _bars(standings) if bar.system != OVERALL_SYSTEM]
     if len(bars) < 2:
         return None
     metric, whiskers = standings.metrics[0], _interval_label(standings)
@@ -102,7 +104,7 @@ def leaderboard_picture(standings: Standings) -> Picture | None:
                 bar if error is None else bar._replace(low=bar.value - error, high=bar.value + error)
                 for bar, error in zip(bars, errors, strict=True)
             ]
-    return pictures.dot_plot(bars, metric, f"Systems by {metric}", whiskers)
+    return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
 
 
 def score_heatmap(scores: Iterable[Score]) -> Picture | None:
@@ -117,7 +119,7 @@ def score_heatmap(scores: Iterable[Score]) -> Picture | None:
     if len(values) < 2 or len(queries) < 2:
         return None
     rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
-    return pictures.heatmap(list(values), queries, rows, metric, f"{metric} by system and query")
+    return heatmap(list(values), queries, rows, metric, f"{metric} by system and query")
 
 
 def _bars(standings: Standings) -> list[plots.Bar]:

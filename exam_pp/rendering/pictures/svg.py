@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TypeGuard
 
 from exam_pp.rendering.cells import one_line, printable
 from exam_pp.rendering.document import Picture
@@ -21,6 +22,8 @@ HEAT = tuple(
     f"var(--heat-{level},#0072b2{alpha})" for level, alpha in enumerate(("14", "33", "59", "80", "a6", "cc"))
 )
 """Fills from low to high; without a style sheet, the background shines through in both themes."""
+WIDTH = 440.0
+"""Width of a picture, in units of about one pixel."""
 LINE_HEIGHT = 12.0
 """Least distance of the base lines of two labels."""
 _FONT = 12
@@ -72,6 +75,16 @@ def label(x: float, y: float, text: str, room: float = math.inf, **attributes: s
     return element("text", title + escaped(short), x=x, y=y, **attributes)
 
 
+def path(lines: str, colour: str, /, **attributes: str | float) -> str:
+    """A path without a fill, unless ``attributes`` have one."""
+    return element("path", d=lines, **{"fill": "none", "stroke": colour} | attributes)
+
+
+def dot(x: float, y: float, radius: float, title: str) -> str:
+    """A dot that shows ``title`` under the mouse."""
+    return element("circle", element("title", escaped(title)), cx=x, cy=y, r=radius)
+
+
 def text_width(text: str) -> float:
     """Estimated width of a text, in units of the picture."""
     return _CHARACTER * cell_width(text)
@@ -79,6 +92,7 @@ def text_width(text: str) -> float:
 
 def cut(text: str, room: float) -> str:
     """Shorten a text in its middle, because names of runs often differ at their ends only."""
+    room += 0.01  # for rounding errors of sums
     if text_width(text) <= room:
         return text
     for kept in range(min(len(text) - 1, int(room / _CHARACTER)), 1, -1):
@@ -98,6 +112,22 @@ def thinned(count: int, pitch: float) -> range:
     return range(0, count, max(1, math.ceil(LINE_HEIGHT / pitch)))
 
 
+def row_height(count: int) -> float:
+    """Height of a row; that of many rows is smaller, so that a picture stays below two screens."""
+    return 16.0 if count <= 60 else max(3.0, 960 / count)
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names, and the number of the others."""
+    more = len(names) - 8
+    return ", ".join(names[:8]) + (f" and {more} more" if more > 0 else "")
+
+
+def defined(value: float | None) -> TypeGuard[float]:
+    """Whether a value is a number, and so far from the largest float that sums are finite."""
+    return value is not None and abs(value) < 1e290
+
+
 @dataclass(frozen=True)
 class Axis:
     """A linear scale from values to positions; ``start`` is the position of ``low``."""
@@ -111,7 +141,10 @@ class Axis:
     def over(cls, values: Sequence[float], start: float, end: float) -> Axis:
         """The axis that has all values, with a small margin on both sides."""
         low, high = min(values, default=0.0), max(values, default=1.0)
-        pad = (high - low) * 0.04 or abs(high) * 0.1 or 0.5
+        largest = max(abs(low), abs(high))
+        # Values that differ by rounding errors only have no round values between them.
+        pad = (high - low) * 0.04 if high - low > max(1e-9 * largest, 1e-290) else largest * 0.1
+        pad = pad if pad > 1e-292 else 0.5
         return cls(low - pad, high + pad, start, end)
 
     def __call__(self, value: float) -> float:
@@ -120,12 +153,12 @@ class Axis:
 
     @property
     def ticks(self) -> list[float]:
-        """Three to eight round values on the axis."""
+        """Two to seven round values on the axis."""
         rough = (self.high - self.low) / 6
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * unit for unit in (1, 2, 5, 10) if power * unit >= rough * 0.999)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
-        return [round(number * step, 12) for number in range(first, last + 1)]
+        return [number * step for number in range(first, last + 1)]
 
     def bottom(self, y: float, top: float, name: str) -> str:
         """Draw a horizontal axis at ``y``, with vertical lines up to ``top``."""
@@ -134,7 +167,7 @@ class Axis:
         middle = (self.start + self.end) / 2
         room = 2 * min(middle, abs(self.end - self.start))
         return (
-            element("path", d=lines, stroke=LINE)
+            path(lines, LINE)
             + element("g", ticks, fill=MUTED, font_size=11)
             + label(middle, y + 32, name, room, text_anchor="middle")
         )
@@ -144,7 +177,7 @@ class Axis:
         lines = "".join(f"M{_shown(x)} {_shown(self(tick))}H{_shown(right)}" for tick in self.ticks)
         ticks = "".join(label(x - 5, self(tick) + 4, f"{tick:g}", text_anchor="end") for tick in self.ticks)
         return (
-            element("path", d=lines, stroke=LINE)
+            path(lines, LINE)
             + element("g", ticks, fill=MUTED, font_size=11)
             + label(4, min(self.start, self.end) - 10, name, right)
         )
