@@ -209,7 +209,6 @@ def test_reports_name_their_inputs(line: str, files: Path, capsys: pytest.Captur
 
 
 def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
-    pytest.importorskip("matplotlib")
     graded, bank, runs, out = (str(files / name) for name in ("graded.jsonl", "bank.jsonl", "runs", "out"))
     inputs = [graded, "--bank", bank, "--runs", runs]
     main(["--quiet", "evaluate", "report", *inputs, "--model", "m", "--cutoff", "3", "-o", out])

@@ -51,8 +51,10 @@ from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
     leaderboard_figure,
+    leaderboard_picture,
     leaderboard_report,
     per_query_report,
+    score_heatmap,
 )
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.reports.evaluation.score_layouts import official_json
@@ -289,11 +291,14 @@ class _Evaluator:
             )
             title = self._section("Nugget scores", grade_set)
             scores = nugget_leaderboard([condition], statistics=self.over_queries)
+            standings = scores.conditions[0][1]
             self.blocks += nugget_report(scores).content
+            drawn = leaderboard_picture(standings), score_heatmap(condition.primary.scores)
+            self.blocks += [picture for picture in drawn if picture is not None]
             for_scripts = nugget_report(scores, formatted=False)
             stem = f"nuggets{grade_set.suffix}"
             self._text(f"{stem}.tsv", render(for_scripts, "tsv"), "the leaderboard")
-            self._add(title, stem, scores.conditions[0][1], condition.evaluation)
+            self._add(title, stem, standings, condition.evaluation)
 
     def _judgments(self) -> OfficialRanks | None:
         """Write the leaderboard of manual judgments; returns its ranks by the first measure.
