@@ -24,7 +24,7 @@ def cli() -> None: ...
 @click.option("--plain", is_flag=True)
 @click.option("-o", "--output")
 @click.pass_context
-def run(context: click.Context, **_: Any) -> str:
+def run(context: click.Context, /, **_: Any) -> str:
     return command_line(context, without=["output"])
 
 
