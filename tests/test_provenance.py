@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -212,7 +213,7 @@ def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
     graded, bank, runs, out = (str(files / name) for name in ("graded.jsonl", "bank.jsonl", "runs", "out"))
     inputs = [graded, "--bank", bank, "--runs", runs]
     main(["--quiet", "evaluate", "report", *inputs, "--model", "m", "--cutoff", "3", "-o", out])
-    page = (files / "out" / "index.html").read_text()
+    page = re.sub("<[^>]+>", "", (files / "out" / "index.html").read_text())
 
     for text in (
         f"model m; prompt class P; {COVER}.",
@@ -223,8 +224,8 @@ def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
         "model m; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
         "models m, n; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
     ):
-        assert f"{text}</p>" in page, text
-    assert page.count(f"{COVER}.</p>") == 2, "Rubric-Cover, and its scores against response length"
+        assert text in page, text
+    assert page.count(f"{COVER}.") == 2, "Rubric-Cover, and its scores against response length"
     assert "Made by" not in (files / "out" / "cover.tsv").read_text()
 
 
