@@ -65,6 +65,7 @@ from exam_pp.cli.options import (
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     *,
     graded: Path,
     banks: tuple[Path, ...],

@@ -181,8 +181,9 @@ class _Scorer:
 
     @property
     def _provenance(self) -> Provenance:
-        levels = {relevance_level(measure) for measure in self._measures} - {None}
-        return Provenance(min_grades=tuple(sorted(levels)), queries=len(self.query_ids))
+        levels = map(relevance_level, self._measures)
+        known = sorted({level for level in levels if level is not None})
+        return Provenance(min_grades=tuple(known), queries=len(self.query_ids))
 
     def __call__(self, matrix: RunMatrix) -> Evaluation:
         check_names(systems=matrix.systems)

@@ -14,9 +14,13 @@ from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 
 
 class HardQuery(NamedTuple):
-    """A query with the mean score of all systems, and the best of them."""
+    """A query with its text, the mean score of all systems, and the best of them.
+
+    The text is empty if it is unknown, ``best_system`` is empty if all systems have the same score.
+    """
 
     query_id: str
+    text: str
     mean: float
     best_system: str
     best: float
@@ -71,13 +75,20 @@ def weak_spots(evaluation: Evaluation, grades: SelectedGrades) -> WeakSpots:
     lowest: dict[str, LowestQuery] = {}
     for query_id, scores in by_query.items():
         best = max(scores, key=lambda system: scores[system])
-        hard.append(HardQuery(query_id, means[query_id], best, scores[best]))
+        tied = len(set(scores.values())) == 1
+        text = _text(grades, query_id)
+        hard.append(HardQuery(query_id, text, means[query_id], "" if tied else best, scores[best]))
         for system, value in scores.items():
             row = LowestQuery(system, query_id, value, means[query_id])
             if system not in lowest or (value, -row.mean) < (lowest[system].score, -lowest[system].mean):
                 lowest[system] = row
     entries = sorted(_entries(grades), key=lambda entry: entry.covering / entry.graded)
     return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), list(lowest.values()), entries)
+
+
+def _text(grades: SelectedGrades, query_id: str) -> str:
+    query = grades.bank.queries.get(query_id) if grades.bank is not None else None
+    return query.query_text if query is not None else ""
 
 
 def _entries(grades: SelectedGrades) -> list[RareEntry]:

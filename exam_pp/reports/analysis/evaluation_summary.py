@@ -13,8 +13,9 @@ from exam_pp.phases.analysis.correlation import Correlations
 from exam_pp.phases.evaluation.contents import GradedContents
 from exam_pp.phases.evaluation.input_files import InputFile
 from exam_pp.phases.evaluation.leaderboards import Standings
-from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty
+from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
 from exam_pp.phases.evaluation.weak_spots import WeakSpots
+from exam_pp.provenance import combined
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.analysis.notes import COEFFICIENTS
 from exam_pp.results import OVERALL_SYSTEM
@@ -97,7 +98,8 @@ def summary_blocks(
         ]
         names = ["leaderboard", "measure", "systems", *COEFFICIENTS[:3]]
         blocks.append(Table(names, rows, title="Correlation with the official ranks"))
-    return blocks
+    # The thresholds of judgments are on another scale than those of grades.
+    return [*blocks, *_made_by([board for board in leaderboards if board.stem != "judgments"])]
 
 
 def _best(leaderboard: Leaderboard, number: int) -> list[list[Cell]]:
@@ -142,20 +144,22 @@ def grader_blocks(contents: GradedContents, used: Mapping[GradeKey, str]) -> lis
     return [Heading("Graders"), Table(columns, rows)]
 
 
-def weak_spot_blocks(spots: WeakSpots, title: str, addresses: Mapping[str, str]) -> list[Block]:
+def weak_spot_blocks(spots: WeakSpots, leaderboard: Leaderboard, addresses: Mapping[str, str]) -> list[Block]:
     """Queries with low scores, the lowest query of each system, and rarely covered entries.
 
-    ``addresses`` is query id to its address on the review page; ids without an address have no link.
+    ``leaderboard`` is that of the scores. ``addresses`` is query id to its address on the review page; ids
+    without an address have no link.
     """
     queries, systems, entries = spots.queries[:_SPOTS], spots.systems, spots.entries[:_SPOTS]
     uncovered = sum(entry.covering == 0 for entry in spots.entries)
-    note = f"By {spots.metric} of {title}. {uncovered} of {counted(len(spots.entries), 'graded entry')} "
+    entries_of_all = counted(len(spots.entries), "graded entry")
+    note = f"By {spots.metric} of {leaderboard.title}. {uncovered} of {entries_of_all} "
     note += f"{'is' if uncovered == 1 else 'are'} covered by no passage."
     if addresses:
         note += " Links open the query on the review page, review.html, which must be in the same folder."
     tables = [
         Table(
-            ["query", f"mean {spots.metric}", "best system", "best score"],
+            ["query", "text", f"mean {spots.metric}", "best system", "best score"],
             queries,
             title=f"Queries with the lowest mean score (of {len(spots.queries)})",
             links=_links([query.query_id for query in queries], 0, addresses),
@@ -173,7 +177,14 @@ def weak_spot_blocks(spots: WeakSpots, title: str, addresses: Mapping[str, str])
             links=_links([entry.query_id for entry in entries], 0, addresses),
         ),
     ]
-    return [Heading("Queries and entries to read"), *(t for t in tables if t.rows), Paragraph(note)]
+    shown = [table for table in tables if table.rows]
+    made_by = _made_by([leaderboard])
+    return [Heading("Queries and entries to read"), *shown, Paragraph(note), *made_by]
+
+
+def _made_by(leaderboards: Sequence[Leaderboard]) -> list[Block]:
+    provenance = combined(leaderboard.standings.provenance for leaderboard in leaderboards)
+    return [Paragraph(provenance.sentence)] if provenance is not None else []
 
 
 def _links(query_ids: Sequence[str], column: int, addresses: Mapping[str, str]) -> dict[tuple[int, int], str]:
@@ -222,16 +233,6 @@ class EvaluationProvenance:
             ],
         }
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-
-
-def settings_of(statistics: Statistics, **options: Cell) -> dict[str, Cell]:
-    """Options with their values, and those of intervals and tests."""
-    return {
-        **options,
-        "confidence level": statistics.confidence,
-        "bootstrap samples": statistics.samples,
-        "seed": statistics.seed,
-    }
 
 
 def left_out_blocks(left_out: Sequence[LeftOut]) -> list[Block]:

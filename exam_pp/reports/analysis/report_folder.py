@@ -29,7 +29,7 @@ from exam_pp.phases.evaluation.weak_spots import weak_spots
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import with_thresholds
-from exam_pp.rendering.document import Block, Heading, Link, Report
+from exam_pp.rendering.document import Block, Cell, Heading, Link, Report
 from exam_pp.rendering.plots import Drawing, png
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report, graders_figure, graders_report
@@ -40,7 +40,6 @@ from exam_pp.reports.analysis.evaluation_summary import (
     LeftOut,
     grader_blocks,
     left_out_blocks,
-    settings_of,
     summary_blocks,
     weak_spot_blocks,
 )
@@ -159,10 +158,10 @@ class _Evaluator:
         self._graders()
         self._lengths(covered)
         addresses = self._review()
-        for grade_set, grades, evaluation in covered[:1]:
+        for _, grades, evaluation in covered[:1]:
             spots = weak_spots(evaluation, grades)
             if spots.queries:
-                self.blocks += weak_spot_blocks(spots, _titled("Rubric-Cover", grade_set.name), addresses)
+                self.blocks += weak_spot_blocks(spots, self.leaderboards[0], addresses)
         provenance = self._provenance()
         write_text(self.folder / "provenance.json", provenance.json)
         names = {grade_set.key: grade_set.name or "the only grader" for grade_set in self.sets}
@@ -369,12 +368,20 @@ class _Evaluator:
         return results
 
     @property
-    def _banks(self) -> Iterator[tuple[PathLike | None, str, str]]:
-        """Each bank with its name in titles and the suffix of its files; both are empty for a single bank."""
+    def _banks(self) -> Iterator[tuple[PathLike | None, str, GradeFilter]]:
+        """Each bank with its name in titles, which is empty for a single bank, and the filter of its grades.
+
+        Direct grades have no bank.
+        """
+        criteria = self.sources.grade_filter
         banks = list(dict.fromkeys(grade_set.bank for grade_set in self.sets))
         for bank in banks:
-            name = Path(bank).name if bank is not None and len(banks) > 1 else ""
-            yield bank, name, f"-{safe_name(Path(name).stem)}" if name else ""
+            if len(banks) == 1:
+                yield bank, "", criteria
+            elif bank is None:
+                yield bank, "direct grades", replace(criteria, kind="direct")
+            else:
+                yield bank, Path(bank).name, criteria
 
     def _sweep(self, official: OfficialRanks | None) -> None:
         title = "Correlation by setting"
@@ -382,20 +389,21 @@ class _Evaluator:
             self._skip(title, "no official ranks", "--official")
             return
         sources = self.sources
-        for bank, name, suffix in self._banks:
+        for bank, name, criteria in self._banks:
             try:
                 swept = sweep(
                     sources.graded,
                     official,
                     runs=sources.runs,
                     bank=bank,
-                    grade_filter=sources.grade_filter,
+                    grade_filter=criteria,
                     measures=sources.measures,
                     cutoff=sources.cutoff,
                 )
             except SelectionError as error:
                 self._skip(_titled(title, name), str(error), "official ranks of these systems")
                 continue
+            suffix = f"-{safe_name(Path(name).stem.replace(' ', '-'))}" if name else ""
             swept = replace(swept, notes=())  # the same notes stand below Rubric-Cover
             self._section(title)
             self.blocks += [Heading(name, level=2)] if name else []
@@ -435,24 +443,27 @@ class _Evaluator:
             self._text(f"agreement{grade_set.suffix}.tex", render(report, "latex"), "the tables for a paper")
 
     def _graders(self) -> None:
-        for bank, name, suffix in self._banks:
-            try:
-                compared = graders(self.sources.graded, bank=bank)
-            except SelectionError as error:
-                self._skip(_titled("Agreement of graders", name), str(error), "grades of another grader")
-                continue
-            self._section("Agreement of graders")
-            self.blocks += [Heading(name, level=2)] if name else []
-            report = graders_report(compared)
-            self.blocks += report.content
-            self._figure(f"graders{suffix}.png", graders_figure(compared), "weighted κ of every two graders")
-            self._text(f"graders{suffix}.tsv", render(report, "tsv"), "the same table for scripts")
+        title = "Agreement of graders"
+        banks = {grade_set.bank for grade_set in self.sets}
+        try:
+            compared = graders(self.sources.graded, bank=banks.pop() if len(banks) == 1 else None)
+        except SelectionError as error:
+            self._skip(title, str(error), "grades of another grader")
+            return
+        self._section(title)
+        report = graders_report(compared)
+        self.blocks += report.content
+        self._figure("graders.png", graders_figure(compared), "weighted κ of every two graders")
+        self._text("graders.tsv", render(report, "tsv"), "the same table for scripts")
 
     def _lengths(self, covered: Sequence[tuple[_GradeSet, SelectedGrades, Evaluation]]) -> None:
         lengths = response_lengths(self.sources.graded, cutoff=self.sources.cutoff)
-        if len(lengths) < 2 or not covered:
+        if not covered:
+            self._skip(LENGTHS, "no grades of questions or nuggets are selected", "exam-pp grade")
+            return
+        if len(lengths) < 2:
             reason = "the graded file has rankings of fewer than two systems"
-            self._skip(LENGTHS, reason if covered else "no Rubric-Cover", "rankings in the graded file")
+            self._skip(LENGTHS, reason, "rankings in the graded file")
             return
         if not any(lengths.values()):
             self._skip(LENGTHS, "the graded file has no texts", "a graded file with texts")
@@ -501,15 +512,15 @@ class _Evaluator:
                 ("judgments", sources.qrels),
             ]
         )
-        settings = settings_of(
-            self.statistics,
-            **{
-                "measures": ", ".join(sources.measures),
-                "cutoff": sources.cutoff,
-                "threshold": "default of each prompt" if sources.min_grade is None else sources.min_grade,
-                "lowest relevant judgment": sources.min_relevant,
-            },
-        )
+        settings: dict[str, Cell] = {
+            "measures": ", ".join(sources.measures),
+            "cutoff": sources.cutoff,
+            "threshold": "default of each prompt" if sources.min_grade is None else sources.min_grade,
+            "lowest relevant judgment": sources.min_relevant,
+            "confidence level": self.statistics.confidence,
+            "bootstrap samples": self.statistics.samples,
+            "seed": self.statistics.seed,
+        }
         return EvaluationProvenance(sources.command, files, versions(), settings, self.leaderboards)
 
 

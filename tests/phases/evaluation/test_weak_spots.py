@@ -46,7 +46,7 @@ def test_weak_spots(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
     spots = weak_spots(cover_of(grades), grades)
 
     assert spots.metric == "Cover(min_grade=4)@20"
-    assert spots.queries == [HardQuery("q2", 0.25, "up", 0.5), HardQuery("q1", 0.75, "up", 1.0)]
+    assert spots.queries == [HardQuery("q2", "", 0.25, "up", 0.5), HardQuery("q1", "", 0.75, "up", 1.0)]
     assert spots.systems == [LowestQuery("up", "q2", 0.5, 0.25), LowestQuery("down", "q2", 0.0, 0.25)]
     assert spots.entries == [
         RareEntry("q2", "d", "d", 2, 0),
@@ -68,5 +68,6 @@ def test_of_equal_lowest_queries_the_one_where_others_are_better(
     )
     grades = read_selected(graded, None, None, 4, None)
 
-    systems = weak_spots(cover_of(grades), grades).systems
-    assert systems == [LowestQuery("up", "q1", 0.0, 0.0), LowestQuery("down", "q2", 0.0, 0.5)]
+    spots = weak_spots(cover_of(grades), grades)
+    assert spots.queries[0] == HardQuery("q1", "", 0.0, "", 0.0), "both systems are best"
+    assert spots.systems == [LowestQuery("up", "q1", 0.0, 0.0), LowestQuery("down", "q2", 0.0, 0.5)]
