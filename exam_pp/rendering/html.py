@@ -30,7 +30,7 @@ from exam_pp.rendering.document import (
     Table,
 )
 from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
-from exam_pp.rendering.pictures.svg import svg
+from exam_pp.rendering.pictures.svg import WIDTH, svg
 from exam_pp.rendering.short_names import is_class_name, long_names, short_forms
 
 STYLES = (COMMON_STYLE, "report.css")
@@ -161,9 +161,12 @@ def _block(block: Block, numbers: Iterator[int]) -> str:
 
 
 def _picture(picture: Picture, name: str) -> str:
-    caption = f"<strong>{escape(picture.title)}.</strong> {escape(picture.caption)}"
+    title = escape(picture.title)
+    # Wide pictures scroll in narrow windows, which needs the focus for the keyboard.
+    focus = f' tabindex="0" role="group" aria-label="{title}"' if picture.width > WIDTH else ""
     return (
-        f'<figure><div class="scroll">{svg(picture, name)}</div><figcaption>{caption}</figcaption></figure>'
+        f'<figure><div class="scroll"{focus}>{svg(picture, name)}</div>'
+        f"<figcaption><strong>{title}.</strong> {escape(picture.caption)}</figcaption></figure>"
     )
 
 

@@ -86,6 +86,7 @@ def test_colours_are_those_of_the_page(picture: Picture) -> None:
             assert node.get(attribute, "none") == "none" or re.fullmatch(
                 r"var\(--[\w-]+,[^()]+\)", node.get(attribute, "")
             )
+    assert " style=" not in svg(picture, "p")
     assert "#" not in re.sub(r"var\([^)]*\)", "", svg(picture, "p"))
 
 
@@ -135,7 +136,7 @@ def test_dots_and_whiskers() -> None:
 
 def test_heatmap() -> None:
     """Best system on top, easiest query on the left, empty cells for undefined values."""
-    values = [[0.0, 0.2, None], [0.4, 1.0, math.nan]]
+    values: list[list[float | None]] = [[0.0, 0.2, None], [0.4, 1.0, math.nan]]
     picture = heatmap(["weak", "strong"], ["hard", "easy", "missing"], values, "nDCG@10", "Title")
     assert cells(picture) == {(0, 0): 5, (0, 1): 2, (1, 0): 1, (1, 1): 0}
     shown = texts(picture)
@@ -172,14 +173,14 @@ def test_many_names_are_thinned() -> None:
 
 def test_confusion() -> None:
     picture = confusion(
-        ["0", "1"], ["0", "1"], [[90, 10], [1, 1]], "Title", row_noun="before", column_noun="after",
+        ["0", "1"], ["0", "1"], [[90, 10], [0, 1]], "Title", row_noun="before", column_noun="after",
         boxed={(0, 0), (1, 1)},
     )  # fmt: skip
-    assert cells(picture) == {(0, 0): 5, (0, 1): 0, (1, 0): 3, (1, 1): 3}
+    assert cells(picture) == {(0, 0): 5, (0, 1): 0, (1, 0): 0, (1, 1): 5}
     assert {"90", "10"} <= set(texts(picture))
     assert (
         picture.description
-        == "before against after: 91 of 102 in the boxed cells. 0: 90 0, 10 1; 1: 1 0, 1 1."
+        == "before with after: 91 of 101 in the boxed cells. 0 with 0: 90; 0 with 1: 10; 1 with 1: 1."
     )
 
 

@@ -8,10 +8,11 @@ from statistics import fmean
 
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.svg import (
-    BACKGROUND,
+    CARD,
     FG,
     HEAT,
     LINE_HEIGHT,
+    ON_HEAT,
     WIDTH,
     defined,
     element,
@@ -39,7 +40,7 @@ def heatmap(
     measure: str,
     title: str,
 ) -> Picture:
-    """Draw the values of systems (rows) on queries (columns) as darker or lighter cells.
+    """Draw the values of systems (rows) on queries (columns) as coloured cells.
 
     The best systems are on top and the easiest queries on the left, by their means. Cells without a value
     stay empty. With more than 25,000 cells or 800 queries, a column is the mean of neighbouring queries.
@@ -83,7 +84,7 @@ def confusion(
     column_noun: str,
     boxed: Collection[tuple[int, int]] = (),
 ) -> Picture:
-    """Draw a confusion matrix: a cell is darker for a larger share of its row, and shows its count.
+    """Draw a confusion matrix: a stronger colour is a larger share of the row, and cells show their counts.
 
     ``boxed`` are the (row, column) of the cells that agree.
     """
@@ -92,12 +93,16 @@ def confusion(
     grid, width, height = _grid(rows, columns, shades, texts, boxed=boxed)
     total = sum(map(sum, counts))
     agreeing = sum(counts[row][column] for row, column in boxed)
-    description = f"{row_noun} against {column_noun}: {agreeing} of {total} in the boxed cells. " + "; ".join(
-        f"{row}: " + ", ".join(f"{count} {column}" for column, count in zip(columns, of_row, strict=True))
+    numbers = [
+        f"{row} with {column}: {count}"
         for row, of_row in zip(rows, counts, strict=True)
-    )
-    caption = f"Rows: {row_noun}. Columns: {column_noun}. A darker cell has a larger share of its row."
-    return Picture(title, description + ".", caption, width, height, grid)
+        for column, count in zip(columns, of_row, strict=True)
+        if count
+    ]
+    description = f"{row_noun} with {column_noun}: {agreeing} of {total} in the boxed cells."
+    description += f" {'; '.join(numbers)}." if numbers else ""
+    caption = f"Rows: {row_noun}. Columns: {column_noun}. A stronger colour is a larger share of the row."
+    return Picture(title, description, caption, width, height, grid)
 
 
 def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None], title: str) -> Picture:
@@ -107,7 +112,7 @@ def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None],
     texts = [["" if value is None else f"{value:z.2f}" for value in row] for row in cells]
     grid, width, height = _grid(names, names, shades, texts)
     pairs = [f"{a} and {b} {value:z.2f}" for (a, b), value in values.items() if value is not None]
-    caption = "A darker cell has a higher coefficient; an empty cell is undefined."
+    caption = "A stronger colour is a higher coefficient; an empty cell is undefined."
     return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)
 
 
@@ -124,7 +129,7 @@ def _grid(
     cell = min(max(44.0, margin(columns, 74) + 6), space / (len(columns) or 1))
     pitch = min(26.0, row_height(len(rows)) + (8 if len(rows) <= 12 else 0))
     across = all(text_width(name) <= cell - 2 for name in columns)
-    top = 20.0 if across else margin(columns, 90) + 10
+    top = 20.0 if across else margin(columns, 110) + 10
     width, height = left + cell * len(columns) + 8, top + pitch * len(rows) + 6
     names = [
         label(left - 6, top + pitch * (number + 0.5) + 4, rows[number], left - 12, text_anchor="end")
@@ -139,10 +144,10 @@ def _grid(
             names.append(label(0, 0, columns[number], top - 10, transform=turn))
     runs: list[list[str]] = [[] for _ in HEAT]
     for y, row in enumerate(shades):
-        for start, length, level in _runs(row):
-            runs[level].append(f"M{start} {y}h{length}")
+        for start, length, fill in _runs(row):
+            runs[fill].append(f"M{start} {y}h{length}")
     # A run of cells is a thick line in units of cells, which takes a tenth of the bytes of rectangles.
-    fills = [path("".join(of_level), fill) for of_level, fill in zip(runs, HEAT, strict=True) if of_level]
+    fills = [path("".join(cells), colour) for cells, colour in zip(runs, HEAT, strict=True) if cells]
     place = f"translate({left:.2f} {top + pitch / 2:.2f}) scale({cell:.4f} {pitch:.4f})"
     shapes = element("g", "".join(fills), transform=place, stroke_width=1, shape_rendering="crispEdges")
     if min(cell, pitch) >= 8:
@@ -152,27 +157,24 @@ def _grid(
         lines += "".join(
             f"M{left} {top + pitch * n:.1f}h{cell * len(columns):.1f}" for n in range(len(rows) + 1)
         )
-        shapes += path(lines, BACKGROUND)
+        shapes += path(lines, CARD)
     boxes = "".join(
         f"M{left + cell * x:.1f} {top + pitch * y:.1f}h{cell:.1f}v{pitch:.1f}h{-cell:.1f}z"
         for y, x in sorted(boxed)
     )
     shapes += path(boxes, FG) if boxes else ""
     if pitch >= LINE_HEIGHT and all(text_width(text) <= cell - 2 for row in texts for text in row):
-        middles = [
-            label(left + cell * (x + 0.5), top + pitch * (y + 0.5) + 4, text)
+        shapes += "".join(
+            label(
+                left + cell * (x + 0.5),
+                top + pitch * (y + 0.5) + 4,
+                text,
+                text_anchor="middle",
+                fill=ON_HEAT[level],
+            )
             for y, row in enumerate(texts)
             for x, text in enumerate(row)
-            if text
-        ]
-        # The outline keeps the numbers readable on every fill.
-        shapes += element(
-            "g",
-            "".join(middles),
-            text_anchor="middle",
-            stroke=BACKGROUND,
-            stroke_width=3,
-            paint_order="stroke",
+            if (level := _level(shades[y][x])) is not None
         )
     tall = pitch * len(rows)
     strips = [
@@ -185,7 +187,7 @@ def _grid(
 
 def _runs(row: Sequence[float]) -> Iterator[tuple[int, int, int]]:
     """Yield start, length and level of neighbouring cells with the same level; NaN has no level."""
-    levels = [min(len(HEAT) - 1, int(shade * len(HEAT))) if defined(shade) else None for shade in row]
+    levels = list(map(_level, row))
     start = 0
     for end in range(1, len(levels) + 1):
         if end == len(levels) or levels[end] != levels[start]:
@@ -193,6 +195,10 @@ def _runs(row: Sequence[float]) -> Iterator[tuple[int, int, int]]:
             if level is not None:
                 yield start, end - start, level
             start = end
+
+
+def _level(shade: float) -> int | None:
+    return min(len(HEAT) - 1, int(shade * len(HEAT))) if defined(shade) else None
 
 
 def _legend(low: str, high: str, y: float) -> str:

@@ -97,7 +97,7 @@ def scatter(
         highest, value, height = max(known, key=lambda row: (row[2], row[0].name))
         description += f" Highest: {highest.name} ({x} {value:.4g}, {y} {height:.4g})."
     if mark:
-        description += f" {mark.capitalize()}: {some(special)}."
+        description += f" {mark[0].upper()}{mark[1:]}: {some(special)}."
     caption = f"Each dot is one {noun}." + (f" Orange: {mark}." if mark else "")
     if missing := len(points) - len(known):
         caption += f" Left out, for an undefined value: {counted(missing, noun)}."

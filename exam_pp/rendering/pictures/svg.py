@@ -15,36 +15,41 @@ from exam_pp.rendering.wrapping import cell_width
 
 FG = "var(--fg,currentColor)"
 MUTED = "var(--muted,GrayText)"
-BACKGROUND = "var(--bg,Canvas)"
+CARD = "var(--card,Canvas)"
 LINE = "var(--line,#8885)"
 SERIES = tuple(f"var(--c{number},{colour})" for number, colour in enumerate(COLOURS[:6], 1))
 HEAT = tuple(
     f"var(--heat-{level},#0072b2{alpha})" for level, alpha in enumerate(("14", "33", "59", "80", "a6", "cc"))
 )
 """Fills from low to high; without a style sheet, the background shines through in both themes."""
+ON_HEAT = tuple(f"var(--on-heat-{level},currentColor)" for level in range(len(HEAT)))
+"""Colours of text on the fills."""
 WIDTH = 440.0
 """Width of a picture, in units of about one pixel."""
 LINE_HEIGHT = 12.0
 """Least distance of the base lines of two labels."""
 _FONT = 12
-_CHARACTER = 7.2
-"""Mean width of a character in a wide font, so that names fit in every font."""
-_NARROWEST, _WIDEST = 0.7, 1.25
-"""Limits of the scaling of a picture; a narrower window scrolls, so that labels stay readable."""
+_CHARACTER = 7.6
+"""Width of a digit in a wide font, so that names fit in every font."""
+_WIDE_CHARACTERS = frozenset("MWmw+@%=<>~…")
+_LARGEST = 1.25
+"""Size of a unit in a wide window, in pixels."""
 
 
 def svg(picture: Picture, name: str) -> str:
     """Return the ``svg`` element of a picture; ``name`` is an id that no other picture of the page has."""
     texts = element("title", escaped(picture.title), id=f"{name}-title")
     texts += element("desc", escaped(picture.description), id=f"{name}-desc")
-    sizes = f"min-width:{picture.width * _NARROWEST:.0f}px;max-width:{picture.width * _WIDEST:.0f}px"
+    # The policy of the pages forbids style attributes, so the style sheet has the limits of the size.
+    size = "picture wide" if picture.width > WIDTH else "picture"
     return element(
         "svg",
         texts + picture.shapes,
+        **{"class": size},
         viewBox=f"0 0 {_shown(picture.width)} {_shown(picture.height)}",
+        width=picture.width * _LARGEST,
         role="img",
         aria_labelledby=f"{name}-title {name}-desc",
-        style=f"width:100%;height:auto;{sizes}",
         font_size=_FONT,
         font_family="system-ui, sans-serif",
         fill=FG,
@@ -87,7 +92,8 @@ def dot(x: float, y: float, radius: float, title: str) -> str:
 
 def text_width(text: str) -> float:
     """Estimated width of a text, in units of the picture."""
-    return _CHARACTER * cell_width(text)
+    wide = sum(3 if character in _WIDE_CHARACTERS else character.isupper() for character in text)
+    return _CHARACTER * cell_width(text) + wide
 
 
 def cut(text: str, room: float) -> str:

@@ -50,10 +50,8 @@ from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
     leaderboard_figure,
-    leaderboard_picture,
     leaderboard_report,
     per_query_report,
-    score_heatmap,
 )
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.reports.evaluation.score_layouts import official_json
@@ -292,8 +290,6 @@ class _Evaluator:
             scores = nugget_leaderboard([condition], statistics=self.over_queries)
             standings = scores.conditions[0][1]
             self.blocks += nugget_report(scores).content
-            drawn = leaderboard_picture(standings), score_heatmap(condition.primary.scores)
-            self.blocks += [picture for picture in drawn if picture is not None]
             for_scripts = nugget_report(scores, formatted=False)
             stem = f"nuggets{grade_set.suffix}"
             self._text(f"{stem}.tsv", render(for_scripts, "tsv"), "the leaderboard")

@@ -56,7 +56,7 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
 
 _CURVE_TITLE = "How many entries are enough"
 _SAME_ORDER = 0.9
-"""Leaderboards with at least this τ are often taken as equal (Voorhees 2001, SIGIR, section 3)."""
+"""Leaderboards with at least this τ are often taken as equal (Voorhees 2001)."""
 _CURVE_TEXT = (
     "Kendall's tau-b between the leaderboard of a bank with this number of random entries per query and the "
     "leaderboard of the full bank: mean and lowest value of the samples, over all queries."

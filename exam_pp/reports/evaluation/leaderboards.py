@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from exam_pp.metrics.leaderboard import Standing, standings
@@ -63,8 +64,7 @@ def leaderboard_report(
         ]
         notes = [*extra.first_notes, *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
-    drawn = [leaderboard_picture(standings), score_heatmap(standings.scores)] if formatted else []
-    shown = [picture for picture in drawn if picture is not None]
+    shown = leaderboard_pictures(standings) if formatted else []
     return Report(title, [table, *map(Paragraph, notes), *shown], standings.provenance)
 
 
@@ -90,6 +90,18 @@ def leaderboard_figure(standings: Standings) -> plots.Drawing:
     return plots.leaderboard(_bars(standings), f"{metric}\n{label}" if label else metric)
 
 
+def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Picture]:
+    """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
+    drawn = [
+        leaderboard_picture(standings),
+        score_heatmap(standings.scores, standings.metrics[0] if standings.metrics else ""),
+    ]
+    shown = [picture for picture in drawn if picture is not None]
+    if not condition:
+        return shown
+    return [replace(picture, title=f"{condition}: {picture.title}") for picture in shown]
+
+
 def leaderboard_picture(standings: Standings) -> Picture | None:
     """The systems by the first metric with intervals or standard errors; None for a single system."""
     bars = [bar for bar in _bars(standings) if bar.system != OVERALL_SYSTEM]
@@ -107,9 +119,11 @@ def leaderboard_picture(standings: Standings) -> Picture | None:
     return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
 
 
-def score_heatmap(scores: Iterable[Score]) -> Picture | None:
-    """The first metric of every system on every query; None for fewer than two systems or queries."""
-    metric = ""
+def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
+    """A metric of every system on every query; None for fewer than two systems or queries.
+
+    The default is the metric of the first score.
+    """
     values: dict[str, dict[str, float]] = {}
     for score in scores:
         metric = metric or score.metric
