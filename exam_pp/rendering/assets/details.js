@@ -5,7 +5,7 @@ function makeSelectable(box) {
   const behind = box.querySelector(".behind");
   const table = box.querySelector("table");
   const rows = [...table.tBodies[0].rows];
-  const panel = el("div", { class: "panel selected", role: "region", "aria-label": "Selected cell", "aria-live": "polite", tabindex: 0 });
+  const panel = el("div", { class: "panel selected", role: "group", "aria-label": "Selected cell", "aria-live": "polite", tabindex: 0 });
   fill(panel, el("p", { class: "faint" }, "Select a cell to see the texts behind it."));
   const columns = [...table.tHead.rows[0].cells].filter((header) => header.title).map((header) => header.cellIndex);
   rows.forEach((row, i) => {
