@@ -127,7 +127,7 @@ def _range(first: int | None, last: int | None) -> str:
 
 
 def grader_blocks(contents: GradedContents, used: Mapping[GradeKey, str]) -> list[Block]:
-    """A table of all graders of the file; ``used`` is the graders of leaderboards with their short names."""
+    """A table of all graders of the file; ``used`` is the graders of leaderboards with their names there."""
     rows: list[list[Cell]] = [
         [
             key.model,
@@ -140,7 +140,7 @@ def grader_blocks(contents: GradedContents, used: Mapping[GradeKey, str]) -> lis
         ]
         for key, grader in contents.graders.items()
     ]
-    columns = ["model", "prompt class", "graded", "queries", "passages", "grades", "leaderboards as"]
+    columns = ["model", "prompt class", "graded", "queries", "passages", "grades", "leaderboards"]
     return [Heading("Graders"), Table(columns, rows)]
 
 

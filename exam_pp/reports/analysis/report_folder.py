@@ -162,7 +162,7 @@ class _Evaluator:
                 self.blocks += weak_spot_blocks(spots, self.leaderboards[0], addresses)
         provenance = self._provenance()
         write_text(self.folder / "provenance.json", provenance.json)
-        names = {grade_set.key: grade_set.name or "the only grader" for grade_set in self.sets}
+        names = {grade_set.key: grade_set.name or "yes" for grade_set in self.sets}
         source = Path(sources.graded).name
         blocks = [
             *summary_blocks(source, self.contents, self.leaderboards, correlations),

@@ -316,6 +316,20 @@ def test_reviewers_have_no_leaderboard_unless_they_are_selected(
     assert "Rubric-Cover: human:eva" in text_of(page)
 
 
+def test_a_grader_of_two_banks_has_a_leaderboard_for_each(demo: Path, tmp_path: Path) -> None:
+    """The second bank has the first query only."""
+    small = tmp_path / "small.jsonl"
+    small.write_text((demo / "questions.jsonl").read_text().splitlines(keepends=True)[0])
+    sources = Sources(demo / "one-grader.jsonl", [demo / "questions.jsonl", small], review=False)
+    page = write_evaluation(sources, tmp_path / "out", QUICK).read_text()
+
+    titles = {row[0] for row in rows_of(part(page, "Summary"))}
+    assert {"Rubric-Cover: questions.jsonl", "Rubric-Cover: small.jsonl"} <= titles
+    assert "bank questions.jsonl; cutoff 20; threshold 4; 8 queries." in text_of(page)
+    assert "bank small.jsonl; cutoff 20; threshold 4; 1 query." in text_of(page)
+    assert {"cover-small.jsonl.tsv", "sweep-small.tsv"} <= {f.name for f in (tmp_path / "out").iterdir()}
+
+
 def test_grades_without_their_bank_are_an_error(demo: Path, tmp_path: Path) -> None:
     sources = Sources(demo / "one-grader.jsonl", [demo / "nuggets.jsonl"])
     with pytest.raises(SelectionError, match=r"are for entries of .*nuggets\.jsonl; name their bank"):
