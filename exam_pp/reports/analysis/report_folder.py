@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
@@ -56,6 +57,7 @@ from exam_pp.reports.evaluation.leaderboards import (
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.reports.review.page import render_page
+from exam_pp.results import Qrel
 from exam_pp.store.files import atomic_output, folder_output, is_read_once, safe_name, write_text
 from exam_pp.store.trec.runs import write_qrels
 
@@ -136,6 +138,7 @@ class _Evaluator:
         self.over_queries = replace(statistics, intervals="queries")
         self.contents: GradedContents = graded_contents(sources.graded, sources.banks, sources.grade_filter)
         self.sets = _grade_sets(self.contents, sources)
+        self.grades: dict[_GradeSet, SelectedGrades] = {}
         self.section = ""
         self.blocks: list[Block] = []
         self.leaderboards: list[Leaderboard] = []
@@ -156,10 +159,10 @@ class _Evaluator:
         self._graders()
         self._lengths(covered)
         addresses = self._review()
-        for _, grades, evaluation in covered[:1]:
-            spots = weak_spots(evaluation, grades)
-            if spots.queries:
-                self.blocks += weak_spot_blocks(spots, self.leaderboards[0], addresses)
+        if covered:
+            first = next(iter(covered))
+            spots = weak_spots(covered[first], self._read(first))
+            self.blocks += weak_spot_blocks(spots, self.leaderboards[0], addresses) if spots.queries else []
         provenance = self._provenance()
         write_text(self.folder / "provenance.json", provenance.json)
         names = {grade_set.key: grade_set.name or "yes" for grade_set in self.sets}
@@ -217,20 +220,22 @@ class _Evaluator:
         return [grade_set for grade_set in self.sets if grade_set.kind in ("question", "nugget")]
 
     def _read(self, grade_set: _GradeSet) -> SelectedGrades:
-        sources = self.sources
-        grades = read_selected(
-            sources.graded, grade_set.bank, grade_set.grade_filter, sources.min_grade, None
-        )
-        return within_scale(grades) if len(self.sets) > 1 else grades
+        """The grades of a set, which are read once."""
+        if grade_set not in self.grades:
+            sources = self.sources
+            grades = read_selected(
+                sources.graded, grade_set.bank, grade_set.grade_filter, sources.min_grade, None
+            )
+            self.grades[grade_set] = within_scale(grades) if len(self.sets) > 1 else grades
+        return self.grades[grade_set]
 
-    def _cover(self) -> list[tuple[_GradeSet, SelectedGrades, Evaluation]]:
-        covered = []
+    def _cover(self) -> dict[_GradeSet, Evaluation]:
+        covered = {}
         for grade_set in self._rubric_sets:
             title = self._section("Rubric-Cover", grade_set)
-            grades = self._read(grade_set)
-            evaluation = evaluate.cover_of(grades, cutoff=self.sources.cutoff)
+            evaluation = evaluate.cover_of(self._read(grade_set), cutoff=self.sources.cutoff)
             self._leaderboard(title, f"cover{grade_set.suffix}", evaluation, self.statistics)
-            covered.append((grade_set, grades, evaluation))
+            covered[grade_set] = evaluation
         if not covered:
             self._skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
         return covered
@@ -247,31 +252,25 @@ class _Evaluator:
             title = self._section("Rubric-Qrels", grade_set)
             grades = self._read(grade_set)
             labels = evaluate.qrels_of(grades)
-            level = None if sources.min_grade is None else grades.min_grade
-            if sources.runs is None:
-                evaluation = score_rankings(
-                    labels.qrels,
-                    sources.graded,
-                    sources.measures,
-                    min_grade=level,
-                    default_min_grade=labels.level,
-                    ungraded=labels.ungraded,
-                )
-            else:
-                evaluation = score_runs(
-                    labels.qrels,
-                    sources.runs,
-                    sources.measures,
-                    min_grade=level,
-                    default_min_grade=labels.level,
-                    ungraded=labels.ungraded,
-                )
+            options: dict[str, Any] = {
+                "min_grade": None if sources.min_grade is None else grades.min_grade,
+                "default_min_grade": labels.level,
+                "ungraded": labels.ungraded,
+            }
+            evaluation = self._scored(labels.qrels, **options)
             evaluation.notes[:0] = labels.notes
             evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
             self._leaderboard(title, f"rubric-qrels{grade_set.suffix}", evaluation, self.over_queries)
             name = f"rubric{grade_set.suffix}.qrels"
             write_qrels(labels.qrels, self.folder / name)
             self.blocks.append(Link(f"{name}: the labels, for trec_eval", name))
+
+    def _scored(self, labels: Sequence[Qrel], **options: Any) -> Evaluation:
+        """Scores of the runs by labels; without runs, of the rankings in the graded file."""
+        sources = self.sources
+        if sources.runs is None:
+            return score_rankings(labels, sources.graded, sources.measures, **options)
+        return score_runs(labels, sources.runs, sources.measures, **options)
 
     def _nuggets(self) -> None:
         sources = self.sources
@@ -309,12 +308,7 @@ class _Evaluator:
             return None
         source = sources.qrels or sources.graded
         judged = judgments(source)
-        if sources.runs is None:
-            evaluation = score_rankings(
-                judged, sources.graded, sources.measures, min_grade=sources.min_relevant
-            )
-        else:
-            evaluation = score_runs(judged, sources.runs, sources.measures, min_grade=sources.min_relevant)
+        evaluation = self._scored(judged, min_grade=sources.min_relevant)
         evaluation.provenance = judgment_provenance(source, evaluation)
         self._leaderboard(self._section("Manual judgments"), "judgments", evaluation, self.over_queries)
         first = evaluation.scores[0].metric
@@ -452,7 +446,7 @@ class _Evaluator:
         self._figure("graders.png", graders_figure(compared), "weighted κ of every two graders")
         self._text("graders.tsv", render(report, "tsv"), "the same table for scripts")
 
-    def _lengths(self, covered: Sequence[tuple[_GradeSet, SelectedGrades, Evaluation]]) -> None:
+    def _lengths(self, covered: Mapping[_GradeSet, Evaluation]) -> None:
         lengths = response_lengths(self.sources.graded, cutoff=self.sources.cutoff)
         if not covered:
             self._skip(LENGTHS, "no grades of questions or nuggets are selected", "exam-pp grade")
@@ -464,7 +458,7 @@ class _Evaluator:
         if not any(lengths.values()):
             self._skip(LENGTHS, "the graded file has no texts", "a graded file with texts")
             return
-        for grade_set, _, evaluation in covered:
+        for grade_set, evaluation in covered.items():
             result = compare_lengths(evaluation, lengths)
             self._section(LENGTHS, grade_set)
             self.blocks += length_report(result).content
