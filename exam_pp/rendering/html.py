@@ -18,8 +18,19 @@ from urllib.parse import quote
 
 from exam_pp.highlight import Span, split_at_spans
 from exam_pp.rendering.cells import format_row, is_numeric
-from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import (
+    Block,
+    Heading,
+    Image,
+    Link,
+    Paragraph,
+    Picture,
+    Quote,
+    Report,
+    Table,
+)
 from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
+from exam_pp.rendering.pictures.svg import WIDTH, svg
 from exam_pp.rendering.short_names import is_class_name, long_names, short_forms
 
 STYLES = (COMMON_STYLE, "report.css")
@@ -83,7 +94,7 @@ def _contents(report: Report) -> Iterator[str]:
 
 def _sections(blocks: Iterable[Block]) -> Iterator[str]:
     """The blocks, with a panel around each section."""
-    tables = count(1)
+    numbers = count(1)
     for number, section in groupby(_numbered(blocks), key=itemgetter(0)):
         label = f' aria-labelledby="s{number}"' if number else ""
         yield f'<section class="panel"{label}>'
@@ -92,7 +103,7 @@ def _sections(blocks: Iterable[Block]) -> Iterator[str]:
                 yield _notes([block.text for block in run if isinstance(block, Paragraph)])
                 continue
             for block in run:
-                yield _heading(block, f"s{number}") if _is_section(block) else _block(block, tables)
+                yield _heading(block, f"s{number}") if _is_section(block) else _block(block, numbers)
         yield "</section>"
 
 
@@ -126,10 +137,13 @@ def _heading(heading: Heading, name: str = "") -> str:
     return f"<{tag}{identifier}>{_short(heading.text)}</{tag}>"
 
 
-def _block(block: Block, tables: Iterator[int]) -> str:
+def _block(block: Block, numbers: Iterator[int]) -> str:
+    """A block; ``numbers`` are for the ids of tables and pictures."""
     match block:
         case Table():
-            return _table(block, tables)
+            return _table(block, numbers)
+        case Picture():
+            return _picture(block, f"p{next(numbers)}")
         case Paragraph(text):
             return _notes([text])
         case Quote(text, label, marks):
@@ -145,6 +159,16 @@ def _block(block: Block, tables: Iterator[int]) -> str:
                 f'<figure><img src="data:image/png;base64,{data}" alt="{escape(caption)}">'
                 f"<figcaption>{escape(caption)}</figcaption></figure>"
             )
+
+
+def _picture(picture: Picture, name: str) -> str:
+    title = escape(picture.title)
+    # Wide pictures scroll in narrow windows, which needs the focus for the keyboard.
+    focus = f' tabindex="0" role="group" aria-label="{title}"' if picture.width > WIDTH else ""
+    return (
+        f'<figure><div class="scroll"{focus}>{svg(picture, name)}</div>'
+        f"<figcaption><strong>{title}.</strong> {escape(picture.caption)}</figcaption></figure>"
+    )
 
 
 def _marked(text: str, marks: Sequence[Span]) -> str:
