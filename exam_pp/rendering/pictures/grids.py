@@ -129,7 +129,7 @@ def _grid(
     cell = min(max(44.0, margin(columns, 74) + 6), space / (len(columns) or 1))
     pitch = min(26.0, row_height(len(rows)) + (8 if len(rows) <= 12 else 0))
     across = all(text_width(name) <= cell - 2 for name in columns)
-    top = 20.0 if across else margin(columns, 90) + 10
+    top = 20.0 if across else margin(columns, 110) + 10
     width, height = left + cell * len(columns) + 8, top + pitch * len(rows) + 6
     names = [
         label(left - 6, top + pitch * (number + 0.5) + 4, rows[number], left - 12, text_anchor="end")
