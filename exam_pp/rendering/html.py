@@ -138,6 +138,7 @@ def _heading(heading: Heading, name: str = "") -> str:
 
 
 def _block(block: Block, numbers: Iterator[int]) -> str:
+    """A block; ``numbers`` are for the ids of tables and pictures."""
     match block:
         case Table():
             return _table(block, f"t{next(numbers)}")

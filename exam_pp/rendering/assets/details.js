@@ -49,7 +49,7 @@ function describe(table, cell, texts) {
       el("p", {}, shade ? el("span", { class: `rating ${shade}` }, cell.textContent) : "ungraded"),
       facts?.cloneNode(true),
     ],
-    text && el("blockquote", { class: "passage", tabindex: 0 }, marked(textOf(text), answer)),
+    text && el("blockquote", { class: "passage" }, marked(textOf(text), answer)),
   ];
 }
 
