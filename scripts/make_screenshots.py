@@ -60,13 +60,13 @@ def make_pages(folder: Path) -> None:
             "review", graded, "--bank", bank, "--prompt-class", RATED,
             "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
         )  # fmt: skip
-    grades = (graded, "--prompt-class", RATED, "--model", "bundled")
+    grades = (graded, "--prompt-class", RATED, "--grader", "bundled")
     for name, command in {
         "clinic": ("bank", "clinic", *grades, "--bank", bank),
         "grid": ("verify", "grid", *grades, "--bank", bank),
         "disagreements": ("verify", "disagreements", *grades, "--bank", bank),
         "agreement": ("analyze", "agreement", *grades),
-        "diff": ("diff", graded, *grades, "--model-after", "lexical", "--bank", bank),
+        "diff": ("diff", graded, *grades, "--grader-after", "lexical", "--bank", bank),
     }.items():
         run(*command, "--format", "html", "-o", folder / f"{name}.html")
 
