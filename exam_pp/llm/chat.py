@@ -34,17 +34,17 @@ def longest_reply(context: int) -> int:
 
 
 def plain_text(model: str, parts: Iterable[Part]) -> str:
-    """The prompt for a model without a chat template.
+    """The prompt for a model without a chat template, with a blank line between the turns of a repair.
 
-    Raises :class:`ModelError` for a prompt that has parts with other roles than the user's.
+    Raises :class:`ModelError` for a prompt with a system part.
     """
-    parts = list(parts)
-    if roles := {part.role for part in parts} - {"user"}:
+    parts = tuple(parts)
+    if any(part.role == "system" for part in parts):
         raise ModelError(
-            f"The prompt has a part for the role {min(roles)!r}, but the model {model!r} has no "
-            "chat template: use a chat model or another prompt."
+            f"The prompt has a part for the role 'system', but the model {model!r} has no chat template: use "
+            "a chat model or another prompt."
         )
-    return "".join(part.text for part in parts)
+    return Request(parts).text
 
 
 class CausalEncoder(PromptEncoder):
@@ -119,8 +119,7 @@ class CausalEncoder(PromptEncoder):
         if self.is_chat:
             ids: list[int] = self._tokenizer(self._render(parts), add_special_tokens=False)["input_ids"]
             return ids
-        plain_text(self._model, parts)  # refuses prompts for chat models
-        ids = super()._whole(parts)
+        ids = super()._whole([Part(plain_text(self._model, parts))])
         if ids and ids[-1] == self._tokenizer.eos_token_id and parts:
             ids = ids[:-1]  # some tokenizers append an end-of-sequence token, which cannot be continued
         return ids or [self._first_token()]

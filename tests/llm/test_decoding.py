@@ -218,6 +218,28 @@ def test_completions_refuse_prompts_with_a_system_part() -> None:
         assert server.bodies == []
 
 
+def test_a_repair_is_plain_text(causal_checkpoints: dict[str, Path], tmp_path: Path) -> None:
+    """Banks can be generated with completions, as published with ``gpt-3.5-turbo-instruct``."""
+    (tmp_path / "queries.tsv").write_text("q1\tocean tides\n")
+    output = tmp_path / "bank.jsonl"
+
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        repaired = "Here they are" in body["prompt"]
+        return text_completion('{"questions": ["Why do tides rise?"]}' if repaired else "Here they are: ...")
+
+    with serve(behave) as server:
+        main(["-q", "generate", "questions", str(tmp_path / "queries.tsv"), "-o", str(output), "--model", "m",
+              "--model-pipeline", "openai-completions", "--base-url", server.url])  # fmt: skip
+        first, again = (body["prompt"] for body in server.bodies)
+    assert again.startswith(f"{first}\n\nHere they are: ...\n\n")
+    assert "Why do tides rise?" in output.read_text()
+
+    local: Any = load_llm(ModelOptions(str(causal_checkpoints["plain"]), pipeline="text-generation"))
+    turns = (Part("List tides."), Part("Here.", role="assistant"), Part("Again!"))
+    (encoded,) = local.encode([Request(turns)])
+    assert local._tokenizer.decode(encoded.ids) == "List tides.\n\nHere.\n\nAgain!"
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
