@@ -125,8 +125,8 @@ def _decoding_options(function: F) -> F:
         click.option(
             "--temperature",
             type=NumberRange(min=0),
-            default=0.0,
-            show_default="0",
+            default=0,
+            show_default=True,
             help="Temperature of sampling; 0 takes the likeliest reply. Endpoints, and local models with "
             "transformers.",
         ),

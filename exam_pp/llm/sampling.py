@@ -42,5 +42,5 @@ class Sampler:
         # batch, move its borders by very little.
         borders = shares.cumsum(-1)
         sampled = (borders <= draws * borders[:, -1:]).sum(-1, keepdim=True)
-        sampled = sampled.clamp(max=scores.shape[-1] - 1)  # for rows with NaN, which are no replies
+        sampled = sampled.clamp(max=scores.shape[-1] - 1)  # a draw next to 1 may be rounded to 1
         return torch.full_like(scores, -torch.inf).scatter(-1, sampled, 0.0)
