@@ -29,6 +29,7 @@ class Table:
         hints: Column to its full name, which HTML shows on demand.
         details: (row, column) to labelled texts behind the cell, which HTML shows on demand.
         details_title: What the details are.
+        links: (row, column) to an address, relative to the report, that the cell links to in HTML.
     """
 
     columns: Sequence[str]
@@ -43,6 +44,7 @@ class Table:
     hints: Mapping[int, str] = field(default_factory=dict)
     details: Mapping[tuple[int, int], Sequence[tuple[str, str]]] = field(default_factory=dict)
     details_title: str = "Details"
+    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,7 @@ def _heading(heading: Heading, name: str = "") -> str:
 
 
 def _block(block: Block, numbers: Iterator[int]) -> str:
+    """A block; ``numbers`` are for the ids of tables and pictures."""
     match block:
         case Table():
             return _table(block, f"t{next(numbers)}")
@@ -227,6 +228,8 @@ def _kind(table: Table, cells: Sequence[Sequence[str]], column: int) -> str:
 def _cell(table: Table, row: int, column: int, text: str, kind: str) -> str:
     if (row, column) in table.bold:
         text = f"<strong>{text}</strong>"
+    if address := table.links.get((row, column)):
+        text = f'<a href="{escape(address)}">{text}</a>'
     shade = table.shades.get((row, column))
     classes = _class(
         kind, "boxed" * ((row, column) in table.boxed), "" if shade is None else f"shade-{shade}"
