@@ -187,7 +187,8 @@ REPEATABLE_ONLY_IN = {
     "--measure": "except in `convert`, which ranks by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
-    "--prompt-class": "in `grade`, to ask with several prompts; in `rename` as OLD=NEW",
+    "--prompt-class": "in `grade`, to ask with several prompts; in `evaluate cover` and `evaluate qrels`, "
+    "for columns of each; in `rename` as OLD=NEW",
     "--prompt-file": "except in `show prompt`, which shows one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query` and `db`, which hold several files",
