@@ -22,6 +22,9 @@ Kind = Literal[
 Unparsed = Literal["default", "ungraded", "published"]
 """Treatment of replies without a number: the papers' defaults, ungraded, or the published code's rule."""
 
+AnswerMatch = Literal["paper", "strict"]
+"""The comparison of answers with gold answers: as EXAM++ prints it, or with equal numbers and synonyms."""
+
 STILL_THINKING = "the reply ended before the model finished thinking"
 
 CUT_SLOT = "context"
@@ -75,6 +78,7 @@ class Prompt:
         choices: The labels of the scale as text, lowest first, such as ``("No", "Yes")``; empty for numbers
             and free text. With ``max_rating``, each label means a rating.
         answer_key: Whether replies are compared with the gold answers of the bank.
+        answer_match: The rule for this comparison; recorded in files.
         version: Increases whenever the text changes.
         style: The ``prompt_style`` in files.
         system: A text in the system role, before the template.
@@ -89,6 +93,7 @@ class Prompt:
     max_rating: int | None = None
     choices: tuple[str, ...] = ()
     answer_key: bool = False
+    answer_match: AnswerMatch = "paper"
     version: int = 1
     style: str = ""
     system: str = ""

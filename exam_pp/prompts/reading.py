@@ -28,7 +28,8 @@ UNANSWERABLE = (
 NOT_A_NUMBER = "the reply is not a number of the scale"
 NOT_YES_OR_NO = "the reply is neither yes nor no"
 NOT_A_LABEL = "the reply is no known label"
-UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL})
+NOT_CHECKABLE = "the gold answer cannot be compared with text"
+UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL, NOT_CHECKABLE})
 """Reasons for an unreadable reply, as files store them; `exam-pp reread` tries these replies again."""
 
 _WRAP = r"[\s\"'`“”‘’«»*_#~|()\[\]{}<>•.,:;!?=…。：–—-]*"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exam_pp.prompts.answer_key import ANSWER_KEY
+from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.base import Prompt, register
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
@@ -110,7 +110,7 @@ EXTRACTIVE_QA = Prompt(
 EXTRACTIVE_QA_ANSWER_KEY = replace(
     EXTRACTIVE_QA,
     name="QuestionExtractiveQAWithAnswerKey",
-    parse=for_extractive_model(ANSWER_KEY),
+    parse=EXTRACTIVE_RULES["paper"],
     answer_key=True,
 )
 

@@ -12,6 +12,7 @@ import click
 from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
+    ANSWER_MATCH,
     FILE,
     JOURNAL,
     PASSAGES,
@@ -62,6 +63,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
     "time]",
 )  # fmt: skip
 @UNPARSED
+@ANSWER_MATCH
 @click.option(
     "--repairs",
     type=IntRange(0, 5),
@@ -128,11 +130,13 @@ def command(
     from exam_pp.phases.grading.grading_run import GradeFiles, check_status
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.sharding import Shard
+    from exam_pp.prompts.answer_key import with_answer_match
 
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("grade needs --prompt-class or --prompt-file.")
     model = take_model_options(options, in_process_group=True)
-    prompts = choose_prompts(prompt_classes, options["prompt_files"])
+    chosen = choose_prompts(prompt_classes, options["prompt_files"])
+    prompts = [with_answer_match(prompt, options["answer_match"]) for prompt in chosen]
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
     files = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None

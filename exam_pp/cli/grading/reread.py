@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import (
+    ANSWER_MATCH,
     FILE,
     GRADED,
     UNPARSED,
@@ -23,6 +24,7 @@ from exam_pp.cli.options import (
 @GRADED
 @required_output("Graded file to write.")
 @UNPARSED
+@ANSWER_MATCH
 @click.option(
     "--bank",
     type=FILE,
@@ -34,6 +36,7 @@ def command(
     graded: Path,
     output: Path,
     unparsed: Any,
+    answer_match: Any,
     bank: Path | None,
     prompt_files: tuple[Path, ...],
     **criteria: Any,
@@ -41,7 +44,7 @@ def command(
     """Read ratings from the stored replies in GRADED again, without a model.
 
     The command applies the reading rule of the prompt (see --unparsed) to the replies of all selected grades.
-    Extracted answers are compared with the gold answers of --bank. Ratings that change are marked as reread.
+    Extracted answers are compared with the gold answers of --bank (see --answer-match). Ratings that change are marked as reread.
     Failed requests and ratings by reviewers stay as they are.
 
     Example:
@@ -56,6 +59,7 @@ def command(
         graded,
         output,
         unparsed=unparsed,
+        answer_match=answer_match,
         bank=bank,
         prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},
         grade_filter=grade_filter(**criteria),

@@ -8,7 +8,16 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import FILE, GRADED, JOURNAL, journal_options, log_summary, required_output, take
+from exam_pp.cli.options import (
+    ANSWER_MATCH,
+    FILE,
+    GRADED,
+    JOURNAL,
+    journal_options,
+    log_summary,
+    required_output,
+    take,
+)
 from exam_pp.cli.progress import progress
 from exam_pp.grade_filter import GradeFilter
 
@@ -19,6 +28,15 @@ from exam_pp.grade_filter import GradeFilter
 @click.option("--bank", type=FILE, required=True, help="Test bank of questions with gold answers.")
 @click.option("--answers-by", metavar="MODEL", help="Only answers extracted by this model.")
 @click.option("--prompt-class", metavar="NAME", help="Only answers extracted with this prompt.")
+@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt that asks the model.")
+@click.option(
+    "--only-model/--words-first",
+    default=True,
+    show_default=True,
+    help="Ask the model about every answer, as in the paper; or only about answers that do not match a gold "
+    "answer by their words, and are not unanswerable.",
+)
+@ANSWER_MATCH
 @model_options()
 @click.option(
     "--regrade", is_flag=True, help="Verify all answers again, also those with a verified grade in GRADED."
@@ -29,8 +47,9 @@ def command(
 ) -> None:
     """Let a model verify the extracted answers in GRADED against the gold answers of the bank.
 
-    An extracted answer is correct if its text matches a gold answer, or if the model calls it an equally
-    correct response; the model sees only answers that do not match. The verified grades have the prompt class
+    An extracted answer is correct if the model calls it a response as correct as a gold answer. With
+    --words-first, an answer that matches a gold answer by --answer-match is correct without a call, and an
+    unanswerable answer is wrong. The verified grades have the prompt class
     QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2. To continue an interrupted run, repeat the command.
 
     Example:
@@ -41,11 +60,22 @@ def command(
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.signals import STOP
+    from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.phases.grading.verify_answers import verify_answers
+    from exam_pp.prompts import ANSWER_VERIFICATION
 
+    prompt_file = options["prompt_file"]
+    prompt = ANSWER_VERIFICATION if prompt_file is None else read_prompt(prompt_file)
     model = take_model_options(options)
     files = GradeFiles(graded, output, bank, **take(options, *JOURNAL))
     answers = GradeFilter(model=answers_by, prompt_class=prompt_class)
     with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
-        summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)
+        summary = verify_answers(
+            files,
+            model,
+            answers,
+            prompt=prompt,
+            **take(options, "regrade", "only_model", "answer_match"),
+            advance=advance,
+        )
     log_summary(summary.lines())
