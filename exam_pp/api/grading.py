@@ -21,6 +21,7 @@ from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Unparsed
 from exam_pp.prompts.custom import PromptFile, prompt_of
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
@@ -165,9 +166,10 @@ def make_prompt(**keys: Any) -> Prompt:
     """Make your own prompt from the keys of a prompt file (see docs/prompts.md).
 
     Args:
-        **keys: Required: ``name``, ``kind`` (``question``, ``nugget`` or ``direct``), ``template`` with its
-            placeholders, and ``reading``, the rule to read replies. Optional: ``scale`` (the highest rating),
-            ``choices``, ``examples``, ``version`` and ``cite``.
+        **keys: Required: ``name``, ``kind`` (such as ``question``, ``nugget`` or ``direct``), ``template``
+            with its placeholders or ``template_file``, and ``reading``, the rule to read replies. Optional:
+            ``system`` or ``system_file``, ``placeholders`` (their texts in the template), ``scale`` (the
+            highest rating), ``choices``, ``examples``, ``repair``, ``version`` and ``cite``.
 
     Returns:
         The prompt. ``PROMPTS.add(prompt.name, prompt)`` makes it available by its name.
@@ -179,7 +181,7 @@ def make_prompt(**keys: Any) -> Prompt:
         prompt_file = PromptFile.model_validate(keys)
     except ValidationError as error:
         raise data_error(error, None) from error
-    return prompt_of(prompt_file)
+    return prompt_of(prompt_file, read=lambda name: read_text(Path(name)))
 
 
 def _prompts(prompts: Prompts, match: AnswerMatch) -> list[Prompt]:

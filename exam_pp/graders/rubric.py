@@ -17,7 +17,7 @@ NO_TEXT = "the passage has no text"
 
 
 def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
-    """Return the ``unparsed`` or ``answer_match`` key of ``prompt_info``, for prompts that have such a policy.
+    """Return the key ``unparsed`` or ``answer_match`` of ``prompt_info``, if the prompt has such a policy.
 
     The default of ``unparsed``, the policy of the papers, is not recorded.
     """

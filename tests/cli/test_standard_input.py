@@ -113,7 +113,7 @@ ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 EXTRACT = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 SETUP = f"""
 strip graded.jsonl --grades -o passages.jsonl
-grade passages.jsonl --queries queries.tsv --prompt-class Umbrela --model fake -o umbrela-graded.jsonl
+grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --format nuggetizer -o nuggets-bank.jsonl

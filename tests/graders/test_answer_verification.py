@@ -13,7 +13,9 @@ from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import Question
 
 
-def verified(answer: str, *golds: str, only_model: bool = False, says: str = "yes") -> tuple[RubricGrades, int]:
+def verified(
+    answer: str, *golds: str, only_model: bool = False, says: str = "yes"
+) -> tuple[RubricGrades, int]:
     """The grades of an answer with a model that always says the same, and the number of calls."""
     entry = Question(query_id="q", question_id="q/a", question_text="What rises?", gold_answers=list(golds))
     llm = FakeLLM(lambda request: says)

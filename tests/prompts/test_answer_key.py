@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.answer_key import (
     ANSWER_KEY_RULES,
     gold_answers,
@@ -19,7 +20,6 @@ from exam_pp.prompts.answer_key import (
     normalise,
     with_answer_match,
 )
-from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import AnswerMatch
 from exam_pp.test_bank import Question
 
@@ -60,7 +60,9 @@ def test_the_table_of_examples_in_the_documentation(repository: Path) -> None:
             assert (verdict.correct if asked else None) is expected[cell], (gold, reply, match)
 
 
-@pytest.mark.parametrize("name", ["QuestionCompleteConcisePromptWithAnswerKey2", "QuestionExtractiveQAWithAnswerKey"])
+@pytest.mark.parametrize(
+    "name", ["QuestionCompleteConcisePromptWithAnswerKey2", "QuestionExtractiveQAWithAnswerKey"]
+)
 def test_the_rule_of_a_prompt_can_be_replaced(name: str) -> None:
     prompt = PROMPTS.get(name)
     strict = with_answer_match(prompt, "strict")

@@ -44,8 +44,8 @@ def command(
     """Read ratings from the stored replies in GRADED again, without a model.
 
     The command applies the reading rule of the prompt (see --unparsed) to the replies of all selected grades.
-    Extracted answers are compared with the gold answers of --bank (see --answer-match). Ratings that change are marked as reread.
-    Failed requests and ratings by reviewers stay as they are.
+    Extracted answers are compared with the gold answers of --bank (see --answer-match). Ratings that change
+    are marked as reread. Failed requests and ratings by reviewers stay as they are.
 
     Example:
 

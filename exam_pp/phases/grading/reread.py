@@ -135,8 +135,8 @@ def reread(
 ) -> RereadSummary:
     """Write the graded file with the selected grades read again from their stored replies.
 
-    Prompts with an answer key need ``bank``; ``answer_match`` is their rule. ``prompts`` has prompts that are not in the registry, by name.
-    Raises :class:`SelectionError` if no selected grade can be read again.
+    Prompts with an answer key need ``bank``; ``answer_match`` is their rule. ``prompts`` has prompts that are
+    not in the registry, by name. Raises :class:`SelectionError` if no selected grade can be read again.
     """
     inputs = [] if bank is None else [bank]
     check_output(output, [graded, *inputs])

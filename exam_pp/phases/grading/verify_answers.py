@@ -58,7 +58,9 @@ class AnswerSelector:
                 "orig_prompt_class": grades.prompt_class,
                 "answers_by": {"llm": grades.model, "llm_options": grades.model_options},
             }
-            answers |= {entry.entry_id: answer for entry, answer in answers_of(grades, entries, self.gold_rule)}
+            answers |= {
+                entry.entry_id: answer for entry, answer in answers_of(grades, entries, self.gold_rule)
+            }
         return source, answers
 
     @staticmethod
@@ -92,7 +94,9 @@ def verify_answers(
     """
     check_output(files.output, files.inputs)
     if prompt.kind != "verification":
-        raise SelectionError(f"The prompt {prompt.name!r} does not verify answers; its kind is {prompt.kind!r}.")
+        raise SelectionError(
+            f"The prompt {prompt.name!r} does not verify answers; its kind is {prompt.kind!r}."
+        )
     verifier = AnswerVerifier(prompt, model.model, {}, only_model=only_model, answer_match=answer_match)
     if files.bank is None:
         raise SelectionError("Verifying answers needs a test bank with gold answers (--bank).")

@@ -60,8 +60,8 @@ class ImportedBank:
         if self.not_checkable:
             have = counted(self.not_checkable, "question has", "questions have")
             yield (
-                f'{have} a gold answer that refers to other choices (such as "all of the above"); few replies '
-                "match it, and --answer-match strict skips such questions."
+                f'{have} a gold answer that refers to other choices (such as "all of the above"); few '
+                "replies match it, and --answer-match strict skips such questions."
             )
 
 

@@ -133,7 +133,7 @@ def test_a_column_without_passages_is_allowed() -> None:
     assert not tables_of(agreement_report(agreement(one_label)))["STRICT, best rating"].bold
 
 
-@pytest.mark.parametrize(("prompt", "alike"), [("Umbrela", True), ("Thomas", False), ("Sun", False)])
+@pytest.mark.parametrize(("prompt", "alike"), [("GradedRelevance", True), ("Thomas", False), ("Sun", False)])
 def test_labels_on_the_scale_of_judgments(
     write_jsonl: Callable[[str, list[Any]], Path], prompt: str, alike: bool
 ) -> None:
