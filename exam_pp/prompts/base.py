@@ -176,7 +176,14 @@ class Prompt:
         return tuple(parts)
 
     def repaired_by(self, prompt: Prompt) -> Prompt:
-        """The prompt that follows an unreadable reply: ``prompt``, or one with the text of ``repair``."""
+        """The prompt that follows a reply that cannot be read.
+
+        Args:
+            prompt: The prompt of exam_pp for this purpose.
+
+        Returns:
+            The prompt, with the text of ``repair`` if it is not empty.
+        """
         return replace(prompt, template=self.repair) if self.repair else prompt
 
     def provenance(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from tests.llm.endpoint_server import Answer, completion, serve
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
+DIRECT = "GradedRelevance"
 LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
 
 
@@ -135,7 +136,7 @@ rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
-grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class GradedRelevance --model lexical
+grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_a_built_in_prompt_as_a_prompt_file(built_in: Prompt) -> None:
     copy = parse_prompt(prompt_as_file(built_in), "copy.toml")
     assert copy.name == f"My{built_in.name}"
     assert copy.hash == built_in.hash, "the text is the same"
-    for key in ("kind", "system", "template", "max_rating", "answer_key", "version"):
+    for key in ("kind", "system", "template", "max_rating", "answer_key"):
         assert getattr(copy, key) == getattr(built_in, key), key
     assert [label.lower() for label in copy.labels] == [label.lower() for label in built_in.labels]
     assert isinstance(copy.parse, ReadingRule)
@@ -264,3 +265,22 @@ def test_a_template_file_that_cannot_be_read(theirs: Path) -> None:
         read_prompt(theirs)
     with data_error("theirs.toml", None, "template_file", about="cannot be read here"):
         parse_prompt(OURS, "theirs.toml")
+
+
+def test_the_prompt_file_of_the_documentation(repository: Path, tmp_path: Path) -> None:
+    page = (repository / "docs" / "nuggets.md").read_text(encoding="utf-8")
+    keys, examples = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    template = tmp_path / "umbrela" / "prompts" / "qrel_fewshot_bing.txt"
+    template.parent.mkdir(parents=True)
+    template.write_text(OTHER_TEMPLATE, encoding="utf-8")
+    path = tmp_path / "umbrela.toml"
+    path.write_text(keys, encoding="utf-8")
+    values = {"query": "{why}", "passage": "So {it} is."}
+    assert text_of(read_prompt(path)) == OTHER_TEMPLATE.strip().format(examples="", **values)
+    path.write_text(re.sub(r"(?m)^examples = .*$", "", keys) + examples, encoding="utf-8")
+    made = read_prompt(path)
+    assert made.name == "UMBRELA"
+    shown = (
+        "###\n\nQuery: how do tides arise\nPassage: The moon pulls the water of the oceans.\nOutput: {'O': 3}"
+    )
+    assert text_of(made) == OTHER_TEMPLATE.strip().format(examples=shown, **values)

@@ -123,7 +123,7 @@ def command(
     \b
       exam-pp grade passages.jsonl.gz --bank questions.jsonl -o new-graded.jsonl.gz \\
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
-      exam-pp grade passages.jsonl.gz --queries queries.jsonl -o labelled.jsonl.gz \\
+      exam-pp grade passages.jsonl.gz --queries queries.jsonl -o new-labelled.jsonl.gz \\
         --prompt-class GradedRelevance --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.grading.grade import GradeOptions

@@ -33,7 +33,7 @@ def prompt_command(name: str | None, prompt_file: Path | None, as_file: bool, ou
 
     NAME is a prompt of `exam-pp list prompts`.
 
-    Example:
+    Examples:
 
     \b
       exam-pp show prompt QuestionSelfRatedUnanswerablePromptWithChoices

@@ -25,8 +25,8 @@ class Relevance:
 
     Relevance comes from judgments (``source`` "human") or from direct grades in the file ("model"). The
     grades are those with the prompt ``judge_prompt`` by the model ``judge``; None if the file has such grades
-    of one model only. Passages are in the order of the system ``ranking``; if it is None, in the order of reciprocal
-    rank fusion over all systems. Passages without a rank follow in file order.
+    of one model only. Passages are in the order of the system ``ranking``; if it is None, in the order of
+    reciprocal rank fusion over all systems. Passages without a rank follow in file order.
     """
 
     source: JudgmentSource = "human"
