@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.prompts.answer_key import ANSWER_KEY, ANSWER_KEY_RULES, EXTRACTIVE_RULES
+from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
@@ -428,10 +428,8 @@ def prompt_as_file(prompt: Prompt) -> str:
     Raises :class:`SelectionError` for a prompt that no prompt file can describe.
     """
     reading = prompt.parse.name if isinstance(prompt.parse, ReadingRule) else None
-    rules = (*ANSWER_KEY_RULES.values(), *EXTRACTIVE_RULES.values())
     shape = "importance" if reading == "importance" else prompt.kind
-    described = reading in _READINGS.get(prompt.kind, ()) and {*_SLOTS[shape].required} <= {*prompt.slots}
-    if not described or (prompt.answer_match != "paper" and prompt.parse in rules):
+    if reading not in _READINGS.get(prompt.kind, ()) or not {*_SLOTS[shape].required} <= {*prompt.slots}:
         raise SelectionError(
             f"The prompt {prompt.name!r} cannot be written as a prompt file. If it follows a reply that "
             "cannot be read, its text is the key 'repair' of a prompt file."

@@ -1,4 +1,4 @@
-"""Relevance labels of a model (qrels, UMBRELA) for comparison with judgments on the same scale."""
+"""Relevance labels of a model (qrels, direct grades) for comparison with judgments on the same scale."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
+
+_SCALE = ("direct_grading", HIGHEST_LABEL)
+"""Type and highest grade of direct grades on the scale of TREC judgments."""
 
 
 def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
@@ -56,9 +59,6 @@ def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) ->
     if first is None:
         return False
     return (_scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)) == _SCALE
-
-
-_SCALE = ("direct_grading", HIGHEST_LABEL)
 
 
 def _scale_of(prompt_class: str | None) -> tuple[str, int | None] | None:

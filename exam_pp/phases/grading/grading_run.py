@@ -14,6 +14,7 @@ from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
 from exam_pp.phases.grading.grade import (
+    DECISIVE,
     Exam,
     GradeOptions,
     GradeSummary,
@@ -85,7 +86,8 @@ class FileSummary(GradeSummary):
         )
         for option, count in self.other_options.items():
             were = counted(count, "pair was", "pairs were")
-            yield f"{were} graded before with another {option}; --regrade grades them again."
+            again = "--regrade grades" if option in DECISIVE else "`exam-pp reread` compares"
+            yield f"{were} graded before with another {option}; {again} them again."
         if self.judged:
             yield f"Skipped, because the passage has a judgment: {counted(self.judged, 'pair')}."
         if self.not_numbers:

@@ -107,6 +107,7 @@ def test_grades_by_another_rule_are_kept_and_reported(
     options = GradeOptions(prompts=[PROMPTS.get(KEY)])
     summary = grade_file(GradeFiles(graded, tmp_path / "out.jsonl", bank), ModelOptions("fake"), options)
     assert (summary.graded, summary.reused, dict(summary.other_options)) == (1, 4, {"--answer-match": 4})
+    assert any("`exam-pp reread` compares them again" in line for line in summary.lines())
 
 
 def test_stored_answers_are_compared_by_another_rule_without_a_model(
