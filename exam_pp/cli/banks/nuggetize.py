@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
+from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,
@@ -25,12 +27,12 @@ from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
 
 
-@click.command("nuggetize")
+@click.command("nuggetize", cls=Command)
 @PASSAGES
 @required_output("Test bank to write.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @click.option(
-    "--judgments",
+    "--relevance",
     "source",
     type=click.Choice(["human", "model"]),
     default="human",
@@ -45,16 +47,19 @@ from exam_pp.cli.ranges import IntRange
     help="Lowest judgment or direct grade that counts as relevant.",
 )
 @click.option(
-    "--judge",
-    metavar="MODEL",
-    help="With --judgments model: the model that graded; required if there are several.",
+    "--grader",
+    "judge",
+    metavar="NAME",
+    help="With --relevance model: the model that graded; required if there are several.",
 )
 @click.option(
-    "--judge-prompt",
+    "--prompt-class",
+    "judge_prompt",
+    shell_complete=prompt_names,
     metavar="NAME",
     default="GradedRelevance",
     show_default=True,
-    help="With --judgments model: the prompt of the direct grades.",
+    help="With --relevance model: the prompt of the direct grades.",
 )
 @click.option(
     "--ranking", metavar="SYSTEM",

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     ANSWER_MATCH,
-    FILE,
     GRADED,
     UNPARSED,
+    bank_option,
     filter_options,
     grade_filter,
     log_summary,
@@ -20,15 +21,13 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("reread")
+@click.command("reread", cls=Command)
 @GRADED
 @required_output("Graded file to write.")
 @UNPARSED
 @ANSWER_MATCH
-@click.option(
-    "--bank",
-    type=FILE,
-    help="Test bank with the gold answers; required for prompts that compare extracted answers with them.",
+@bank_option(
+    "Test bank with the gold answers; required for prompts that compare extracted answers with them."
 )
 @prompt_file_option("TOML file with your own prompt that the grades were made with; may be repeated.")
 @filter_options

@@ -119,12 +119,12 @@ def _no_judgments(relevance: Relevance, file: str) -> str:
     if relevance.source == "human":
         return (
             f"{file} has no judgments. Add them with `exam-pp import --qrels`, or grade with --prompt-class "
-            f"{relevance.judge_prompt} and use --judgments model."
+            f"{relevance.judge_prompt} and use --relevance model."
         )
     by = f" by the model {relevance.judge!r}" if relevance.judge else ""
     return (
         f"{file} has no direct grades with the prompt {relevance.judge_prompt}{by}. Choose the prompt with "
-        "--judge-prompt, run `exam-pp grade` first, or use --judgments human."
+        "--prompt-class, run `exam-pp grade` first, or use --relevance human."
     )
 
 
@@ -136,7 +136,7 @@ def _single_judge(selector: GradeSelector, prompt: str, file: str) -> str:
         graded = sorted(models.items())
         listed = ", ".join(f"{model!r} ({counted(count, 'passage')})" for model, count in graded)
         raise SelectionError(
-            f"{file} has grades with the prompt {prompt} by several models: {listed}. Choose with --judge."
+            f"{file} has grades with the prompt {prompt} by several models: {listed}. Choose with --grader."
         )
     return next(iter(models))
 

@@ -79,7 +79,7 @@ def _systems(result: SystemChanges | None) -> list[Table | Paragraph]:
     columns = ["system", "before", "after", "change", "p (Holm)", "rank before", "rank after", "moved"]
     metrics = " and ".join(dict.fromkeys(result.metrics))
     title = f"Systems by {metrics} on the {result.queries} queries of both files"
-    return [Table(columns, rows, title=title), Paragraph(_swaps(result))]
+    return [Table(columns, rows, title=title), Paragraph(_swaps(result)), *map(Paragraph, result.notes)]
 
 
 def _arrow(row: SystemChange) -> str:

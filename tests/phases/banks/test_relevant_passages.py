@@ -101,7 +101,7 @@ def test_umbrela_labels() -> None:
 
 def test_umbrela_labels_of_two_models() -> None:
     line = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
-    with pytest.raises(SelectionError, match=r"'one' .*'two' .*--judge"):
+    with pytest.raises(SelectionError, match=r"'one' .*'two' .*--grader"):
         order([line], source="model")
     assert order([line], source="model", judge="two") == {"q": ["b"]}
 
@@ -110,7 +110,7 @@ def test_umbrela_labels_of_two_models() -> None:
     ("options", "message"),
     [
         ({}, "--qrels"),
-        ({"source": "model"}, "GradedRelevance.*--judgments human"),
+        ({"source": "model"}, "GradedRelevance.*--relevance human"),
         ({"source": "model", "judge": "m"}, "GradedRelevance .*'m'"),
     ],
 )

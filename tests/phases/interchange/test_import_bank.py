@@ -86,7 +86,7 @@ def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 def test_squad(tmp_path: Path) -> None:
     output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
     source = write(tmp_path, SQUAD)
-    main(["-q", "bank", "import", "--format", "squad2", str(source), "-o", str(output),
+    main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output),
           "--passages-output", str(passages)])  # fmt: skip
     first, second = read_bank(output)
     assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
@@ -122,7 +122,7 @@ def test_bad_input(
 ) -> None:
     source = write(tmp_path, value)
     with pytest.raises(SystemExit) as stop:
-        main(["-q", "bank", "import", "--format", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
+        main(["-q", "bank", "import", "--from", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
     assert stop.value.code == 1
     error = capsys.readouterr().err
     assert message in error
@@ -160,3 +160,16 @@ def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
     assert (tqa.queries, tqa.entries, tqa.not_checkable) == (1, 11, 2)
     (query,) = read_bank(tmp_path / "t")
     assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]
+
+
+@pytest.mark.parametrize("form", ["tqa", "csv", "nuggetizer"])
+def test_formats_without_passages_refuse_their_file_before_reading(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("{")
+    with pytest.raises(SystemExit) as stop:
+        main(["bank", "import", str(broken), "--from", form, "-o", str(tmp_path / "b"),
+              "--passages-output", str(tmp_path / "p")])  # fmt: skip
+    assert stop.value.code == 2
+    assert "--passages-output needs --from squad2." in capsys.readouterr().err
