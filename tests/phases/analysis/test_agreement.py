@@ -147,6 +147,19 @@ def test_labels_on_the_scale_of_judgments(
     assert is_on_the_scale_of_judgments(path, GradeFilter()) is alike
 
 
+@pytest.mark.parametrize(("top", "alike"), [(3, True), (5, False), (None, False)])
+def test_grades_with_an_unknown_prompt_record_their_scale(
+    write_jsonl: Callable[[str, list[Any]], Path], top: int | None, alike: bool
+) -> None:
+    recorded = {} if top is None else {"max_rating": top}
+    grades = {
+        "correctAnswered": True, "answer": "1", "self_ratings": 1, "llm": "m", "llm_options": {},
+        "prompt_info": {"prompt_class": "UMBRELA", **recorded}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
+    assert is_on_the_scale_of_judgments(path, GradeFilter()) is alike
+
+
 def test_grades_of_right_and_wrong_have_one_table() -> None:
     passages = [RatedPassage("q", [1], frozenset({2})), RatedPassage("r", [0], frozenset({0}))]
 
