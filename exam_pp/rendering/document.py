@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.provenance import Provenance
@@ -23,6 +23,13 @@ class Table:
         boxed: (row, column) of cells with a box, in formats that have boxes.
         bold: (row, column) of bold cells, in formats that have bold text.
         significant: Indices of columns with two significant digits instead of ``decimals``.
+        box: What a box means, for the legend of a heat map.
+        shades: (row, column) to the step on the colour scale, 0 to 5; HTML shows the table as a heat map,
+            with the first column as the names of the rows.
+        hints: Column to its full name, which HTML shows on demand.
+        details: (row, column) to labelled texts behind the cell, which HTML shows on demand.
+        details_title: What the details are.
+        links: (row, column) to an address, relative to the report, that the cell links to in HTML.
     """
 
     columns: Sequence[str]
@@ -32,6 +39,12 @@ class Table:
     boxed: Collection[tuple[int, int]] = ()
     bold: Collection[tuple[int, int]] = ()
     significant: Collection[int] = ()
+    box: str = ""
+    shades: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    hints: Mapping[int, str] = field(default_factory=dict)
+    details: Mapping[tuple[int, int], Sequence[tuple[str, str]]] = field(default_factory=dict)
+    details_title: str = "Details"
+    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +90,29 @@ class Image:
     caption: str
 
 
-Block = Table | Paragraph | Quote | Heading | Link | Image
+@dataclass(frozen=True)
+class Picture:
+    """A drawing for HTML pages, in the colours of the page; other formats leave it out.
+
+    Attributes:
+        title: Title, which is also the name of the drawing for screen readers.
+        description: The main numbers as text, for readers who cannot see the drawing.
+        caption: Text below the drawing, which explains its marks.
+        width: Width of the drawing, in units of about one pixel.
+        height: Height of the drawing.
+        shapes: SVG elements, with all texts escaped.
+    """
+
+    title: str
+    description: str
+    caption: str
+    width: float
+    height: float
+    shapes: str
+
+
+TextBlock = Table | Paragraph | Quote | Heading | Link | Image
+Block = TextBlock | Picture
 
 
 @dataclass(frozen=True)
@@ -94,6 +129,11 @@ class Report:
         yield from self.blocks
         if self.provenance is not None:
             yield Paragraph(self.provenance.sentence)
+
+    @property
+    def text_content(self) -> Iterator[TextBlock]:
+        """The content without pictures, for formats other than HTML."""
+        return (block for block in self.content if not isinstance(block, Picture))
 
     @property
     def notes(self) -> list[str]:

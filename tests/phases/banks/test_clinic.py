@@ -26,6 +26,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
+from tests.tables import pictures_of
 
 WriteLines = Callable[[str, list[Any]], Path]
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -165,6 +166,21 @@ def test_curve_of_bank_size(graded: Path, bank: Path) -> None:
     alone = [point[1:] for point in first if point.query_id == "q1"]
     assert alone == [point[1:] for point in first if point.query_id == "all"], "there is but one query"
     assert all(1 <= point.size <= 5 and -1 <= point.lowest <= point.tau <= 1 for point in first)
+
+
+def test_pictures_of_the_curve_and_of_the_entries(graded: Path, bank: Path) -> None:
+    examination = examine(graded, bank)
+    curve, entries = pictures_of(clinic_report(examination)).values()
+    of_all = [point for point in examination.curve if point.query_id == "all"]
+    assert f"{of_all[-1].tau:.3f} at {of_all[-1].size}." in curve.description
+    assert curve.shapes.count("<circle") == len(of_all)
+    known = [entry for entry in examination.entries if entry.discrimination is not None]
+    assert entries.shapes.count("<circle") == len(known)
+    assert f"{len(examination.entries) - len(known)} entr" in entries.caption
+    marked = entries.description.split("Entries with a sign: ")[1]
+    suspected = {finding.entry_id for finding in examination.findings}
+    assert all((TEXTS[e.entry_id] in marked) == (e.entry_id in suspected) for e in known)
+    assert not pictures_of(clinic_report(examination, flat=True))
 
 
 def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_path: Path) -> None:
