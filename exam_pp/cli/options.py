@@ -386,13 +386,13 @@ def grade_filters(
     The name is the grader, the prompt class or both, as needed to distinguish the filters. Prompt classes
     of different kinds have the names of their kinds, such as ``question`` and ``nugget``.
     """
-    models, prompts = list(dict.fromkeys(graders)), list(dict.fromkeys(prompt_classes))
+    models, prompts = list(dict.fromkeys(graders)) or [""], list(dict.fromkeys(prompt_classes)) or [""]
     kinds = dict(zip(prompts, _kinds(prompts), strict=True))
     filters = {}
-    for model, prompt in product(models or [None], prompts or [None]):
-        parts = (model if len(models) > 1 else None, kinds[prompt] if len(prompts) > 1 and prompt else None)
+    for model, prompt in product(models, prompts):
+        parts = (model if len(models) > 1 else "", kinds[prompt] if len(prompts) > 1 else "")
         name = " ".join(part for part in parts if part)
-        filters[name] = grade_filter(model, prompt, **criteria)
+        filters[name] = grade_filter(model or None, prompt or None, **criteria)
     return filters
 
 
