@@ -155,7 +155,7 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
-    from exam_pp.phases.interchange.generate_answers import AnswerOptions, generate_answers_file
+    from exam_pp.phases.banks.generate_answers import AnswerOptions, generate_answers_file
 
     if options["contexts"] is None and options["ranking"] is not None:
         raise click.UsageError("--ranking needs --contexts.")

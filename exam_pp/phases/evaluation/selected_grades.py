@@ -106,7 +106,7 @@ def read_selected(
 
 
 def entry_kind(criteria: GradeFilter) -> EntryKind | None:
-    """The kind of the entries that the filter selects; None if it does not tell."""
+    """The kind of the entries that the filter selects; None if it accepts both."""
     prompt = PROMPTS.find(criteria.prompt_class)
     if prompt is not None:
         return prompt.entry_kind
