@@ -224,3 +224,31 @@ def test_a_packed_bank_needs_the_memory_of_its_file(tmp_path: Path) -> None:
     peak(100)  # imports and caches of the first use
     few, many = peak(100), peak(400)
     assert many < 2 * few, "objects of all entries would take ten times as much"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("texts", "title"),
+    [
+        # (facet, text of the facet, text of the query) of each line
+        ([("f1", "Roots", "Bees / Roots"), ("f2", "Dance", "Bees / Dance")], "Bees"),
+        ([("f1", "Roots", "Bees / Roots")], "Bees"),
+        ([("f1", None, "Bees / Roots"), ("f2", None, "Bees / Dance")], "Bees"),
+        ([("f1", "Roots", "Bees"), ("f2", "Dance", "Bees")], "Bees"),
+        ([("f1", "Roots", "Wild bees / Roots"), (None, None, "Bees")], "Bees"),
+        ([(None, None, "Bees"), ("f1", "Roots", "Wild bees / Roots")], "Bees"),
+        ([("f1", "Roots", "Ants"), ("f2", "Dance", "Bees")], "Ants"),
+        ([("f1", "Roots", ""), ("f2", "Dance", "Bees / Dance")], "Bees"),
+        ([("f1", "Roots", "Honey / Bees / Roots"), ("f2", "Dance", "Honey / Bees / Dance")], "Honey / Bees"),
+    ],
+)
+def test_the_text_of_a_query_with_facets_is_its_title(
+    texts: list[tuple[str | None, str | None, str]], title: str, packed: bool, write_jsonl: Write
+) -> None:
+    lines = []
+    for facet, facet_text, text in texts:
+        more = {} if facet is None else {"facet_id": facet, "facet_text": facet_text}
+        lines.append(line("q", [question("q", f"{facet}")], query_text=text, **more))
+    bank = read_bank(write_jsonl("bank.jsonl", lines), packed=packed)
+    assert bank.queries["q"].query_text == title
+    assert [bank_line.query_text for bank_line in bank.lines] == [text for _, _, text in texts]

@@ -1,4 +1,4 @@
-"""Queries: JSON, TSV, JSON lines with facets, and TREC topics."""
+"""Queries: JSON, TSV, JSON lines with facets, TREC topics, and outlines of TREC CAR."""
 
 from __future__ import annotations
 
@@ -79,4 +79,8 @@ register(
         schema=Schema("queries", "a line of queries", Query),
     ),
     Format("topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query", _read_topics),
+    Format(
+        "car-outlines", "queries", "outlines of TREC CAR (CBOR): pages with sections",
+        fits(lambda sample: sample.is_outlines), _read, "query", make_reader(_read),
+    ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Literal
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, is_stale, read_bank_csv
+from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, read_bank_csv
 from exam_pp.formats.base import FORMATS
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.squad import read_squad
@@ -23,7 +23,7 @@ from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.test_bank import BankLine, TestBank
+from exam_pp.test_bank import BankLine, TestBank, is_stale
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
