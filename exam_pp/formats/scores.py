@@ -22,6 +22,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import check_name
 from exam_pp.store.files import is_read_once, write_text
+from exam_pp.store.trec.published_boards import is_board_header
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import (
     count_ignored_values,
@@ -96,6 +97,11 @@ def _is_leaderboard_of_means(sample: Sample) -> bool:
     return sample.header[:1] == ["method"] and "+/-" in sample.header
 
 
+def _is_published_table(sample: Sample) -> bool:
+    """Whether a line is the header of a published table with scores, perhaps after lines with settings."""
+    return any(text.count("\t") > 1 and is_board_header(text) for text in sample.texts)
+
+
 def _is_published_cover(sample: Sample) -> bool:
     return _is_leaderboard_of_means(sample) and sample.header[1] == PUBLISHED_COVER
 
@@ -107,7 +113,7 @@ def _sniff_leaderboard(sample: Sample) -> Fit:
         return Fit.NOT
     # Results of AutoJudge also have a column of systems and numbers; their header sets them apart.
     is_autojudge = set(sample.header) >= {"run_id", "measure", "value"}
-    if _is_leaderboard_of_means(sample) or (sample.is_titled and sample.is_of_systems and not is_autojudge):
+    if _is_published_table(sample) or (sample.is_titled and sample.is_of_systems and not is_autojudge):
         return Fit.CERTAIN
     return Fit.LOOSE if sample.columns and sample.is_of_systems else Fit.NOT
 

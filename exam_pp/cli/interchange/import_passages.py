@@ -65,8 +65,8 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
     type=click.Choice(["merge", "keep", "separate"]),
     default="merge",
     show_default=True,
-    help="Rankings of facets (`query/facet`): merge them into a ranking of the query, keep them with the query "
-    "by facet, or make each facet a separate query.",
+    help="Rankings of facets (`query/facet`): merge them into a ranking of the query, keep them by facet, or "
+    "make each facet a separate query.",
 )
 @click.option("--judged", is_flag=True, help="Also pool every passage of --qrels.")
 @click.option(
