@@ -18,8 +18,8 @@ from exam_pp.store.trec.trec_eval import is_number
 
 _FIRST_COLUMNS = ("method", "qrels")
 _FOOTER = re.compile(
-    r"(spearman|kendall)([ _@-].*)?|(qrels?|leaderboard)_file|min_(self_)?rating|trec_eval_metric|"
-    r"official_leaderboard|p_?value",
+    r"(spearman|kendall)([ _]?(rank)?[ _]?(correlation|rho|tau|p|p_?value))?(@.*)?|"
+    r"(qrels?|leaderboard)_file|min_(self_)?rating|trec_eval_metric|official_leaderboard|p_?value",
     re.IGNORECASE,
 )
 _SETTING = re.compile(r"#?\s*(?P<name>[^=:\t]*?[^=:\t\s])\s*(?:=|:\s|\t)\s*(?P<value>.*)")

@@ -19,7 +19,8 @@ from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.published_boards import is_board_header, is_footer, long_rows, read_boards
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
 
-_LONG = _SYSTEM, _QUERY, _, _ = ("system", "query", "measure", "value")
+_SYSTEM, _QUERY = "system", "query"
+_LONG = (_SYSTEM, _QUERY, "measure", "value")
 """Columns of the long format, which has one score per row. Tables in wide format have one system per row."""
 _ALIASES = {
     "system": ("system", "run", "run_id", "runid", "method", "model", "agent", "team"),
