@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import format_of
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
 from tests.conftest import data_error
@@ -252,3 +253,34 @@ def test_the_text_of_a_query_with_facets_is_its_title(
     bank = read_bank(write_jsonl("bank.jsonl", lines), packed=packed)
     assert bank.queries["q"].query_text == title
     assert [bank_line.query_text for bank_line in bank.lines] == [text for _, _, text in texts]
+
+
+@pytest.mark.parametrize("kind", ["question", "nugget"])
+def test_a_bank_may_have_an_entry_on_each_line(kind: str, tmp_path: Path, write_jsonl: Write) -> None:
+    rows = [
+        {
+            "query_id": "q",
+            "query_text": "bees",
+            f"{kind}_id": "q/1",
+            f"{kind}_text": "A",
+            "importance": "vital",
+        },
+        {"query_id": "q", "query_text": "bees", "facet_id": "f", kind: "B", "more": 1},
+        {"query_id": 7, "query_text": "tides", f"{kind}_text": "C", "info": {"by": "me"}},
+    ]
+    path = write_jsonl("rows.jsonl", rows)
+    assert format_of(path).name == "bank"
+    bank = read_bank(path)
+    entries = [(item.query_id, item.facet_id, item.entry_id, item.text, item.kind) for line in bank.lines
+               for item in line.items]  # fmt: skip
+    assert entries == [
+        ("q", None, "q/1", "A", kind),
+        ("q", "f", entry_id("q", "B", "f"), "B", kind),
+        ("7", None, entry_id("7", "C"), "C", kind),
+    ]
+    assert bank.lines[0].items[0].importance == "vital"
+    assert bank.lines[1].items[0].model_extra == {"more": 1}
+    assert bank.lines[2].items[0].info == {"by": "me"}
+    assert (bank.queries["q"].query_text, bank.queries["7"].query_text) == ("bees", "tides")
+    write_bank(bank.lines, tmp_path / "bank.jsonl")
+    assert read_bank(tmp_path / "bank.jsonl") == bank

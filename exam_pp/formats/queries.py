@@ -25,7 +25,10 @@ def _is_object_of_texts(sample: Sample) -> bool:
 
 
 def _is_object(sample: Sample) -> bool:
-    return bool(sample.object.keys() & _IDS) and is_query(sample.object)
+    """Whether the first object is a query; one of BEIR is a document without a title."""
+    keys = sample.object.keys()
+    is_of_beir = {"_id", "text"} <= keys <= {"_id", "text", "metadata"}
+    return is_of_beir or (bool(keys & _IDS) and is_query(sample.object))
 
 
 def _is_table(sample: Sample) -> bool:

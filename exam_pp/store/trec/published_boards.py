@@ -25,6 +25,8 @@ _FOOTER = re.compile(
 _SETTING = re.compile(r"#?\s*(?P<name>[^=:\t]*?[^=:\t\s])\s*(?:=|:\s|\t)\s*(?P<value>.*)")
 _CORRELATIONS = ("spearman", "kendall")
 _CORRELATED = "trec_eval_metric"
+UNDEFINED = "nan"
+"""A correlation with a leaderboard of equal scores."""
 
 
 class BoardRow(NamedTuple):
@@ -143,7 +145,7 @@ def _correlation_rows(board: Board) -> Iterable[tuple[int, tuple[str, ...]]]:
         details = [cells.get(_CORRELATED, "")]
         details += [f"{name}={cells[name]}" for name in ("min_rating",) if cells.get(name)]
         for name in _CORRELATIONS:
-            if is_number(cells.get(name, "")):
+            if cells.get(name) and cells[name].lower() != UNDEFINED:
                 measure = f"{name}({', '.join(filter(None, details))})"
                 yield (
                     number,

@@ -16,7 +16,7 @@ from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text, read_text_lines, write_text
 from exam_pp.store.parsing import parse_json
-from exam_pp.store.trec.published_boards import is_board_header, is_footer, long_rows, read_boards
+from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
 
 _SYSTEM, _QUERY = "system", "query"
@@ -196,6 +196,8 @@ def _published_table(lines: list[tuple[int, str]], path: str | Path) -> _Table:
         return _Table(board.columns, rows, notes)
     measures = [_score_columns(board.columns, board.rows) for board in boards]
     scores = long_rows(boards, measures)
+    cells_of_rows = (cell for board in boards for _, cells in board.rows for cell in cells.values())
+    notes["undefined correlations"] += sum(cell.lower() == UNDEFINED for cell in cells_of_rows)
     return _Table(_LONG, [(number, dict(zip(_LONG, row, strict=True))) for number, row in scores], notes)
 
 
