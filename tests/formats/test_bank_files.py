@@ -18,6 +18,7 @@ from exam_pp.formats.bank_csv import Row, bank_of_rows, read_bank_csv, row_of, w
 from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
 from exam_pp.formats.question_facets import read_genq, write_genq
 from exam_pp.phases.banks.statistics import lint
+from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import BankLine, TestBank, entry_id
@@ -346,6 +347,20 @@ def test_blanks_at_the_end_of_questions_are_part_of_published_ids(tmp_path: Path
     assert [(item.entry_id, item.text) for item in back[0].items] == [
         (item.entry_id, item.text) for item in lines[0].items
     ]
+
+
+@pytest.mark.parametrize("form", ["bank-csv", "genq"])
+@pytest.mark.parametrize("name", ["dl20/dl20-questions", "dl19-gpt4/dl19-gpt4-questions"])
+def test_published_banks_keep_their_ids(shared_data: Path, tmp_path: Path, name: str, form: str) -> None:
+    source = shared_data / f"{name}.jsonl.gz"
+    there = convert(Conversion(source, tmp_path / "there", form, "bank"))
+    convert(Conversion(tmp_path / "there", tmp_path / "back.jsonl", "bank", form))
+    assert "entry ids" not in there.counts
+    before, after = (
+        [(item.entry_id, item.text) for line in read_bank(path).lines for item in line.items]
+        for path in (source, tmp_path / "back.jsonl")
+    )
+    assert after == before
 
 
 def test_the_mean_in_nugget_metrics_is_not_a_topic(tmp_path: Path) -> None:

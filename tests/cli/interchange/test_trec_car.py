@@ -94,6 +94,14 @@ def test_rankings_of_facets_are_scored_for_their_facet(
         assert of_file == of_runs
 
 
+def test_runs_of_facets_have_no_scores_for_titles(
+    collection: Path, graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run("evaluate", "qrels", graded, "--bank", bank, "--runs", collection / "runs")
+    assert "The runs rank facets (query/facet): score facets with --facets facet" in capsys.readouterr().err
+
+
 def test_judgments_of_facets(collection: Path, graded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--runs", str(collection / "runs"), "-m", "P@1", "--format", "tsv"]
     run("evaluate", "judgments", graded, "--facets", "facet", *options)

@@ -141,3 +141,13 @@ def test_scores_of_queries_in_csv(text: str, tmp_path: Path) -> None:
     assert sorted(read_all_scores(path)) == [
         Score("a", "q1", "P@10", 0.2), Score("a", "q1", "nDCG@10", 0.5), Score("a", "q2", "nDCG@10", 0.25),
     ]  # fmt: skip
+
+
+def test_a_published_leaderboard_with_lines_around_it(shared_data: Path, tmp_path: Path) -> None:
+    """The published scores of DL 2020, as the published tables are laid out."""
+    source = shared_data / "dl20" / "dl20-qrels.csv"
+    table = source.read_text().replace("run_id,", "method,", 1).replace(",", "\t")
+    (tmp_path / "board.tsv").write_text(
+        f"qrel_file = dl20\n\n{table}spearman_correlation =0.97\nmin_rating\t5\n"
+    )
+    assert read_all_scores(tmp_path / "board.tsv") == read_all_scores(source)
