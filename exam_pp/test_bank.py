@@ -114,6 +114,27 @@ _FACET_MARK = " / "
 """Separates the text of a query from the text of its facet in the query texts of published banks."""
 
 
+def of_title_query(line: BankLine) -> BankLine:
+    """Turn a line of the query ``query/facet`` into one of the facet ``facet`` of the query ``query``.
+
+    The ids of entries stay the same, because they begin with ``query/facet`` in both cases. The text of the
+    facet is the part of the query's text after the last ``/``, as published banks join them.
+
+    Args:
+        line: A line of a bank.
+
+    Returns:
+        The line of the facet; the same line if its query id has no slash, or if it already has a facet.
+    """
+    title, _, facet = line.query_id.partition("/")
+    if line.facet_id is not None or not (title and facet):
+        return line
+    where = {"query_id": title, "facet_id": facet}
+    text = line.query_text.rpartition(_FACET_MARK)[2]
+    items = [item.model_copy(update=where) for item in line.items]
+    return line.model_copy(update={**where, "facet_text": text, "items": items})
+
+
 def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
     """Return the id of a new entry: ``query[/facet]/md5`` of the stripped text."""
     return _id_of(query_id, text.strip(), facet_id)
