@@ -15,7 +15,7 @@ REPORTS = {
     "grading": [],
     "grid": [],
     "uncovered": [],
-    "spurious": ["--often", "2", "--examples", "2"],
+    "spurious": ["--often", "2", "--max-examples", "2"],
     "disagreements": [],
     "unparsed": [],
     "sample": ["--limit", "6"],

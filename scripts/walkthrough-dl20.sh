@@ -69,7 +69,7 @@ run evaluate qrels "$graded" "${selected[@]}" --min-grade "$grade" --runs "$runs
     --official "$official" -o "$prefix-rubric-qrels-leaderboard-$correlation"
 run evaluate cover "$graded" "${selected[@]}" --min-grade "$grade" --format published \
     --official "$official" -o "$prefix-rubric-cover-leaderboard-$correlation"
-run analyze agreement "$graded" "${selected[@]}" --min-relevant-judgment "$judgment" \
+run analyze agreement "$graded" "${selected[@]}" --min-judgment "$judgment" \
     --min-answers 1 --min-answers 2 --min-answers 5 --format latex \
     -o "$prefix-rubric-inter-annotator-$prompt.tex"
 echo "Written to $folder"

@@ -1,10 +1,10 @@
-"""Tables, rows and notes of reports, for tests."""
+"""Tables, rows, notes and pictures of reports, for tests."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Picture, Report, Table
 
 
 def tables_of(report: Report) -> dict[str, Table]:
@@ -21,3 +21,8 @@ def rows_of(report: Report) -> list[dict[str, Any]]:
 def notes_of(report: Report) -> str:
     """The text of all paragraphs."""
     return " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
+
+
+def pictures_of(report: Report) -> dict[str, Picture]:
+    """Title to picture."""
+    return {block.title: block for block in report.blocks if isinstance(block, Picture)}

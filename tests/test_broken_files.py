@@ -74,6 +74,16 @@ def lay_out(folder: Path, case: dict[str, Any]) -> None:
         (folder / name).write_bytes(data if "corrupt" in case else data[:-12])
 
 
+def _with_options(command: str, options: str) -> list[str]:
+    """The words of a command, in which the options replace those of the same name."""
+    words, more = shlex.split(command), shlex.split(options)
+    for name in words[:]:
+        if name in more and name in ("-o", "--model"):
+            position = words.index(name)
+            del words[position : position + 2]
+    return words + more
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -87,7 +97,7 @@ def test_broken_file(
     monkeypatch.chdir(tmp_path)
     command = case["command"]
     with pytest.raises(SystemExit) as stop:
-        main(shlex.split(COMMANDS.get(command, command)) + shlex.split(case.get("options", "")))
+        main(_with_options(COMMANDS.get(command, command), case.get("options", "")))
     out, err = capsys.readouterr()
     last = err.rstrip("\n").split("\n")[-1]
     assert last.startswith("exam-pp: "), err

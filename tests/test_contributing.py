@@ -320,7 +320,7 @@ def test_a_file_format(checkout: Checkout) -> None:
         "convert asks.jsonl --to queries-tsv -o queries.tsv",
         "convert queries.tsv --to asks -o back.jsonl",
         "validate asks.jsonl",
-        "validate asks.jsonl --kind asks",
+        "validate asks.jsonl --from asks",
         "schema",
         "schema asks",
     )

@@ -85,14 +85,14 @@ def test_missing_metadata_matches() -> None:
 def test_without_a_match_the_grades_of_the_file_are_listed() -> None:
     selector, _ = selected(GradeFilter(model="other"), passage(grades({"a": 1})), passage(grades({"a": 1})))
     with pytest.raises(
-        SelectionError, match=r"graded\.jsonl .* --model 'm' --prompt-class 'P' \(2 passages\)\.$"
+        SelectionError, match=r"graded\.jsonl .* --grader 'm' --prompt-class 'P' \(2 passages\)\.$"
     ):
         selector.check("graded.jsonl")
 
 
 def test_several_matching_sets_are_listed() -> None:
     selector, _ = selected(GradeFilter(), passage(grades({"a": 1}), grades({"a": 1}, model="n")))
-    with pytest.raises(SelectionError, match=r"\b2 .* f\..* --model 'm' .*--model 'n'"):
+    with pytest.raises(SelectionError, match=r"\b2 .* f\..* --grader 'm' .*--grader 'n'"):
         selector.check("f")
 
 

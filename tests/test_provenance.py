@@ -154,7 +154,7 @@ REPORTS = {
     "evaluate qrels G -M --runs R --fill-holes Q": (
         "model m; prompt class P; judgments qrels.txt; 2 queries"
     ),
-    "evaluate judgments Q --runs R -m RR --min-grade 1": "judgments qrels.txt; threshold 1; 2 queries",
+    "evaluate judgments Q --runs R -m RR --min-judgment 1": "judgments qrels.txt; threshold 1; 2 queries",
     "evaluate judgments G --runs R": "judgments graded.jsonl; 2 queries",
     "analyze correlation S --official O": "leaderboard scores.tsv; official ranks official.json",
     "analyze sweep G --official O --cutoff 3 --min-grade 1 --bank B": (
@@ -181,7 +181,7 @@ def test_reports_name_their_inputs(line: str, files: Path, capsys: pytest.Captur
         "S": "scores.tsv",
     }  # fmt: skip
     words = [str(files / names[word]) if word in names else word for word in line.split()]
-    main(["--quiet", *(part for word in words for part in (("--model", "m") if word == "-M" else (word,)))])
+    main(["--quiet", *(part for word in words for part in (("--grader", "m") if word == "-M" else (word,)))])
 
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.endswith(f"Made by exam_pp 1.2: {REPORTS[line]}.")
@@ -192,7 +192,7 @@ def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
     pytest.importorskip("matplotlib")
     graded, bank, runs, out = (str(files / name) for name in ("graded.jsonl", "bank.jsonl", "runs", "out"))
     inputs = [graded, "--bank", bank, "--runs", runs]
-    main(["--quiet", "evaluate", "report", *inputs, "--model", "m", "--cutoff", "3", "-o", out])
+    main(["--quiet", "evaluate", "report", *inputs, "--grader", "m", "--cutoff", "3", "-o", out])
     page = (files / "out" / "index.html").read_text()
 
     for text in (

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.options import (
+    FIGURE_PATH,
     FILE,
     FILES,
     METHOD_NAME,
-    OUTPUT_PATH,
     SCRIPT_FORMATS,
+    bank_option,
     emit,
     emit_figure,
     emit_report,
@@ -33,11 +34,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BANK = click.option(
-    "--bank",
-    type=FILE,
-    help="Test bank whose queries and entries are evaluated.  [default: those with grades]",
-)
+BANK = bank_option("Test bank whose queries and entries are evaluated.", default="those with grades")
 OFFICIAL = "Official leaderboard: ranks or scores (JSON or TSV)."
 SAMPLES = click.option(
     "--samples",
@@ -47,7 +44,7 @@ SAMPLES = click.option(
     help="Number of bootstrap samples.",
 )
 TOP = click.option(
-    "--top",
+    "--top-systems",
     type=IntRange(min=1),
     default=5,
     show_default=True,
@@ -62,7 +59,7 @@ FACETS = click.option(
 )
 PLOT_LENGTH = click.option(
     "--plot-length",
-    type=OUTPUT_PATH,
+    type=FIGURE_PATH,
     help="Also draw the first measure against the length of the responses, with the Pareto front (.png or "
     ".svg).",
 )
@@ -72,23 +69,44 @@ SEED = click.option(
 
 
 def measures_option(default: str) -> Callable[[F], F]:
-    """``-m``, repeatable; the command receives it as ``measures``."""
+    """``-m``, repeatable; the command receives it as ``measures``.
+
+    Unknown names raise UnknownNameError before any work starts.
+    """
+
+    def known(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+        if names:
+            from exam_pp.metrics.trec_measures import check_measures
+
+            check_measures(names)
+        return names
+
     return click.option(
         "-m",
         "--measure",
         "measures",
         multiple=True,
         metavar="NAME",
+        callback=known,
         help=f"Measure, by its name in ir-measures or trec_eval; may be repeated.  [default: {default}]",
+    )
+
+
+def runs_option(purpose: str, *, required: bool = False) -> Callable[[F], F]:
+    """``--runs``, repeatable; the command receives a tuple of paths."""
+    return click.option(
+        "--runs",
+        type=FILES,
+        multiple=True,
+        required=required,
+        help=f"Run file, or folder of run files, {purpose}; may be repeated.",
     )
 
 
 def run_options(*, required: bool) -> Callable[[F], F]:
     """``--runs``, ``-m`` and ``--method-name``."""
     return together(
-        click.option(
-            "--runs", type=FILES, required=required, help="Run file, or folder of run files, to score."
-        ),
+        runs_option("to score", required=required),
         measures_option("nDCG@10"),
         METHOD_NAME,
     )
@@ -205,9 +223,15 @@ class LeaderboardOutput:
 
 
 def leaderboard_options(
-    *formats: str, official: bool = True, output_help: str = "File to write.  [default: standard output]"
+    *formats: str,
+    official: bool = True,
+    nested: bool = False,
+    output_help: str = "File to write.  [default: standard output]",
 ) -> Callable[[F], Callable[..., Any]]:
-    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``."""
+    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``.
+
+    ``nested`` offers ``--intervals nested``, for scores of single bank entries.
+    """
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.option(
             "--per-query",
@@ -216,10 +240,9 @@ def leaderboard_options(
         ),
         click.option(
             "--intervals",
-            type=click.Choice(["queries", "nested"]),
-            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries, or "
-            "of the "
-            "queries and their bank entries (nested, only for Rubric-Cover).",
+            type=click.Choice(["queries", "nested"] if nested else ["queries"]),
+            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries"
+            + (", or of the queries and their bank entries (nested)." if nested else "."),
         ),
         click.option(
             "--significance",

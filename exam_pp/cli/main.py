@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import signal
 import sys
@@ -14,7 +13,8 @@ from importlib import import_module
 
 import click
 
-from exam_pp.cli.groups import Group
+from exam_pp.cli.command import Group
+from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError, StoppedError
 from exam_pp.wording import in_one_line
 
@@ -125,38 +125,19 @@ _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
 """Errors of a path that the user can correct."""
 
 
-class _EscapingFormatter(logging.Formatter):
-    """Escapes control characters: ids and file names in messages may contain any character.
-
-    With ``timed``, as in the log file of a cluster job, a message starts with the local time.
-    """
-
-    def __init__(self, *, timed: bool) -> None:
-        super().__init__("%(asctime)s %(message)s" if timed else "%(message)s", "%Y-%m-%d %H:%M:%S")
-
-    def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(map(in_one_line, super().format(record).split("\n")))
-
-
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(package_name="exam_pp", message="%(prog)s %(version)s")
-@click.option("-q", "--quiet", is_flag=True, help="Log only warnings and errors.")
-def cli(quiet: bool) -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Grade retrieved and generated passages against a test bank, and evaluate systems with the grades.
 
     In place of a file, - is standard input or standard output. Files whose names end in .gz are compressed.
     In place of a file of queries, irds:NAME is a data set of ir_datasets. `exam-pp COMMAND --help` shows the
     options of a command, with examples.
     """
-    handler = logging.StreamHandler()
-    handler.setFormatter(_EscapingFormatter(timed=not sys.stderr.isatty()))
-    level = logging.WARNING if quiet else logging.INFO
-    logging.basicConfig(level=level, handlers=[handler], force=True)
-    # These libraries log every request or download at INFO, which would hide our own messages.
-    for library in ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3"):
-        logging.getLogger(library).setLevel(logging.ERROR)
+    start_log(context)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import take, together
 from exam_pp.cli.ranges import IntRange, NumberRange
 
@@ -27,7 +28,9 @@ _DTYPES = ["auto", "float32", "bfloat16", "float16"]
 def model_options(*, required: bool = True) -> Callable[[F], F]:
     """Add the model options; :func:`take_model_options` turns the received values into an object."""
     return together(
-        click.option("--model", required=required, metavar="MODEL", help=_MODEL_HELP),
+        click.option(
+            "--model", required=required, shell_complete=model_names, metavar="MODEL", help=_MODEL_HELP
+        ),
         click.option(
             "--model-pipeline",
             "pipeline",

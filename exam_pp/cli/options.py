@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable
 from errno import EACCES
 from pathlib import Path
 from shutil import get_terminal_size
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import check_output, is_stream
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -66,29 +68,85 @@ class InputPath(click.Path):
 
 
 class OutputPath(click.Path):
-    """A file to write, or ``-``. Two outputs of a command must be different files."""
+    """A file to write, or ``-``. Two outputs of a command must be different files.
 
-    def __init__(self) -> None:
+    A file that cannot be written raises OutputError before any work starts. ``folders`` also accepts the name
+    of a folder, which may be new.
+    """
+
+    def __init__(self, *, folders: bool = False) -> None:
         super().__init__(path_type=Path, allow_dash=True, readable=False)
+        self._folders = folders
         self.name = "file"  # The metavar in --help; click would write PATH.
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """Return the path; raises :class:`click.BadParameter` if another option has the same path."""
+        """Return the path; raises :class:`OutputError`, or BadParameter if another option has the path."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not self._folders:
+            check_output(path)
         if ctx is not None and param is not None and not is_stream(path):
-            outputs: dict[Path, click.Parameter] = ctx.meta.setdefault(__name__, {})
-            first = outputs.setdefault(path.resolve(), param)
-            if first is not param:
-                self.fail(f"{path} is also the file of {first.opts[-1]}.", param, ctx)
+            _check_not_output(path, ctx, param)
         return path
+
+
+class FigurePath(OutputPath):
+    """A figure to write; the suffix is checked before any work starts."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the path; raises :class:`OutputError`."""
+        from exam_pp.rendering.plots import check_figure
+
+        path = super().convert(value, param, ctx)
+        check_figure(path)
+        return path
+
+
+def _check_not_output(path: Path, context: click.Context, option: click.Parameter) -> None:
+    """Raise :class:`click.BadParameter` if the path is also that of another output option."""
+    paths: dict[Path, click.Parameter] = context.meta.setdefault(__name__, {})
+    first = paths.setdefault(path.resolve(), option)
+    if first is not option:
+        raise click.BadParameter(f"{path} is also the file of {first.opts[-1]}.", context, option)
+
+
+def _one_bank(context: click.Context, option: click.Parameter, banks: tuple[Path, ...]) -> Path | None:
+    """The bank; several banks are merged into a temporary file, which is removed after the command."""
+    if len(banks) < 2:
+        return banks[0] if banks else None
+    from exam_pp.phases.banks.compare import merge_banks
+
+    for bank in banks:
+        _check_not_output(bank, context, option)
+    folder = Path(context.with_resource(TemporaryDirectory(prefix="exam-pp-")))
+    merged = folder / (
+        "+".join(bank.name.removesuffix(".gz").removesuffix(".jsonl") for bank in banks) + ".jsonl"
+    )
+    log_summary(merge_banks(banks, merged).lines())
+    return merged
+
+
+def bank_option(help_text: str, *, default: str = "", required: bool = False) -> Callable[[F], F]:
+    """``--bank``, repeatable; the command receives a single path. ``default`` explains a missing option."""
+    return click.option(
+        "--bank",
+        type=FILE,
+        multiple=True,
+        required=required,
+        callback=_one_bank,
+        help=f"{help_text} May be repeated; several banks are merged."
+        f"{f'  [default: {default}]' if default else ''}",
+    )
 
 
 FILE = InputPath()
 FILES = InputPath(folders=True)
 QUERIES_FILE = InputPath(data_sets=True)
 OUTPUT_PATH = OutputPath()
+FIGURE_PATH = FigurePath()
 
 PASSAGES = click.argument("passages", type=FILE)
 GRADED = click.argument("graded", type=FILE)
@@ -112,7 +170,7 @@ UNPARSED = click.option(
     "(default); "
     "no rating (ungraded); or the rule of the published implementation, which swaps 0 and 1 (published).",
 )
-QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics or irds:NAME"
+QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics, CAR outlines or irds:NAME"
 QUERY_TEXTS = f"Texts of the queries ({QUERY_FORMATS})."
 ONLY_QUERIES = click.option(
     "--queries", type=QUERIES_FILE, help=f"Only the queries of this file ({QUERY_FORMATS})."
@@ -172,17 +230,14 @@ def required_output(help_text: str) -> Callable[[F], F]:
     return click.option("-o", "--output", type=OUTPUT_PATH, required=True, help=help_text)
 
 
-def min_relevant_option(*aliases: str) -> Callable[[F], F]:
-    """``--min-relevant-judgment``; the command receives ``min_relevant``."""
-    return click.option(
-        *aliases,
-        "--min-relevant-judgment",
-        "min_relevant",
-        type=int,
-        default=1,
-        show_default=True,
-        help="Lowest judgment that counts as relevant (use 2 for TREC DL).",
-    )
+MIN_RELEVANT = click.option(
+    "--min-judgment",
+    "min_relevant",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Lowest judgment that counts as relevant (use 2 for TREC DL).",
+)
 
 
 journal_options = together(
@@ -233,9 +288,13 @@ def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F
     )
 
 
-filter_options = together(
-    click.option("--model", metavar="MODEL", help="Only grades by this model, or reviewer (human:NAME)."),
-    click.option("--prompt-class", metavar="NAME", help="Only grades with this prompt class."),
+_grades_options = together(
+    click.option(
+        "--prompt-class",
+        shell_complete=prompt_names,
+        metavar="NAME",
+        help="Only grades with this prompt class.",
+    ),
     click.option(
         "--prompt-type",
         type=click.Choice(["question", "nugget", "direct"]),
@@ -261,11 +320,32 @@ filter_options = together(
         "ratings replace earlier ones (merge), or use the first set, as published (first).",
     ),
 )
+filter_options = together(
+    click.option(
+        "--grader",
+        shell_complete=model_names,
+        metavar="NAME",
+        help="Only grades by this model, or reviewer (human:NAME).",
+    ),
+    _grades_options,
+)
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
+filter_columns = together(
+    click.option(
+        "--grader",
+        "graders",
+        shell_complete=model_names,
+        multiple=True,
+        metavar="NAME",
+        help="Only grades by this model, or reviewer (human:NAME); may be repeated, for columns of each.",
+    ),
+    _grades_options,
+)
+"""The same with several graders; pass the received keyword arguments to :func:`grade_filters`."""
 
 
 def grade_filter(
-    model: str | None,
+    grader: str | None,
     prompt_class: str | None,
     prompt_type: Any,
     prompt_hash: str | None,
@@ -277,8 +357,13 @@ def grade_filter(
     from exam_pp.prompts.base import with_aliases
 
     return with_aliases(
-        GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
+        GradeFilter(grader, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
     )
+
+
+def grade_filters(graders: tuple[str, ...], **criteria: Any) -> dict[str, GradeFilter]:
+    """Grader to the filter described by :data:`filter_columns`; the name is empty if no grader is chosen."""
+    return {name: grade_filter(name or None, **criteria) for name in graders or ("",)}
 
 
 def answers_class_option(function: F) -> F:
@@ -292,6 +377,7 @@ def answers_class_option(function: F) -> F:
 
     return click.option(
         "--answers-class",
+        shell_complete=prompt_names,
         metavar="NAME",
         callback=name_of,
         help="Prompt class of the extracted answers to show.  [default: any prompt without a scale]",
@@ -305,7 +391,7 @@ def prompt_file_option(help_text: str) -> Callable[[F], F]:
 
 def plot_option(content: str) -> Callable[[F], F]:
     """``--plot FILE``, for a figure in addition to the report."""
-    return click.option("--plot", type=OUTPUT_PATH, help=f"Also draw {content} (.png or .svg).")
+    return click.option("--plot", type=FIGURE_PATH, help=f"Also draw {content} (.png or .svg).")
 
 
 def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:

@@ -70,7 +70,7 @@ class Format:
     """A file format.
 
     Args:
-        name: Name in ``--from``, ``--to`` and ``--kind``.
+        name: Name in ``--from`` and ``--to``.
         content: The content of the files.
         about: Description in a few words, for lists of formats.
         sniff: Returns how well the beginning of a file fits the format.
@@ -111,7 +111,7 @@ def all_formats() -> list[Format]:
     return [FORMATS.get(name) for name in FORMATS]
 
 
-def format_of(path: str | Path, option: str = "--kind") -> Format:
+def format_of(path: str | Path, option: str = "--from") -> Format:
     """Detect the format of a file from the content; a folder is a folder of runs.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -17,8 +17,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import kendalltau
 
+from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.duplicates import near_duplicates
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
 from exam_pp.results import ALL_QUERIES
@@ -169,24 +169,16 @@ def bank_size_curve(
                     total + share * unit for total, share in zip(totals[size][sample], part, strict=True)
                 ]
                 if size < count:
-                    taus.append(tau(part, whole))
+                    taus.append(kendall(part, whole))
             yield from _point(query.query_id, size, taus)
     for size, sums in totals.items():
-        yield from _point(ALL_QUERIES, size, [tau(part, full) for part in sums])
+        yield from _point(ALL_QUERIES, size, [kendall(part, full) for part in sums])
 
 
 def _point(query_id: str, size: int, taus: Iterable[float | None]) -> Iterator[CurvePoint]:
     known = [value for value in taus if value is not None]
     if known:
         yield CurvePoint(query_id, size, fmean(known), min(known), len(known))
-
-
-def tau(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Kendall's τ-b; None if all values of a list are equal."""
-    if len(set(left)) < 2 or len(set(right)) < 2:
-        return None
-    # A square root adds rounding error, so equal orders would not be exactly 1.
-    return round(float(kendalltau(left, right, variant="b").statistic), 12)
 
 
 def _graded(file: GradedFile) -> Iterator[GradedQuery]:
@@ -258,7 +250,7 @@ def _taus_without(file: GradedFile, min_grade: int, cutoff: int) -> dict[tuple[s
                 for total, old, part in zip(totals, share[query.query_id], new, strict=True)
             ]
             # Equal fractions become equal floats, so ties stay ties.
-            taus[query.query_id, entry_id] = tau([float(value) for value in sums], whole)
+            taus[query.query_id, entry_id] = kendall([float(value) for value in sums], whole)
     return taus
 
 

@@ -49,10 +49,18 @@ def correlate(scores: Mapping[str, float], ranks: Mapping[str, float], top: int 
     return Correlation(
         len(common),
         float(spearmanr(values, official).statistic),
-        float(kendalltau(values, official, variant="b").statistic),
+        kendall(values, official),
         tau_ap(values, official),
         overlap,
     )
+
+
+def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Kendall's τ-b; None if all values of a list are equal."""
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return None
+    # A square root adds rounding error, so equal orders would not be exactly 1.
+    return round(float(kendalltau(first, second, variant="b").statistic), 12)
 
 
 def tau_ap(estimated: list[float], truth: list[float]) -> float | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import fsum
 from typing import NamedTuple
 
-from scipy.stats import kendalltau
+from exam_pp.metrics.correlation import kendall
 
 Cells = Mapping[tuple[str, str], float]
 """(run, topic) to score."""
@@ -56,10 +56,3 @@ def meta_evaluation(
         len(defined),
         fsum(defined) / len(defined) if defined else None,
     )
-
-
-def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Kendall's τ-b; None if all values of a list are equal."""
-    if len(set(first)) < 2 or len(set(second)) < 2:
-        return None
-    return float(kendalltau(first, second, variant="b").statistic)

@@ -34,6 +34,12 @@ _DEEPEST_SUBTOPIC_CUTOFF = 20
 _SUBTOPIC_MEASURES_WITHOUT_CUTOFF = frozenset(["AP_IA", "NRBP", "nNRBP"])
 
 
+def check_measures(names: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for a name that :func:`parse_measures` does not know."""
+    for name in names:
+        _parse(name)
+
+
 def parse_measures(
     names: Sequence[str],
     min_grade: int | None = None,

@@ -77,7 +77,29 @@ class Image:
     caption: str
 
 
-Block = Table | Paragraph | Quote | Heading | Link | Image
+@dataclass(frozen=True)
+class Picture:
+    """A drawing for HTML pages, in the colours of the page; other formats leave it out.
+
+    Attributes:
+        title: Title, which is also the name of the drawing for screen readers.
+        description: The main numbers as text, for readers who cannot see the drawing.
+        caption: Text below the drawing, which explains its marks.
+        width: Width of the drawing, in units of about one pixel.
+        height: Height of the drawing.
+        shapes: SVG elements, with all texts escaped.
+    """
+
+    title: str
+    description: str
+    caption: str
+    width: float
+    height: float
+    shapes: str
+
+
+TextBlock = Table | Paragraph | Quote | Heading | Link | Image
+Block = TextBlock | Picture
 
 
 @dataclass(frozen=True)
@@ -94,6 +116,11 @@ class Report:
         yield from self.blocks
         if self.provenance is not None:
             yield Paragraph(self.provenance.sentence)
+
+    @property
+    def text_content(self) -> Iterator[TextBlock]:
+        """The content without pictures, for formats other than HTML."""
+        return (block for block in self.content if not isinstance(block, Picture))
 
     @property
     def notes(self) -> list[str]:

@@ -11,7 +11,19 @@ from urllib.parse import quote
 
 from exam_pp.highlight import Span, split_at_spans
 from exam_pp.rendering.cells import format_row, is_numeric
-from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import (
+    Block,
+    Heading,
+    Image,
+    Link,
+    Paragraph,
+    Picture,
+    Quote,
+    Report,
+    Table,
+    TextBlock,
+)
+from exam_pp.rendering.pictures.svg import WIDTH, svg
 
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -35,6 +47,7 @@ p, blockquote {{ max-width: 60rem; }} td:not(.number) {{ min-width: 5rem; }}
 .boxed {{ background: #5b93; outline: 1px solid #5b98; }}
 nav {{ columns: 20rem; }} nav ul {{ margin: 0; }} h2, h3 {{ break-after: avoid; }}
 figure {{ margin: 1rem 0; }} img {{ max-width: 100%; background: #fff; }}
+.picture {{ max-width: 100%; height: auto; }} .picture.wide {{ min-width: 38rem; }}
 blockquote {{ border-left: 3px solid #8888; margin: 1rem 0; padding-left: 1rem; white-space: pre-wrap; }}
 </style>
 </head>
@@ -61,10 +74,12 @@ def _blocks(report: Report) -> Iterator[str]:
     if len(sections) >= _SECTIONS:
         links = [f'<li><a href="#s{n}">{escape(block.text)}</a></li>' for n, block in enumerate(sections, 1)]
         yield "\n".join(["<nav><ul>", *links, "</ul></nav>"])
-    numbers = count(1)
+    numbers, pictures = count(1), count(1)
     for block in report.content:
         if _is_section(block):
             yield f'<h2 id="s{next(numbers)}">{escape(block.text)}</h2>'
+        elif isinstance(block, Picture):
+            yield _picture(block, f"p{next(pictures)}")
         else:
             yield _block(block)
 
@@ -73,7 +88,7 @@ def _is_section(block: Block) -> TypeGuard[Heading]:
     return isinstance(block, Heading) and block.level == 1
 
 
-def _block(block: Block) -> str:
+def _block(block: TextBlock) -> str:
     match block:
         case Table():
             return _table(block)
@@ -93,6 +108,16 @@ def _block(block: Block) -> str:
                 f'<figure><img src="data:image/png;base64,{data}" alt="{escape(caption)}">'
                 f"<figcaption>{escape(caption)}</figcaption></figure>"
             )
+
+
+def _picture(picture: Picture, name: str) -> str:
+    title = escape(picture.title)
+    # Wide pictures scroll in narrow windows, which needs the focus for the keyboard.
+    focus = f' tabindex="0" role="group" aria-label="{title}"' if picture.width > WIDTH else ""
+    return (
+        f'<figure><div class="scroll"{focus}>{svg(picture, name)}</div>'
+        f"<figcaption><strong>{title}.</strong> {escape(picture.caption)}</figcaption></figure>"
+    )
 
 
 def _marked(text: str, marks: Sequence[Span]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from exam_pp.rendering.cells import format_row, one_line, printable
-from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import Cell, Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",
@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 
 def latex(report: Report) -> str:
     """Render tables as ``table`` environments with captions, and paragraphs as text."""
-    return "\n\n".join([_comment(report.title), *map(_block, report.content)]) + "\n"
+    return "\n\n".join([_comment(report.title), *map(_block, report.text_content)]) + "\n"
 
 
 def _comment(text: str) -> str:
@@ -41,7 +41,7 @@ def _comment(text: str) -> str:
     return f"% {' '.join(printable(text).split())}"
 
 
-def _block(block: Block) -> str:
+def _block(block: TextBlock) -> str:
     match block:
         case Table():
             return _table(block)

@@ -7,16 +7,16 @@ from itertools import chain
 from textwrap import fill, indent
 
 from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, spaced
-from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
 
 
 def markdown(report: Report) -> Iterator[str]:
     """Yield the parts of the report as Markdown."""
     title = [f"# {_escaped(report.title)}"] if report.title else []
-    return spaced(chain(title, map(_markdown_block, report.content)))
+    return spaced(chain(title, map(_markdown_block, report.text_content)))
 
 
-def _markdown_block(block: Block) -> str:
+def _markdown_block(block: TextBlock) -> str:
     match block:
         case Table():
             header, *rows = [[_markdown_cell(cell) for cell in row] for row in format_rows(block)]

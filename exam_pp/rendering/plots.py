@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from io import BytesIO
 from math import isnan
 from pathlib import Path
@@ -50,6 +51,13 @@ def figure_format(path: str | Path) -> str:
     if suffix not in ("png", "svg"):
         raise OutputError(f"{path}: the name of a figure must end with .png or .svg.")
     return suffix
+
+
+def check_figure(path: str | Path) -> None:
+    """Raise OutputError for the name of a figure, MissingExtraError if matplotlib is not installed."""
+    figure_format(path)
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("A figure", "plots")
 
 
 def draw(figure: Figure, form: str, *, size: tuple[float, float] = (7.0, 4.5)) -> bytes:

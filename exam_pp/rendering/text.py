@@ -7,7 +7,7 @@ from itertools import chain
 from textwrap import fill, indent
 
 from exam_pp.rendering.cells import WIDTH, format_row, is_numeric, one_line, spaced
-from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
 from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, wrapped_rows
 
 
@@ -17,7 +17,7 @@ def text(report: Report, width: int | None = None) -> Iterator[str]:
     With ``width``, that of a terminal in columns, paragraphs and wide tables are fitted to it.
     """
     title = [report.title] if report.title else []
-    return spaced(chain(title, (_text_block(block, width) for block in report.content)))
+    return spaced(chain(title, (_text_block(block, width) for block in report.text_content)))
 
 
 def _filled(text: str, width: int) -> str:
@@ -25,7 +25,7 @@ def _filled(text: str, width: int) -> str:
     return fill(text, width, break_on_hyphens=False, break_long_words=False)
 
 
-def _text_block(block: Block, width: int | None) -> str:
+def _text_block(block: TextBlock, width: int | None) -> str:
     paragraph_width = WIDTH if width is None else max(NARROWEST, min(WIDTH, width))
     match block:
         case Table():

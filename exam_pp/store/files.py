@@ -6,6 +6,7 @@ import errno
 import fcntl
 import gzip
 import io
+import logging
 import os
 import shutil
 import stat
@@ -22,6 +23,8 @@ from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+
+log = logging.getLogger(__name__)
 
 STDIO = "-"
 NO_UTF8 = "is not UTF-8 text. Convert it first, for example from Latin-1 with iconv -f LATIN1 -t UTF-8."
@@ -149,10 +152,30 @@ def read_text(path: str | Path) -> str:
 
 _opened: WeakSet[Any] = WeakSet()
 """Standard inputs that were opened before; tests and notebooks have several."""
-_copied: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
-"""Standard inputs that were copied to a temporary file."""
+_copied: WeakKeyDictionary[Any, IO[bytes]] = WeakKeyDictionary()
+"""Standard inputs that were copied to a temporary file. The file has no name, so that nothing is left of it
+if the process is killed."""
 _opened_pipes: set[tuple[int, int]] = set()
 _ALREADY_READ = "is read more than once by this command, which a stream does not allow. Name a file instead."
+
+
+class _CopyReader(io.RawIOBase):
+    """Reads a file without a name from its start; readers of the same file do not share a position."""
+
+    def __init__(self, copy: IO[bytes]) -> None:
+        self._copy = copy
+        self._position = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        data = os.pread(self._copy.fileno(), len(buffer), self._position)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
 
 @contextmanager
@@ -161,8 +184,7 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
         # Tests and notebooks replace sys.stdin by streams without a buffered reader.
         stdin = _standard_input()
         if stdin in _copied:
-            with _copied[stdin].open("rb") as copy:
-                yield unzipped(copy, "standard input")
+            yield unzipped(io.BufferedReader(_CopyReader(_copied[stdin])), "standard input")
             return
         stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
         if stdin in _opened and not stream.peek(1):  # not empty, but already read
@@ -199,11 +221,12 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
                 yield device
             return
         with _replacing_on_success(target.resolve()) as raw:  # resolved, to keep a symbolic link
-            if not target.name.endswith(".gz"):
+            if target.name.endswith(".gz"):
+                with gzip_ng.GzipNGFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as zipped:
+                    yield zipped
+            else:
                 yield raw
-                return
-            with gzip_ng.GzipNGFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as zipped:
-                yield zipped
+        log.debug("Written: %s (%d bytes)", target, target.stat().st_size)
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
 
@@ -338,17 +361,22 @@ def _copy_standard_input() -> bool:
     if stdin in _copied or stdin in _opened:
         return stdin in _copied
     try:
-        handle, name = tempfile.mkstemp(prefix="exam-pp-")
-        finalize(stdin, Path(name).unlink, missing_ok=True)  # also at exit
-        with os.fdopen(handle, "wb") as copy:
+        copy = tempfile.TemporaryFile(prefix="exam-pp-")  # noqa: SIM115 - closed by `finalize`
+        finalize(stdin, copy.close)  # also at exit
+        try:
             shutil.copyfileobj(stdin, copy)
+            copy.flush()
+        except OSError:
+            with suppress(OSError):  # closing writes the rest of the buffer again
+                copy.close()
+            raise
     except OSError as error:
         raise DataError(
             f"cannot be copied to a temporary file ({error.strerror or error}). Name a file instead, or set "
             "TMPDIR to a folder with enough space.",
             file="standard input",
         ) from error
-    _copied[stdin] = Path(name)
+    _copied[stdin] = copy
     return True
 
 

@@ -21,7 +21,7 @@ _UNSUPPORTED = {
     rb"BZh[1-9]1AY&SY": "is compressed with bzip2. Decompress it first (bzip2 -d)",
     rb"\x28\xb5\x2f\xfd": "is compressed with zstd. Decompress it first (zstd -d)",
     rb"\xfd7zXZ\x00": "is compressed with xz. Decompress it first (xz -d)",
-    rb"PK\x03\x04": "is a zip archive. Extract it first (unzip)",
+    rb"PK\x03\x04": "is a zip archive or an Excel file. Extract it first (unzip), or save its sheet as CSV",
     rb"\xff\xfe|\xfe\xff": "is UTF-16 text. Convert it first (iconv -f UTF-16 -t UTF-8)",
 }
 """First bytes of files that no command reads, as a pattern, and the start of the error message."""

@@ -58,5 +58,15 @@ def parse_json(
             "has characters that are not valid Unicode (lone surrogates).", file=str(file), line=number
         ) from error
     except (ValueError, RecursionError) as error:
-        raise DataError(f"is not valid JSON ({error}).", file=str(file), line=number) from error
+        raise DataError(_json_problem(text, error, number), file=str(file), line=number) from error
     return value
+
+
+def _json_problem(text: bytes | str, error: Exception, number: int | None) -> str:
+    """The message for a line of a file, or for a whole file if ``number`` is None."""
+    start = text.strip()[:1]
+    if number is None and not start:
+        return "is empty."
+    if number is None and start in ("{", "[", b"{", b"[") and str(error).startswith("Extra data"):
+        return f"has several JSON values, perhaps one per line, but must be a single one ({error})."
+    return f"is not valid JSON ({error})."

@@ -173,7 +173,7 @@ class Target:
     keeps: bool = False
 
 
-_SET = "--model model --prompt-type question"
+_SET = "--grader model --prompt-type question"
 _GRADED_COMMANDS = (
     f"evaluate cover {{}} {_SET} -o out",
     f"evaluate cover {{}} --bank bank.jsonl {_SET} -o out",
@@ -188,8 +188,8 @@ _GRADED_COMMANDS = (
     f"reread {{}} {_SET} -o out",
     "export runs {} -o out",
     "filter {} --judged --system a -o out",
-    "sample {} --passages 1 --by-judgment equal -o out",
-    "strip {} --texts --replies --human -o out",
+    "sample {} --max-passages 1 --by-judgment equal -o out",
+    "strip {} --remove texts --remove replies --remove human -o out",
     "split {} -n 1 -o out",
     "split {} --by-query -o out",
     "validate {} -o out",
@@ -241,7 +241,7 @@ TARGETS: tuple[Target, ...] = (
     Target("bank.jsonl", "bank lint {} -o out"),
     Target("bank.jsonl", "bank stats {} -o out"),
     Target("bank.jsonl", "bank merge {} -o out"),
-    Target("bank.jsonl", "bank export {} --format csv -o out"),
+    Target("bank.jsonl", "bank export {} --to csv -o out"),
     Target("bank.jsonl", "bank apply {} bank_edits.json --force -o out"),
     Target("bank.jsonl", f"grade graded.jsonl --bank {{}} --model fake --prompt-class {RATED} -o out"),
     Target("queries.tsv", "import --runs runs --texts texts.tsv --queries {} -o out"),
@@ -259,12 +259,12 @@ TARGETS: tuple[Target, ...] = (
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
     Target("answers.jsonl", "import --answers {} -o out"),
-    Target("nuggets.jsonl", "bank import --format nuggetizer {} -o out"),
-    Target("genq.json", "bank import --format genq {} -o out"),
-    Target("squad.json", "bank import --format squad2 {} -o out"),
-    Target("tqa.json", "bank import --format tqa {} -o out"),
-    Target("autojudge.json", "bank import --format autojudge {} -o out"),
-    Target("bank.csv", "bank import --format csv {} -o out"),
+    Target("nuggets.jsonl", "bank import --from nuggetizer {} -o out"),
+    Target("genq.json", "bank import --from genq {} -o out"),
+    Target("squad.json", "bank import --from squad2 {} -o out"),
+    Target("tqa.json", "bank import --from tqa {} -o out"),
+    Target("autojudge.json", "bank import --from autojudge {} -o out"),
+    Target("bank.csv", "bank import --from csv {} -o out"),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
 

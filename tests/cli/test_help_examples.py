@@ -124,7 +124,7 @@ def _make_files(folder: Path, data: Path) -> None:
 
 
 _SETUP = f"""
-bank export questions.jsonl --format csv -o questions.csv
+bank export questions.jsonl --to csv -o questions.csv
 import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
 split passages.jsonl.gz --parts 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical

@@ -17,7 +17,7 @@ from exam_pp.cli.options import InputPath
 from scripts.reliability.good_files import RATED, lay_out
 from tests.conftest import without_times
 
-SET = "--model model --prompt-type question"
+SET = "--grader model --prompt-type question"
 ASK = "--model fake"
 COMMANDS = (
     "import --runs runs/a.run --texts texts.tsv --qrels qrels.txt --queries queries.tsv -o out",
@@ -28,7 +28,7 @@ COMMANDS = (
     "-o out",
     "import --umbrela umbrela.jsonl --passages graded.jsonl --queries queries.tsv -o out",
     "export runs graded.jsonl -o out",
-    "export answers answers-passages.jsonl --queries queries.tsv --format rag24 -o out",
+    "export answers answers-passages.jsonl --queries queries.tsv --to rag24 -o out",
     "export assignments assigned.jsonl --bank nuggets-bank.jsonl -o out",
     "export umbrela umbrela-graded.jsonl --queries queries.tsv -o out",
     "export candidates graded.jsonl --system a --queries queries.tsv -o out",
@@ -43,21 +43,21 @@ COMMANDS = (
     "merge graded.jsonl --like other.jsonl -o out",
     "split graded.jsonl -n 2 -o out",
     "split graded.jsonl --by-query -o out",
-    "sample graded.jsonl --queries 1 -o out",
-    "sample graded.jsonl --passages 1 --by-judgment equal -o out",
+    "sample graded.jsonl --max-queries 1 -o out",
+    "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
     "filter graded.jsonl --queries queries.tsv -o out",
     "rename graded.jsonl --system a=z -o out",
-    "strip graded.jsonl --texts -o out",
+    "strip graded.jsonl --remove texts -o out",
     f"generate questions queries.jsonl {ASK} -o out",
     f"generate nuggets queries.jsonl {ASK} -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} -o out",
-    "bank import bank.csv --format csv --base bank.jsonl -o out",
-    "bank import nuggets.jsonl --format nuggetizer -o out",
-    "bank import squad.json --format squad2 -o out",
-    "bank import tqa.json --format tqa -o out",
-    "bank import genq.json --format genq -o out",
-    "bank import autojudge.json --format autojudge -o out",
-    "bank export bank.jsonl --format csv -o out",
+    "bank import bank.csv --from csv --base bank.jsonl -o out",
+    "bank import nuggets.jsonl --from nuggetizer -o out",
+    "bank import squad.json --from squad2 -o out",
+    "bank import tqa.json --from tqa -o out",
+    "bank import genq.json --from genq -o out",
+    "bank import autojudge.json --from autojudge -o out",
+    "bank export bank.jsonl --to csv -o out",
     "bank show bank.jsonl -o out",
     "bank stats bank.jsonl -o out",
     "bank lint bank.jsonl -o out",
@@ -112,17 +112,17 @@ COMMANDS = (
 ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 EXTRACT = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 SETUP = f"""
-strip graded.jsonl --grades -o passages.jsonl
-grade passages.jsonl --queries queries.tsv --prompt-class Umbrela --model fake -o umbrela-graded.jsonl
+strip graded.jsonl --remove grades -o passages.jsonl
+grade passages.jsonl --queries queries.tsv --prompt-class Umbrela --grader fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --format nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
-rename assigned.jsonl --model random=other -o assigned-too.jsonl
-export assignments assigned.jsonl --bank nuggets-bank.jsonl --model random -o assignments.jsonl
+rename assigned.jsonl --grader random=other -o assigned-too.jsonl
+export assignments assigned.jsonl --bank nuggets-bank.jsonl --grader random -o assignments.jsonl
 grade graded.jsonl --bank bank.jsonl --prompt-class {EXTRACT} {ASK} -o extracted.jsonl
-bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.jsonl
-rename closed-book.jsonl --model fake=model -o closed.jsonl
+bank closed-book bank.jsonl --grader fake --prompt-class {RATED} -o closed-book.jsonl
+rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
 """
 

@@ -55,22 +55,22 @@ def run(*arguments: str | Path) -> None:
 
 def test_a_byte_order_mark_is_optional(demo_data: Path, tmp_path: Path) -> None:
     bank = demo_data / "questions.jsonl"
-    run("export", bank, "--format", "csv", "-o", tmp_path / "plain.csv")
-    run("export", bank, "--format", "csv", "--bom", "-o", tmp_path / "marked.csv")
+    run("export", bank, "--to", "csv", "-o", tmp_path / "plain.csv")
+    run("export", bank, "--to", "csv", "--bom", "-o", tmp_path / "marked.csv")
     main(["-q", "convert", str(bank), "--to", "bank-csv", "--bom", "-o", str(tmp_path / "converted.csv")])
     plain = (tmp_path / "plain.csv").read_bytes()
     assert plain.startswith(b"query_id,")
     assert (tmp_path / "marked.csv").read_bytes() == b"\xef\xbb\xbf" + plain
     assert (tmp_path / "converted.csv").read_bytes() == b"\xef\xbb\xbf" + plain
     for name in ("plain", "marked"):
-        run("import", tmp_path / f"{name}.csv", "--format", "csv", "-o", tmp_path / f"{name}.jsonl")
+        run("import", tmp_path / f"{name}.csv", "--from", "csv", "-o", tmp_path / f"{name}.jsonl")
     assert (tmp_path / "plain.jsonl").read_bytes() == (tmp_path / "marked.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
-        ("bank export BANK --format nuggetizer --bom -o out", 2, "--bom needs --format csv"),
+        ("bank export BANK --to nuggetizer --bom -o out", 2, "--bom needs --to csv"),
         ("convert BANK --to bank --bom -o out", 1, "--bom needs a target format for spreadsheets: bank-csv."),
     ],
 )
@@ -87,9 +87,9 @@ def test_a_byte_order_mark_is_for_spreadsheets(
 def test_spreadsheet_round_trip(demo_data: Path, tmp_path: Path, name: str) -> None:
     """Without edits: the same bank; without the base bank, the same entries."""
     bank, sheet = demo_data / name, tmp_path / "bank.csv"
-    run("export", bank, "--format", "csv", "-o", sheet)
-    run("import", sheet, "--format", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
-    run("import", sheet, "--format", "csv", "-o", tmp_path / "alone.jsonl")
+    run("export", bank, "--to", "csv", "-o", sheet)
+    run("import", sheet, "--from", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
+    run("import", sheet, "--from", "csv", "-o", tmp_path / "alone.jsonl")
     assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
     for query in read_bank(bank):
         alone = read_bank(tmp_path / "alone.jsonl").queries[query.query_id]
@@ -110,7 +110,7 @@ def test_edited_spreadsheet(tiny_bank: Path, tmp_path: Path, separator: str) -> 
     ]
     with sheet.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, delimiter=separator).writerows([columns, *rows])
-    run("import", sheet, "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "new.jsonl")
+    run("import", sheet, "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "new.jsonl")
     first, second = read_bank(tmp_path / "new.jsonl").lines
     assert [item.entry_id for item in first.items] == [
         entry_id("q1", "What text is that?"), entry_id("q1", "When?"),
@@ -126,19 +126,19 @@ def test_a_new_text_under_an_old_id_gets_a_new_id(tmp_path: Path) -> None:
     (tmp_path / "bank.csv").write_text(
         f"query_id,kind,text,entry_id\nq,question,How?,{old}\nq,question,Who?,{own}\n", encoding="utf-8"
     )
-    run("import", tmp_path / "bank.csv", "--format", "csv", "-o", tmp_path / "b.jsonl")
+    run("import", tmp_path / "bank.csv", "--from", "csv", "-o", tmp_path / "b.jsonl")
     (line,) = read_bank(tmp_path / "b.jsonl").lines
     assert [item.entry_id for item in line.items] == [entry_id("q", "How?"), own]
 
 
 def test_fields_without_a_column_are_kept(demo_data: Path, tmp_path: Path) -> None:
     bank, sheet, narrow = demo_data / "nuggets.jsonl", tmp_path / "bank.csv", tmp_path / "narrow.csv"
-    run("export", bank, "--format", "csv", "-o", sheet)
+    run("export", bank, "--to", "csv", "-o", sheet)
     with sheet.open(encoding="utf-8", newline="") as read, narrow.open("w", newline="") as written:
         writer = csv.DictWriter(written, ["query_id", "entry_id", "text"], extrasaction="ignore")
         writer.writeheader()
         writer.writerows(csv.DictReader(read))
-    run("import", narrow, "--format", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
+    run("import", narrow, "--from", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
     assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
 
 
@@ -146,7 +146,7 @@ def test_ignored_cells_are_counted(
     tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheet = tmp_path / "bank.csv"
-    run("export", tiny_bank, "--format", "csv", "-o", sheet)
+    run("export", tiny_bank, "--to", "csv", "-o", sheet)
     with sheet.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[0] |= {"query_text": "other words", "kind": "nugget"}
@@ -154,7 +154,7 @@ def test_ignored_cells_are_counted(
         writer = csv.DictWriter(stream, [*rows[0], "note"])
         writer.writeheader()
         writer.writerows({**row, "note": "see below"} for row in rows)
-    main(["bank", "import", *map(str, (sheet, "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "b"))])
+    main(["bank", "import", *map(str, (sheet, "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "b"))])
     messages = capsys.readouterr().err
     assert ": query_text (1), kind (1)." in messages
     assert f": field 'note' ({len(rows)})." in messages
@@ -193,7 +193,7 @@ def test_broken_csv(
     monkeypatch.chdir(tmp_path)
     Path("bank.csv").write_text(content, encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
-        run("import", "bank.csv", "--format", "csv", "-o", "out.jsonl")
+        run("import", "bank.csv", "--from", "csv", "-o", "out.jsonl")
     assert stop.value.code == 1
     problem = capsys.readouterr().err.removeprefix(f"exam-pp: {place}")
     assert about in problem
@@ -206,7 +206,7 @@ def test_an_unknown_id_in_a_spreadsheet(
 ) -> None:
     (tmp_path / "bank.csv").write_text("query_id,entry_id,text\n7,007/a,Where?\n", encoding="utf-8")
     with pytest.raises(SystemExit):
-        run("import", tmp_path / "bank.csv", "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "o")
+        run("import", tmp_path / "bank.csv", "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "o")
     assert "line 2, entry_id: '007/a'" in capsys.readouterr().err
 
 
@@ -265,7 +265,7 @@ def test_keys_of_exam_pp_that_clash_with_keys_of_nuggetizer(tmp_path: Path) -> N
 
 def test_nuggets_without_query_texts(shared_data: Path, tmp_path: Path) -> None:
     run(
-        "import", shared_data / "importers" / "rag25-dev-nuggets.jsonl", "--format", "nuggetizer",
+        "import", shared_data / "importers" / "rag25-dev-nuggets.jsonl", "--from", "nuggetizer",
         "-o", tmp_path / "bank.jsonl",
     )  # fmt: skip
     first = read_bank(tmp_path / "bank.jsonl").lines[0]
@@ -279,7 +279,7 @@ def test_questions_cannot_be_written_as_nuggets(
     tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        run("export", tiny_bank, "--format", "nuggetizer", "-o", tmp_path / "out")
+        run("export", tiny_bank, "--to", "nuggetizer", "-o", tmp_path / "out")
     assert "contains questions" in capsys.readouterr().err
 
 
@@ -391,7 +391,7 @@ def test_only_line_feeds_separate_lines_of_autojudge(tmp_path: Path) -> None:
 
 
 def test_autojudge_export_of_an_exam_pp_bank(demo_data: Path, tmp_path: Path) -> None:
-    run("export", demo_data / "questions.jsonl", "--format", "autojudge", "-o", tmp_path / "banks.jsonl")
+    run("export", demo_data / "questions.jsonl", "--to", "autojudge", "-o", tmp_path / "banks.jsonl")
     banks = [json.loads(line) for line in (tmp_path / "banks.jsonl").read_text(encoding="utf-8").splitlines()]
     first = next(bank for bank in banks if bank["query_id"] == "007")
     question = first["nugget_bank"]["How efficient are heat pumps compared with gas boilers?"]
@@ -414,7 +414,7 @@ def test_broken_autojudge(
 ) -> None:
     (tmp_path / "bank.json").write_text(json.dumps(AUTOJUDGE | change), encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
-        run("import", tmp_path / "bank.json", "--format", "autojudge", "-o", tmp_path / "out")
+        run("import", tmp_path / "bank.json", "--from", "autojudge", "-o", tmp_path / "out")
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
 

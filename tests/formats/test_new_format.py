@@ -102,7 +102,7 @@ def test_the_new_format_is_validated_by_content_and_by_name(asks: Path) -> None:
     assert "2 asks" in run("validate", asks).stdout
     assert " asks " in run("convert", "--list").stdout
     asks.write_text(asks.read_text() + '{"ask_id": "q3"}\n')
-    for arguments in ([asks], [asks, "--kind", "asks"]):
+    for arguments in ([asks], [asks, "--from", "asks"]):
         done = run("validate", *arguments, "--format", "tsv")
         assert done.stdout.splitlines()[1:] == [f"error\tformat\t{asks}\t3\task\tis missing."]
         assert done.exit_code == 1

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from exam_pp.cli.main import cli
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import FORMATS
+from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.reports.interchange.formats import conversion_rows
@@ -517,3 +518,19 @@ def test_documents_of_ragelo_survive_except_for_dropped_fields(
         ]
         assert len(entries[0]) == len(entries[1])
         assert sum(e not in entries[1] for e in entries[0]) <= dropped.get("original ranks or scores", 0)
+
+
+def test_qrels_have_the_highest_judgment_as_in_evaluate(
+    tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
+) -> None:
+    def judged(*grades: int) -> dict[str, Any]:
+        judgments = [
+            {"paragraphId": "p", "query": "q", "relevance": grade, "titleQuery": "q"} for grade in grades
+        ]
+        data = {"judgments": judgments, "rankings": []}
+        return {"paragraph_id": "p", "text": "a text", "paragraph_data": data}
+
+    graded = write_jsonl("graded.jsonl", [["q", [judged(1, 3, 2)]], ["q", [judged(0)]]])
+    dropped = convert(Conversion(graded, tmp_path / "qrels", "qrels"))
+    assert read_qrels(tmp_path / "qrels") == judgments(graded) == [Qrel("q", "p", 3)]
+    assert dropped.counts["repeated judgments of a passage"] == 3

@@ -7,24 +7,26 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     FILE,
     LABEL_RULE,
+    MIN_RELEVANT,
+    bank_option,
     emit_report,
     filter_options,
     format_option,
     grade_filter,
-    min_relevant_option,
     output_option,
 )
 from exam_pp.cli.ranges import IntRange
 
 
-@click.command("agreement")
+@click.command("agreement", cls=Command)
 @click.argument("graded", metavar="GRADED|QRELS", type=FILE)
 @click.option("--qrels", type=FILE, help="Qrels file with manual judgments, instead of those in GRADED.")
-@click.option("--bank", type=FILE, help="Test bank; only its entries count.  [default: all graded entries]")
-@min_relevant_option()
+@bank_option("Test bank; only its entries count.", default="all graded entries")
+@MIN_RELEVANT
 @click.option(
     "--min-answers",
     multiple=True,
@@ -71,14 +73,14 @@ def command(
     For labels made from ratings, the command writes the published tables: every grade (GRADED), merged grades
     (MERGE), relevant from grade 1 (LENIENT) and from grade 4 (STRICT, Table 5 of the workbench paper). For
     labels of UMBRELA, or qrels of a model in place of GRADED, it writes confusion matrices: grade by grade,
-    and binarised at --min-relevant-judgment.
+    and binarised at --min-judgment.
 
     To compare the ratings of a reviewer with those of a model, use `exam-pp analyze graders --per-entry`.
 
     Example:
 
     \b
-      exam-pp analyze agreement graded.jsonl.gz --bank questions.jsonl --min-relevant-judgment 2
+      exam-pp analyze agreement graded.jsonl.gz --bank questions.jsonl --min-judgment 2
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import agreement, rated_passages
@@ -101,7 +103,10 @@ def command(
         like_judgments = is_on_the_scale_of_judgments(graded, filter_)
     else:
         if qrels is None:
-            raise click.UsageError("Qrels of a model need judgments to compare with: name them with --qrels.")
+            raise click.UsageError(
+                f"{graded} is not a passages file. If it holds qrels of a model, name the judgments to "
+                "compare with in --qrels."
+            )
         passages = labelled_passages(graded, qrels)
         like_judgments = True
     if same_scale is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exam_pp.cli.groups import group_of_files
+from exam_pp.cli.command import group_of_files
 
 command = group_of_files(
     "analyze",

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import OFFICIAL
 from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, output_option, plot_option
 
 
-@click.command("compare")
+@click.command("compare", cls=Command)
 @click.argument("leaderboards", nargs=-1, required=True, type=FILE)
 @click.option(
     "--official",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import OFFICIAL, SAMPLES, SEED, TOP
 from exam_pp.cli.options import (
     FILE,
@@ -19,7 +20,7 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("correlation")
+@click.command("correlation", cls=Command)
 @click.argument("leaderboard", type=FILE)
 @click.option(
     "--official",
@@ -48,7 +49,7 @@ def command(
     *,
     leaderboard: Path,
     official: Path,
-    top: int,
+    top_systems: int,
     intervals: Any,
     samples: int,
     seed: int,
@@ -90,11 +91,13 @@ def command(
         raise click.UsageError("--intervals is not available with --format published.")
     decimals = 6 if form == "tsv" else 3
     if per_query:
-        by_query = query_correlation(leaderboard, official, top=top)
+        by_query = query_correlation(leaderboard, official, top=top_systems)
         report = query_correlation_report(by_query, decimals=decimals)
         published = published_query_correlations(by_query)
     else:
-        result = correlation(leaderboard, official, top=top, intervals=intervals, samples=samples, seed=seed)
+        result = correlation(
+            leaderboard, official, top=top_systems, intervals=intervals, samples=samples, seed=seed
+        )
         report = correlation_report(result, decimals=decimals)
         published = published_correlations(result)
     inputs = [leaderboard, official]

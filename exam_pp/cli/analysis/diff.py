@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
+from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     LABEL_RULE,
     MIN_GRADE,
+    bank_option,
     emit_report,
     filter_options,
     format_option,
@@ -20,18 +23,20 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("diff")
+@click.command("diff", cls=Command)
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
-@click.option("--bank", type=FILE, help="Test bank; only its entries count.  [default: all graded entries]")
+@bank_option("Test bank; only its entries count.", default="all graded entries")
 @click.option("--bank-after", type=FILE, help="Test bank of AFTER.  [default: --bank]")
 @click.option(
-    "--model-after",
-    metavar="MODEL",
-    help="Only grades by this model in AFTER; --model then selects in BEFORE.",
+    "--grader-after",
+    shell_complete=model_names,
+    metavar="NAME",
+    help="Only grades by this model or reviewer in AFTER; --grader then selects in BEFORE.",
 )
 @click.option(
     "--prompt-class-after",
+    shell_complete=prompt_names,
     metavar="NAME",
     help="Only grades with this prompt class in AFTER; --prompt-class then selects in BEFORE.",
 )
@@ -48,7 +53,7 @@ def command(
     after: Path,
     bank: Path | None,
     bank_after: Path | None,
-    model_after: str | None,
+    grader_after: str | None,
     prompt_class_after: str | None,
     labels: bool,
     label_rule: str | None,
@@ -68,13 +73,13 @@ def command(
     \b
       exam-pp diff two-models.jsonl.gz two-models.jsonl.gz \\
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices \\
-        --model google/flan-t5-base --model-after google/flan-t5-large
+        --grader google/flan-t5-base --grader-after google/flan-t5-large
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.grading_diff import Grading, compare_systems, diff, entry_texts
     from exam_pp.reports.analysis.grading_diff import diff_report, labels_report
 
-    changed = {"model": model_after, "prompt_class": prompt_class_after}
+    changed = {"grader": grader_after, "prompt_class": prompt_class_after}
     criteria_after = criteria | {name: value for name, value in changed.items() if value is not None}
     sides = (
         Grading(before, grade_filter(**criteria), bank),

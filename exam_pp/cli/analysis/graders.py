@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
-    FILE,
     GRADED,
     LABEL_RULE,
+    bank_option,
     emit_figure,
     emit_report,
     filter_options,
@@ -21,9 +22,9 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("graders")
+@click.command("graders", cls=Command)
 @GRADED
-@click.option("--bank", type=FILE, help="Test bank; only its entries count.  [default: all graded entries]")
+@bank_option("Test bank; only its entries count.", default="all graded entries")
 @LABEL_RULE
 @click.option(
     "--per-entry",

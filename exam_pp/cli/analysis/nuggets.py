@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES
 from exam_pp.cli.options import (
+    FIGURE_PATH,
     FILES,
     ONLY_QUERIES,
-    OUTPUT_PATH,
     emit_figure,
     emit_report,
     filter_options,
@@ -22,7 +23,7 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("nuggets")
+@click.command("nuggets", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=FILES)
 @BANKS
 @ONLY_QUERIES
@@ -31,7 +32,7 @@ from exam_pp.cli.options import (
 @plot_option("V_strict of the first condition against the second")
 @click.option(
     "--plot-length",
-    type=OUTPUT_PATH,
+    type=FIGURE_PATH,
     help="Also draw V_strict of the second condition against answer length, with the Pareto front "
     "(.png or .svg).",
 )

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SAMPLES, SEED, TOP, measures_option
+from exam_pp.cli.command import Command
+from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SAMPLES, SEED, TOP, measures_option, runs_option
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
-    FILES,
     GRADED,
+    METHOD_NAME,
     ONLY_QUERIES,
     emit,
     emit_figure,
@@ -25,12 +26,13 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("sweep")
+@click.command("sweep", cls=Command)
 @GRADED
 @click.option("--official", type=FILE, required=True, help=OFFICIAL)
 @BANK
 @ONLY_QUERIES
-@click.option("--runs", type=FILES, help="Run file, or folder of run files, for Rubric-Qrels.")
+@runs_option("for Rubric-Qrels")
+@METHOD_NAME
 @measures_option("nDCG@10")
 @click.option(
     "--min-grade",
@@ -60,11 +62,12 @@ def command(
     official: Path,
     bank: Path | None,
     queries: Path | None,
-    runs: Path | None,
+    runs: tuple[Path, ...],
+    method_name: Any,
     measures: tuple[str, ...],
     min_grades: tuple[int, ...],
     cutoff: int,
-    top: int,
+    top_systems: int,
     intervals: Any,
     samples: int,
     seed: int,
@@ -75,7 +78,7 @@ def command(
 ) -> None:
     """Correlate the leaderboards of all prompts, thresholds and measures with an official leaderboard.
 
-    The command evaluates all models and prompt classes in GRADED, unless --model or --prompt-class selects.
+    The command evaluates all models and prompt classes in GRADED, unless --grader or --prompt-class selects.
     `--format published` writes the layout of the published `*.correlation.tsv` files.
 
     Example:
@@ -90,14 +93,15 @@ def command(
     result = sweep(
         graded,
         official,
-        runs=runs,
+        runs=runs or None,
         bank=bank,
         grade_filter=grade_filter(**criteria),
         queries=queries,
         measures=measures or ("nDCG@10",),
         min_grades=min_grades or DEFAULT_MIN_GRADES,
         cutoff=cutoff,
-        top=top,
+        top=top_systems,
+        method=method_name,
         intervals=intervals,
         samples=samples,
         seed=seed,

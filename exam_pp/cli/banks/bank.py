@@ -9,7 +9,7 @@ import click
 
 from exam_pp.cli.banks.clinic import COMMANDS as CLINIC
 from exam_pp.cli.banks.edit import COMMANDS as EDITING
-from exam_pp.cli.groups import Group
+from exam_pp.cli.command import Group
 from exam_pp.cli.options import BOM, FILE, OUTPUT_PATH, log_summary, required_output
 
 
@@ -21,7 +21,7 @@ def command() -> None:
 @command.command("import")
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
-    "--format",
+    "--from",
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
     required=True,
@@ -34,13 +34,12 @@ def command() -> None:
 @click.option(
     "--passages-output",
     type=OUTPUT_PATH,
-    help="With --format squad2: also write the paragraphs as a passages file.",
+    help="With --from squad2: also write the paragraphs as a passages file.",
 )
 @click.option(
     "--base",
     type=FILE,
-    help="With --format csv: the bank that was exported; fields that the spreadsheet lacks are taken from "
-    "it.",
+    help="With --from csv: the bank that was exported; fields that the spreadsheet lacks are taken from it.",
 )
 @click.option(
     "--title-queries",
@@ -69,14 +68,14 @@ def import_command(
     Example:
 
     \b
-      exam-pp bank import questions.csv --format csv --base questions.jsonl -o new-questions.jsonl
+      exam-pp bank import questions.csv --from csv --base questions.jsonl -o new-questions.jsonl
     """
-    if passages_output is not None and form not in ("tqa", "squad2"):
-        raise click.UsageError("--passages-output needs --format squad2.")
+    if passages_output is not None and form != "squad2":  # The other formats have no passages.
+        raise click.UsageError("--passages-output needs --from squad2.")
     if base is not None and form != "csv":
-        raise click.UsageError("--base needs --format csv.")
+        raise click.UsageError("--base needs --from csv.")
     if title_queries and form in ("tqa", "squad2"):
-        raise click.UsageError("--title-queries needs another --format than tqa and squad2.")
+        raise click.UsageError("--title-queries cannot be combined with --from tqa and squad2.")
     if form in ("tqa", "squad2"):
         from exam_pp.phases.interchange.import_bank import import_bank
 
@@ -90,7 +89,7 @@ def import_command(
 @command.command("export")
 @click.argument("bank", type=FILE)
 @click.option(
-    "--format",
+    "--to",
     "form",
     type=click.Choice(["csv", "nuggetizer", "autojudge"]),
     required=True,
@@ -107,10 +106,10 @@ def export_command(bank: Path, form: Any, output: Path, *, bom: bool) -> None:
     Example:
 
     \b
-      exam-pp bank export questions.jsonl --format csv -o questions.csv
+      exam-pp bank export questions.jsonl --to csv -o questions.csv
     """
     if bom and form != "csv":
-        raise click.UsageError("--bom needs --format csv.")
+        raise click.UsageError("--bom needs --to csv.")
     from exam_pp.phases.interchange.export_bank import export_bank
 
     log_summary(export_bank(bank, form, output, bom=bom))

@@ -8,20 +8,25 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
+from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     GRADED,
+    JOURNAL,
     MIN_GRADE,
+    MIN_RELEVANT,
     OUTPUT_PATH,
     SCRIPT_FORMATS,
+    bank_option,
     emit_rendered,
     filter_options,
     format_option,
     grade_filter,
+    journal_options,
     log_summary,
-    min_relevant_option,
     output_option,
     required_output,
     take,
@@ -32,13 +37,13 @@ from exam_pp.phases.banks.signs import SIGN_NAMES, ClinicOptions
 from exam_pp.wording import counted
 
 
-@click.command("clinic")
+@click.command("clinic", cls=Command)
 @GRADED
-@click.option("--bank", type=FILE, required=True, help="Test bank to examine.")
+@bank_option("Test bank to examine.", required=True)
 @filter_options
 @MIN_GRADE
 @CUTOFF
-@min_relevant_option()
+@MIN_RELEVANT
 @click.option(
     "--closed-book",
     type=FILE,
@@ -144,13 +149,18 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
         log_summary([f"{removals} written to {edits}. Check the file before `exam-pp bank apply`."])
 
 
-@click.command("closed-book")
+@click.command("closed-book", cls=Command)
 @click.argument("bank", type=FILE)
 @required_output("Graded file to write.")
 @click.option(
-    "--prompt-class", required=True, metavar="NAME", help="Prompt with which the passages were graded."
+    "--prompt-class",
+    required=True,
+    shell_complete=prompt_names,
+    metavar="NAME",
+    help="Prompt with which the passages were graded.",
 )
 @model_options()
+@journal_options
 def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: Any) -> None:
     """Grade every entry of BANK without a passage, to find entries that the model answers closed book.
 
@@ -164,11 +174,13 @@ def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: 
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
     """
     from exam_pp.phases.banks.closed_book import closed_book
+    from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import PROMPTS
 
     model = take_model_options(options)
-    with progress("Grading", "pairs") as advance:
-        summary = closed_book(bank, output, model, PROMPTS.get(prompt_class), advance=advance)
+    prompt = PROMPTS.get(prompt_class)
+    with STOP.on_sigterm(), progress("Grading", "pairs") as advance:
+        summary = closed_book(bank, output, model, prompt, **take(options, *JOURNAL), advance=advance)
     log_summary(summary.lines())
 
 

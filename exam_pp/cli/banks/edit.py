@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     FILE,
     ONLY_QUERY,
@@ -22,7 +23,7 @@ from exam_pp.cli.ranges import NumberRange
 _BANK = click.argument("bank", type=FILE)
 
 
-@click.command("show")
+@click.command("show", cls=Command)
 @_BANK
 @ONLY_QUERY
 @format_option()
@@ -41,7 +42,7 @@ def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) 
     emit_rendered(show_report(bank_queries(bank, queries)), form, output, [bank])
 
 
-@click.command("stats")
+@click.command("stats", cls=Command)
 @_BANK
 @format_option()
 @output_option()
@@ -59,7 +60,7 @@ def stats_command(bank: Path, form: str, output: Path) -> None:
     emit_rendered(stats_report(bank_statistics(bank)), form, output, [bank])
 
 
-@click.command("lint")
+@click.command("lint", cls=Command)
 @_BANK
 @format_option()
 @output_option()
@@ -82,7 +83,7 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
         sys.exit(1)
 
 
-@click.command("diff")
+@click.command("diff", cls=Command)
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
 @format_option()
@@ -101,7 +102,7 @@ def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
     emit_rendered(diff_report(old, new, compare_banks(old, new)), form, output, [old, new])
 
 
-@click.command("merge")
+@click.command("merge", cls=Command)
 @click.argument("banks", nargs=-1, required=True, type=FILE)
 @required_output("Test bank to write.")
 def merge_command(banks: tuple[Path, ...], output: Path) -> None:
@@ -119,7 +120,7 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
     log_summary(merge_banks(banks, output).lines())
 
 
-@click.command("apply")
+@click.command("apply", cls=Command)
 @_BANK
 @click.argument("edits", type=FILE)
 @required_output("Test bank to write.")
@@ -143,7 +144,7 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     log_summary(edit_bank(bank, edits, output, force=force).lines())
 
 
-@click.command("split")
+@click.command("split", cls=Command)
 @_BANK
 @click.option(
     "--secret",

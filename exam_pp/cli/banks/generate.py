@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.groups import Group
+from exam_pp.cli.command import Group
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,

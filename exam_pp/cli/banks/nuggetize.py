@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,
@@ -24,12 +25,12 @@ from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
 
 
-@click.command("nuggetize")
+@click.command("nuggetize", cls=Command)
 @PASSAGES
 @required_output("Test bank to write.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @click.option(
-    "--judgments",
+    "--relevance",
     "source",
     type=click.Choice(["human", "umbrela"]),
     default="human",
@@ -44,9 +45,10 @@ from exam_pp.cli.ranges import IntRange
     help="Lowest judgment, or grade of Umbrela, that counts as relevant.",
 )
 @click.option(
-    "--judge",
-    metavar="MODEL",
-    help="With --judgments umbrela: the model that graded; required if there are several.",
+    "--grader",
+    "judge",
+    metavar="NAME",
+    help="With --relevance umbrela: the model that graded; required if there are several.",
 )
 @click.option(
     "--ranking", metavar="SYSTEM",

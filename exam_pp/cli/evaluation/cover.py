@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import (
     BANK,
     PLOT_LENGTH,
@@ -18,12 +19,12 @@ from exam_pp.cli.options import (
     GRADED,
     MIN_GRADE_DEFAULT,
     ONLY_QUERIES,
-    filter_options,
-    grade_filter,
+    filter_columns,
+    grade_filters,
 )
 
 
-@click.command("cover")
+@click.command("cover", cls=Command)
 @GRADED
 @BANK
 @ONLY_QUERIES
@@ -50,8 +51,8 @@ from exam_pp.cli.options import (
     "0 or 1.",
 )
 @PLOT_LENGTH
-@leaderboard_options("published")
-@filter_options
+@leaderboard_options("published", nested=True)
+@filter_columns
 def command(
     *,
     graded: Path,
@@ -82,19 +83,24 @@ def command(
     """
     from exam_pp.formats.scores import published_cover
     from exam_pp.phases.evaluation import rubric as evaluate
+    from exam_pp.phases.evaluation.grader_columns import grader_columns
 
     if output.form == "published" and output.per_query:
         raise click.UsageError("--format published does not support --per-query.")
-    evaluation = evaluate.cover(
-        graded,
-        bank=bank,
-        grade_filter=grade_filter(**criteria),
-        min_grade=min_grades,
-        cutoff=cutoff,
-        queries=queries,
-        missing_queries=missing_queries,
-        soft=soft,
-    )
+    evaluations = {
+        grader: evaluate.cover(
+            graded,
+            bank=bank,
+            grade_filter=selection,
+            min_grade=min_grades,
+            cutoff=cutoff,
+            queries=queries,
+            missing_queries=missing_queries,
+            soft=soft,
+        )
+        for grader, selection in grade_filters(**criteria).items()
+    }
+    evaluation = grader_columns(evaluations)
     inputs = [graded, bank, queries]
     output.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff)
     if output.form == "published" and output.official is None:

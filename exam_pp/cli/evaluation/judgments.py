@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import (
     FACETS,
     LeaderboardOutput,
@@ -16,13 +17,13 @@ from exam_pp.cli.leaderboard_options import (
 from exam_pp.cli.options import FILE, ONLY_QUERIES
 
 
-@click.command("judgments")
+@click.command("judgments", cls=Command)
 @click.argument("source", metavar="GRADED|QRELS", type=FILE)
 @ONLY_QUERIES
 @click.option(
-    "--min-grade",
+    "--min-judgment",
     type=int,
-    help="Relevance level for measures that have a level, such as P, AP and RR.  [default: 1]",
+    help="Lowest relevant judgment for measures that have a level, such as P, AP and RR.  [default: 1]",
 )
 @FACETS
 @run_options(required=True)
@@ -32,8 +33,8 @@ def command(
     source: Path,
     queries: Path | None,
     facets: Any,
-    min_grade: int | None,
-    runs: Path,
+    min_judgment: int | None,
+    runs: tuple[Path, ...],
     measures: tuple[str, ...],
     method_name: Any,
     output: LeaderboardOutput,
@@ -60,10 +61,10 @@ def command(
         judgments(source, queries=queries, facets=facets),
         runs,
         measures or ("nDCG@10",),
-        min_grade=min_grade,
+        min_grade=min_judgment,
         method=method_name,
     )
-    evaluation.provenance = judgment_provenance(source, evaluation, min_grade)
+    evaluation.provenance = judgment_provenance(source, evaluation, min_judgment)
     inputs = [source, queries, *run_files(runs)]
     if output.form == "official":
         output.write_text(official_json(evaluation), evaluation, inputs)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import (
+    FIGURE_PATH,
     FILE,
     FILES,
     ONLY_QUERIES,
-    OUTPUT_PATH,
     SCRIPT_FORMATS,
     emit,
     emit_figure,
@@ -46,7 +47,7 @@ RUN_TYPES = click.option(
 )
 
 
-@click.command("nuggets")
+@click.command("nuggets", cls=Command)
 @click.argument("graded", nargs=-1, required=True, type=FILES)
 @BANKS
 @ONLY_QUERIES
@@ -55,7 +56,7 @@ RUN_TYPES = click.option(
 @RUN_TYPES
 @click.option(
     "--plot-length",
-    type=OUTPUT_PATH,
+    type=FIGURE_PATH,
     help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
 )
 @leaderboard_options("jsonl", "nuggetizer", official=False)
@@ -98,10 +99,6 @@ def command(
         score_files,
     )
 
-    if output.intervals == "nested":
-        raise click.UsageError(
-            "--intervals nested is not available for nugget scores; use --intervals queries."
-        )
     conditions = read_conditions(
         graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=systems
     )
@@ -130,7 +127,7 @@ def _single_condition(conditions: Sequence[Condition], option: str) -> Condition
         names = ", ".join(condition.name for condition in conditions)
         raise click.UsageError(
             f"{option} needs a single condition, but there are {len(conditions)} ({names}); use one file, "
-            "and select a grader with --model or --prompt-class."
+            "and select a grader with --grader or --prompt-class."
         )
     return conditions[0]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import (
     BANK,
     FACETS,
@@ -24,19 +25,20 @@ from exam_pp.cli.options import (
     MIN_GRADE_DEFAULT,
     ONLY_QUERIES,
     OUTPUT_PATH,
-    filter_options,
-    grade_filter,
+    filter_columns,
+    grade_filters,
     log_notes,
 )
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
+    from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.provenance import Provenance
     from exam_pp.results import Qrel, SubtopicQrel
 
 
-@click.command("qrels")
+@click.command("qrels", cls=Command)
 @GRADED
 @BANK
 @ONLY_QUERIES
@@ -76,11 +78,11 @@ if TYPE_CHECKING:
     "published",
     output_help="File for the qrels, or for the leaderboard if there is one.  [default: standard output]",
 )
-@filter_options
+@filter_columns
 def command(
     *,
     graded: Path,
-    runs: Path | None,
+    runs: tuple[Path, ...],
     rankings: bool,
     measures: tuple[str, ...],
     method_name: Any,
@@ -111,26 +113,51 @@ def command(
       exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl --runs runs \\
         -m nDCG@10 -m P@10 --min-grade 4
     """
-    scored = runs is not None or rankings
+    scored = bool(runs) or rankings
     _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))
-    if runs is not None and rankings:
+    if runs and rankings:
         raise click.UsageError("Use either --rankings or --runs, not both.")
     if subtopics and (facets == "facet" or fill_holes or label == "count"):
         raise click.UsageError(
             "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
         )
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
-    selection = grade_filter(**criteria)
-    if subtopics:
-        labels = _subtopics(graded, bank, queries, selection, label, min_grade)
-    else:
-        labels = _labels(graded, bank, queries, selection, label, min_grade, facets, fill_holes)
+    selections = grade_filters(**criteria)
+    if len(selections) > 1 and (not scored or qrels_output):
+        raise click.UsageError("Qrels have the labels of one grader; use --grader once.")
+    by_grader = {
+        grader: _subtopics(graded, bank, queries, selection, label, min_grade)
+        if subtopics
+        else _labels(graded, bank, queries, selection, label, min_grade, facets, fill_holes)
+        for grader, selection in selections.items()
+    }
     if not scored:
+        (labels,) = by_grader.values()
         log_notes(labels.notes)
         labels.write(output.path, inputs=inputs)
         return
-    from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+    from exam_pp.phases.evaluation.grader_columns import grader_columns
     from exam_pp.store.trec.runs import run_files
+
+    inputs += run_files(runs)
+    evaluation = grader_columns(
+        {
+            grader: _scores(labels, graded if rankings else runs, measures, facets, method_name)
+            for grader, labels in by_grader.items()
+        }
+    )
+    if qrels_output is not None:
+        (labels,) = by_grader.values()
+        labels.write(qrels_output, inputs=inputs)
+    output.draw_lengths(evaluation, graded, plot_length, inputs)
+    output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else label})", inputs)
+
+
+def _scores(
+    labels: _Labels, ranked: Path | tuple[Path, ...], measures: Sequence[str], facets: Any, method: Any
+) -> Evaluation:
+    """Score runs, or the rankings of a graded file, by labels."""
+    from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 
     names = measures or (labels.default_measure,)
     settings: Any = {
@@ -138,17 +165,13 @@ def command(
         "default_min_grade": labels.default_level,
         "ungraded": labels.ungraded,
     }
-    if runs is None:
-        evaluation = score_rankings(labels.lines, graded, names, facets=facets, **settings)
+    if isinstance(ranked, Path):
+        evaluation = score_rankings(labels.lines, ranked, names, facets=facets, **settings)
     else:
-        evaluation = score_runs(labels.lines, runs, names, method=method_name, **settings)
-        inputs += run_files(runs)
+        evaluation = score_runs(labels.lines, ranked, names, method=method, **settings)
     evaluation.notes[:0] = labels.notes
     evaluation.provenance = labels.provenance
-    if qrels_output is not None:
-        labels.write(qrels_output, inputs=inputs)
-    output.draw_lengths(evaluation, graded, plot_length, inputs)
-    output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else label})", inputs)
+    return evaluation
 
 
 @dataclass(frozen=True)

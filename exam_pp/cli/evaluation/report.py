@@ -7,24 +7,24 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SEED, measures_option
+from exam_pp.cli.command import Command
+from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SEED, measures_option, runs_option
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
-    FILES,
     GRADED,
     MIN_GRADE,
+    MIN_RELEVANT,
     filter_options,
     grade_filter,
     log_summary,
-    min_relevant_option,
 )
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @GRADED
 @BANK
-@click.option("--runs", type=FILES, help="Run file, or folder of run files, for Rubric-Qrels.")
+@runs_option("for Rubric-Qrels")
 @click.option(
     "--official",
     type=FILE,
@@ -33,7 +33,7 @@ from exam_pp.cli.options import (
 @click.option("--qrels", type=FILE, help="Qrels file with manual judgments, instead of those in GRADED.")
 @measures_option("nDCG@10, RR")
 @MIN_GRADE
-@min_relevant_option()
+@MIN_RELEVANT
 @CUTOFF
 @SEED
 @filter_options
@@ -44,7 +44,7 @@ def command(
     *,
     graded: Path,
     bank: Path | None,
-    runs: Path | None,
+    runs: tuple[Path, ...],
     official: Path | None,
     qrels: Path | None,
     measures: tuple[str, ...],
@@ -72,7 +72,7 @@ def command(
     sources = Sources(
         graded,
         bank,
-        runs,
+        runs or None,
         official,
         qrels,
         grade_filter(**criteria),

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import emit_rendered, format_option, output_option
 
 
-@click.command("doctor")
+@click.command("doctor", cls=Command)
 @model_options(required=False)
 @format_option()
 @output_option()

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exam_pp.cli.command import Command
+from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
-    FILE,
     JOURNAL,
     PASSAGES,
     QUERIES_FILE,
     QUERY_FORMATS,
     UNPARSED,
+    bank_option,
     emit_rendered,
     format_option,
     journal_options,
@@ -37,20 +39,20 @@ if TYPE_CHECKING:
 
 NO_REQUESTS = 3
 """Exit code of ``--plan`` if no requests are left to send."""
-_GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_paragraphs", "only_unjudged")
+_GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_passages", "only_unjudged")
 """Options that are fields of ``GradeOptions``."""
 
 
-@click.command("grade")
+@click.command("grade", cls=Command)
 @PASSAGES
 @required_output("Graded file to write.")
-@click.option("--bank", type=FILE, help="Test bank with the questions or nuggets to grade.")
+@bank_option("Test bank with the questions or nuggets to grade.")
 @click.option(
     "--queries", type=QUERIES_FILE,
     help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank]",
 )  # fmt: skip
 @click.option(
-    "--prompt-class", "prompt_classes", multiple=True, metavar="NAME",
+    "--prompt-class", "prompt_classes", shell_complete=prompt_names, multiple=True, metavar="NAME",
     help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.",
 )  # fmt: skip
 @prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
@@ -78,7 +80,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
     "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
 )
 @click.option(
-    "--max-paragraphs",
+    "--max-passages",
     type=IntRange(1),
     help="Grade and write only the first passages of each query, at most this many.",
 )
@@ -131,6 +133,8 @@ def command(
 
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("grade needs --prompt-class or --prompt-file.")
+    if options["planned"] and options["status_file"]:
+        raise click.UsageError("--status cannot be combined with --plan, which does not grade.")
     model = take_model_options(options, in_process_group=True)
     prompts = choose_prompts(prompt_classes, options["prompt_files"])
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))

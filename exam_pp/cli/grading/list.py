@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.groups import Group
+from exam_pp.cli.command import Group
 from exam_pp.cli.options import emit_rendered, format_option, output_option
 
 

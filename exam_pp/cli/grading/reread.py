@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
-    FILE,
     GRADED,
     UNPARSED,
+    bank_option,
     filter_options,
     grade_filter,
     log_summary,
@@ -19,14 +20,12 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("reread")
+@click.command("reread", cls=Command)
 @GRADED
 @required_output("Graded file to write.")
 @UNPARSED
-@click.option(
-    "--bank",
-    type=FILE,
-    help="Test bank with the gold answers; required for prompts that compare extracted answers with them.",
+@bank_option(
+    "Test bank with the gold answers; required for prompts that compare extracted answers with them."
 )
 @prompt_file_option("TOML file with your own prompt that the grades were made with; may be repeated.")
 @filter_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exam_pp.cli.groups import Group
+from exam_pp.cli.command import Group
 from exam_pp.cli.options import FILE, emit, output_option
 
 if TYPE_CHECKING:

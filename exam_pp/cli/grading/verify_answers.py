@@ -7,25 +7,45 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
+from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import FILE, GRADED, JOURNAL, journal_options, log_summary, required_output, take
+from exam_pp.cli.options import (
+    GRADED,
+    JOURNAL,
+    bank_option,
+    journal_options,
+    log_summary,
+    required_output,
+    take,
+)
 from exam_pp.cli.progress import progress
 from exam_pp.grade_filter import GradeFilter
 
 
-@click.command("verify-answers")
+@click.command("verify-answers", cls=Command)
 @GRADED
 @required_output("Graded file to write.")
-@click.option("--bank", type=FILE, required=True, help="Test bank of questions with gold answers.")
-@click.option("--answers-by", metavar="MODEL", help="Only answers extracted by this model.")
-@click.option("--prompt-class", metavar="NAME", help="Only answers extracted with this prompt.")
+@bank_option("Test bank of questions with gold answers.", required=True)
+@click.option("--answers-grader", metavar="MODEL", help="Only answers extracted by this model.")
+@click.option(
+    "--answers-class",
+    shell_complete=prompt_names,
+    metavar="NAME",
+    help="Only answers extracted with this prompt class.",
+)
 @model_options()
 @click.option(
     "--regrade", is_flag=True, help="Verify all answers again, also those with a verified grade in GRADED."
 )
 @journal_options
 def command(
-    graded: Path, output: Path, bank: Path, answers_by: str | None, prompt_class: str | None, **options: Any
+    graded: Path,
+    output: Path,
+    bank: Path,
+    answers_grader: str | None,
+    answers_class: str | None,
+    **options: Any,
 ) -> None:
     """Let a model verify the extracted answers in GRADED against the gold answers of the bank.
 
@@ -45,7 +65,7 @@ def command(
 
     model = take_model_options(options)
     files = GradeFiles(graded, output, bank, **take(options, *JOURNAL))
-    answers = GradeFilter(model=answers_by, prompt_class=prompt_class)
+    answers = GradeFilter(model=answers_grader, prompt_class=answers_class)
     with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
         summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)
     log_summary(summary.lines())

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     BOM,
     FILE,
@@ -18,6 +19,7 @@ from exam_pp.cli.options import (
     QUERY_FORMATS,
     UNIT_HELP,
     UNITS,
+    OutputPath,
     emit_rendered,
     format_option,
 )
@@ -25,10 +27,14 @@ from exam_pp.cli.options import (
 log = logging.getLogger(__name__)
 
 
-@click.command("convert")
+@click.command("convert", cls=Command)
 @click.argument("source", required=False, type=FILES)
 @click.option(
-    "-o", "--output", type=OUTPUT_PATH, metavar="PATH", help="File to write, or folder for several runs."
+    "-o",
+    "--output",
+    type=OutputPath(folders=True),
+    metavar="PATH",
+    help="File to write, or folder for several runs.",
 )
 @click.option(
     "--from",

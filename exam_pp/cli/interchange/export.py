@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.groups import Group
+from exam_pp.cli.command import Group
 from exam_pp.cli.options import (
-    FILE,
     GRADED,
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
+    bank_option,
     filter_options,
     grade_filter,
     log_summary,
@@ -57,7 +57,7 @@ def runs(passages: Path, output: Path) -> None:
 @command.command()
 @PASSAGES
 @click.option(
-    "--format",
+    "--to",
     "form",
     type=click.Choice(["rag24", "rag25", "ragtime", "plain"]),
     default="rag24",
@@ -83,7 +83,7 @@ def answers(passages: Path, form: Any, systems: tuple[str, ...], queries: Path |
     Example:
 
     \b
-      exam-pp export answers answers.jsonl.gz --format rag25 --queries queries.jsonl -o rag25.jsonl
+      exam-pp export answers answers.jsonl.gz --to rag25 --queries queries.jsonl -o rag25.jsonl
     """
     from exam_pp.phases.interchange.export_answers import export_answers
 
@@ -92,13 +92,13 @@ def answers(passages: Path, form: Any, systems: tuple[str, ...], queries: Path |
 
 @command.command()
 @GRADED
-@click.option("--bank", type=FILE, required=True, help="Test bank of the nuggets.")
+@bank_option("Test bank of the nuggets.", required=True)
 @filter_options
 @_OUTPUT
 def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None:
     """Write answers with the nugget assignments of one grader in the format of AutoNuggetizer.
 
-    If GRADED has assignments of several graders, select one with --model and --prompt-class.
+    If GRADED has assignments of several graders, select one with --grader and --prompt-class.
 
     Example:
 

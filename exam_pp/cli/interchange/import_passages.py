@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     FILE,
     FILES,
@@ -17,6 +18,7 @@ from exam_pp.cli.options import (
     QUERY_FORMATS,
     UNIT_HELP,
     UNITS,
+    bank_option,
     log_summary,
     output_option,
 )
@@ -25,14 +27,14 @@ from exam_pp.cli.ranges import IntRange
 # Options for files of other tools, and the options that go with each.
 _COMPANIONS = {
     "candidates": ("queries_output",),
-    "assignments": ("passages", "grader", "bank", "bank_output", "queries_output"),
-    "umbrela": ("passages", "grader", "queries"),
+    "assignments": ("passages", "grader_name", "bank", "bank_output", "queries_output"),
+    "umbrela": ("passages", "grader_name", "queries"),
 }
-_TOOL_OPTIONS = (*_COMPANIONS, "passages", "grader", "bank", "bank_output", "queries_output")
+_TOOL_OPTIONS = (*_COMPANIONS, "passages", "grader_name", "bank", "bank_output", "queries_output")
 _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "skip_missing_texts")
 
 
-@click.command(name="import")
+@click.command("import", cls=Command)
 @output_option("Passages file to write.  [default: standard output]")
 @click.option(
     "--runs",
@@ -42,10 +44,16 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
 )
 @click.option(
     "--texts",
+    multiple=True,
     type=FILE,
-    help="Texts of the passages: TSV `id<TAB>text`, or JSON lines with an id and a text.",
+    help="Texts of the passages: TSV `id<TAB>text`, or JSON lines with an id and a text; may be repeated.",
 )
-@click.option("--qrels", type=FILE, help="Qrels file; its judgments are stored with the pooled passages.")
+@click.option(
+    "--qrels",
+    multiple=True,
+    type=FILE,
+    help="Qrels file; its judgments are stored with the pooled passages; may be repeated.",
+)
 @click.option(
     "--queries",
     type=QUERIES_FILE,
@@ -110,17 +118,14 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
     help="With --assignments or --umbrela: passages file to which the assignments or labels are added.",
 )
 @click.option(
-    "--grader",
+    "--grader-name",
     metavar="NAME",
     help="With --assignments or --umbrela: name of the grader, such as human:alice.  [default: nuggetizer or "
     "umbrela]",
 )
-@click.option(
-    "--bank",
-    type=FILE,
-    help="With --assignments: test bank of the nuggets, whose ids are used.  [default: ids are digests of "
-    "the "
-    "texts]",
+@bank_option(
+    "With --assignments: test bank of the nuggets, whose ids are used.",
+    default="ids are digests of the texts",
 )
 @click.option(
     "--bank-output",
@@ -170,7 +175,7 @@ def _check_companions(tool_options: dict[str, Any], options: dict[str, Any]) -> 
     named = [name for name in _COMPANIONS if tool_options[name]]
     if len(named) != 1:
         raise click.UsageError(
-            "--passages, --grader, --bank, --bank-output and --queries-output need one of --candidates, "
+            "--passages, --grader-name, --bank, --bank-output and --queries-output need one of --candidates, "
             "--assignments and --umbrela."
             if not named
             else f"{' and '.join(f'--{name}' for name in named)} cannot be combined; use one of them."
@@ -205,7 +210,7 @@ def _import_tool_files(output: Path, queries: Path | None, tool_options: dict[st
         sources = AssignmentSources(
             tool_options["assignments"],
             output,
-            tool_options["grader"] or DEFAULT_GRADER,
+            tool_options["grader_name"] or DEFAULT_GRADER,
             tool_options["passages"],
             tool_options["bank_output"],
             tool_options["queries_output"],
@@ -217,6 +222,10 @@ def _import_tool_files(output: Path, queries: Path | None, tool_options: dict[st
 
         assert queries is not None
         lines = import_judge_rows(
-            tool_options["umbrela"], tool_options["passages"], queries, output, model=tool_options["grader"]
+            tool_options["umbrela"],
+            tool_options["passages"],
+            queries,
+            output,
+            model=tool_options["grader_name"],
         ).lines()
     log_summary(lines)

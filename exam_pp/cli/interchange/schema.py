@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import emit, output_option
 
 
-@click.command("schema")
+@click.command("schema", cls=Command)
 @click.argument("name", required=False)
 @output_option("File to write.  [default: standard output]")
 def command(name: str | None, output: Path) -> None:

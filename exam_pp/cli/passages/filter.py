@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     ONLY_QUERIES,
     PASSAGES,
@@ -17,7 +18,7 @@ from exam_pp.cli.options import (
 )
 
 
-@click.command("filter")
+@click.command("filter", cls=Command)
 @PASSAGES
 @output_option("Passages file to write.  [default: standard output]")
 @click.option("--query", "named", multiple=True, metavar="ID", help="Only this query; may be repeated.")
@@ -48,9 +49,9 @@ def command(
 ) -> None:
     """Keep only the queries, systems, passages and grades that match all options.
 
-    --model, --prompt-class and the other options for grades drop all other grades, but no passages. --graded,
-    --ungraded and --min-grade then apply to the remaining grades. Queries without remaining passages are
-    dropped.
+    --grader, --prompt-class and the other options for grades drop all other grades, but no passages.
+    --graded, --ungraded and --min-grade then apply to the remaining grades. Queries without remaining
+    passages are dropped.
 
     Example:
 
@@ -74,7 +75,7 @@ def command(
         criteria[name] for name in criteria if name != "grade_choice"
     ):
         raise click.UsageError(
-            "Select what to keep, for example with --query, --system, --judged or --model."
+            "Select what to keep, for example with --query, --system, --judged or --grader."
         )
     inputs = [queries] if queries else []
     log_summary([filter_file(passages, output, options, required_queries=named, inputs=inputs)])

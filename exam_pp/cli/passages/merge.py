@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import FILE, log_notes, log_summary, required_output
 from exam_pp.wording import counted
 
 
-@click.command("merge")
+@click.command("merge", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @required_output("Passages file to write.")
 @click.option(

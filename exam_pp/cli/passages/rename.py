@@ -6,16 +6,17 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import PASSAGES, log_summary, output_option
 
 _NAMES = "OLD=NEW"
 
 
-@click.command("rename")
+@click.command("rename", cls=Command)
 @PASSAGES
 @output_option("Passages file to write.  [default: standard output]")
 @click.option(
-    "--model",
+    "--grader",
     "models",
     multiple=True,
     metavar=_NAMES,
@@ -49,14 +50,14 @@ def command(
     Example:
 
     \b
-      exam-pp rename graded.jsonl.gz --model google/flan-t5-large=flan-t5 --system bm25=BM25 \\
+      exam-pp rename graded.jsonl.gz --grader google/flan-t5-large=flan-t5 --system bm25=BM25 \\
         -o renamed.jsonl.gz
     """
     from exam_pp.phases.passages.rename import Renaming, rename_file
 
     renaming = Renaming(_names(models), _names(prompt_classes), _names(systems))
     if renaming == Renaming():
-        raise click.UsageError("rename needs --model, --prompt-class or --system with OLD=NEW.")
+        raise click.UsageError("rename needs --grader, --prompt-class or --system with OLD=NEW.")
     rename_file(passages, output, renaming)
     if str(output) != "-":
         log_summary([f"Written: {output}"])

@@ -7,17 +7,17 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import PASSAGES, log_summary, output_option
 from exam_pp.cli.ranges import IntRange
 
 
-@click.command("sample")
+@click.command("sample", cls=Command)
 @PASSAGES
 @output_option("Passages file to write.  [default: standard output]")
-@click.option("--queries", type=IntRange(min=1), help="Number of queries to draw.  [default: all]")
+@click.option("--max-queries", type=IntRange(min=1), help="Number of queries to draw.  [default: all]")
 @click.option(
-    "--passages",
-    "count",
+    "--max-passages",
     type=IntRange(min=1),
     help="Number of passages to draw per query.  [default: all]",
 )
@@ -29,7 +29,12 @@ from exam_pp.cli.ranges import IntRange
     "each judgment.",
 )
 def command(
-    passages: Path, output: Path, queries: int | None, count: int | None, seed: int, by_judgment: Any
+    passages: Path,
+    output: Path,
+    max_queries: int | None,
+    max_passages: int | None,
+    seed: int,
+    by_judgment: Any,
 ) -> None:
     """Draw a random sample of queries, and of passages of each query.
 
@@ -39,8 +44,9 @@ def command(
     Example:
 
     \b
-      exam-pp sample passages.jsonl.gz --queries 5 --passages 10 --by-judgment equal -o sample.jsonl.gz
+      exam-pp sample passages.jsonl.gz --max-queries 5 --max-passages 10 --by-judgment equal \\
+        -o sample.jsonl.gz
     """
     from exam_pp.phases.passages.sample import SampleOptions, sample_file
 
-    log_summary([sample_file(passages, output, SampleOptions(queries, count, seed, by_judgment))])
+    log_summary([sample_file(passages, output, SampleOptions(max_queries, max_passages, seed, by_judgment))])

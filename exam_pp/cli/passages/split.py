@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import PASSAGES, log_summary
 from exam_pp.cli.ranges import IntRange
 from exam_pp.wording import counted
 
 
-@click.command("split")
+@click.command("split", cls=Command)
 @PASSAGES
 @click.option(
     "-o",

@@ -7,29 +7,27 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, log_summary, output_option
 
+PARTS = ("grades", "human", "texts", "prompts", "replies", "judgments", "rankings")
 
-@click.command("strip")
+
+@click.command("strip", cls=Command)
 @PASSAGES
 @output_option("Passages file to write.  [default: standard output]")
 @click.option(
-    "--grades",
-    is_flag=True,
-    help="Remove all grades, or only those that --model, --prompt-class and similar options select.",
+    "--remove",
+    "parts",
+    multiple=True,
+    type=click.Choice(PARTS),
+    help="Part to remove; may be repeated: all grades, or only those that --grader, --prompt-class and "
+    "similar options select (grades); the grades of reviewers (human); the texts of passages, and prompts "
+    "that contain them (texts); the prompts of failed requests (prompts); the replies of models, also "
+    "extracted answers, which may quote passages (replies); the judgments; or the rankings.",
 )
-@click.option("--human", is_flag=True, help="Remove the grades of reviewers (human:NAME).")
-@click.option("--texts", is_flag=True, help="Remove the texts of passages, and prompts that contain them.")
-@click.option("--prompts", is_flag=True, help="Remove the prompts that are recorded for failed requests.")
-@click.option(
-    "--replies",
-    is_flag=True,
-    help="Remove the replies of models, also extracted answers, which may quote passages.",
-)
-@click.option("--judgments", is_flag=True, help="Remove the judgments.")
-@click.option("--rankings", is_flag=True, help="Remove the rankings of the systems.")
 @filter_options
-def command(passages: Path, output: Path, grades: bool, **options: Any) -> None:
+def command(passages: Path, output: Path, parts: tuple[str, ...], **options: Any) -> None:
     """Remove grades, texts, replies or other parts from a passages file before sharing it.
 
     Ids are kept. Ratings and the reasons of ungraded pairs are kept, too, unless their grades are removed.
@@ -38,17 +36,16 @@ def command(passages: Path, output: Path, grades: bool, **options: Any) -> None:
     Example:
 
     \b
-      exam-pp strip graded.jsonl.gz --texts --replies -o shared.jsonl.gz
+      exam-pp strip graded.jsonl.gz --remove texts --remove replies -o shared.jsonl.gz
     """
     from exam_pp.phases.passages.strip import StripOptions, strip_file
 
-    parts = ("human", "texts", "prompts", "replies", "judgments", "rankings")
-    dropped_parts = {part: options.pop(part) for part in parts}
-    if not grades and any(options[name] for name in options if name != "grade_choice"):
-        raise click.UsageError("--model, --prompt-class and the other grade options need --grades.")
-    if not grades and not any(dropped_parts.values()):
-        raise click.UsageError("Select what to remove, for example with --grades, --texts or --human.")
-    strip_options = StripOptions(grades=grade_filter(**options) if grades else None, **dropped_parts)
+    if "grades" not in parts and any(options[name] for name in options if name != "grade_choice"):
+        raise click.UsageError("--grader, --prompt-class and the other grade options need --remove grades.")
+    if not parts:
+        raise click.UsageError("Select what to remove, for example with --remove grades or --remove texts.")
+    grades = grade_filter(**options) if "grades" in parts else None
+    strip_options = StripOptions(grades=grades, **{part: part in parts for part in PARTS if part != "grades"})
     dropped = strip_file(passages, output, strip_options)
     removed = ", ".join(f"{part} ({count})" for part, count in dropped.items())
     log_summary([f"Removed: {removed or 'the file has none of these parts'}."])

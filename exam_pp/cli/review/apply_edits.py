@@ -6,23 +6,28 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, log_summary, prompt_file_option, required_output
+from exam_pp.cli.command import Command
+from exam_pp.cli.completion import prompt_names
+from exam_pp.cli.options import FILE, bank_option, log_summary, prompt_file_option, required_output
 
 
-@click.command(name="apply-edits")
+@click.command("apply-edits", cls=Command)
 @click.argument("graded", type=FILE)
 @click.argument("edits", nargs=-1, required=True, type=FILE)
 @required_output("Graded file to write.")
 @click.option(
     "--prompt-class",
+    shell_complete=prompt_names,
     metavar="NAME",
     help="Prompt class of the reviewed grades; required if GRADED has several.",
 )
 @prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
+@bank_option("Test bank; required for ratings of entries without grades in GRADED.")
 @click.option(
-    "--bank", type=FILE, help="Test bank; required for ratings of entries without grades in GRADED."
+    "--reviewer",
+    metavar="NAME",
+    help="Name of the reviewer, for a single EDITS file.  [default: the name in EDITS]",
 )
-@click.option("--reviewer", metavar="NAME", help="Name of the reviewer.  [default: the name in EDITS]")
 @click.option("--force", is_flag=True, help="Also apply edits that were made for another version of GRADED.")
 def command(
     graded: Path,

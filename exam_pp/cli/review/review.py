@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     CUTOFF,
-    FILE,
     GRADED,
     MIN_GRADE,
     ONLY_QUERY,
     answers_class_option,
+    bank_option,
     emit,
     filter_options,
     grade_filter,
@@ -26,11 +27,9 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange
 
 
-@click.command(name="review")
+@click.command("review", cls=Command)
 @GRADED
-@click.option(
-    "--bank", type=FILE, help="Test bank, whose entries the page shows with their texts, for editing."
-)
+@bank_option("Test bank, whose entries the page shows with their texts, for editing.")
 @required_output("HTML file to write.")
 @ONLY_QUERY
 @click.option("--limit", type=IntRange(min=1), help="Maximum number of passages per query.  [default: all]")

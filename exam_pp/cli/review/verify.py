@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exam_pp.cli.groups import Group
+from exam_pp.cli.command import Group
 from exam_pp.cli.options import (
-    FILE,
     GRADED,
     MIN_GRADE,
+    MIN_RELEVANT,
     ONLY_QUERY,
     SCRIPT_FORMATS,
     answers_class_option,
+    bank_option,
     emit_rendered,
     filter_options,
     format_option,
     grade_filter,
     log_summary,
-    min_relevant_option,
     output_option,
     together,
 )
@@ -42,11 +42,8 @@ def command() -> None:
 
 _report = together(
     GRADED,
-    click.option(
-        "--bank",
-        type=FILE,
-        help="Test bank; the report shows its entries with their texts.  [default: the graded entries, by "
-        "id]",
+    bank_option(
+        "Test bank; the report shows its entries with their texts.", default="the graded entries, by id"
     ),
     ONLY_QUERY,
     click.option(
@@ -77,7 +74,6 @@ def _limit(noun: str, default: int | None = None) -> Callable[[F], F]:
 _MIN_JUDGMENT = click.option(
     "--min-judgment", type=int, help="Only passages with a judgment of at least this."
 )
-_RELEVANT = min_relevant_option("--min-judgment")
 
 
 @command.command()
@@ -136,7 +132,7 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
 @command.command()
 @_report
 @MIN_GRADE
-@_RELEVANT
+@MIN_RELEVANT
 @_limit("passages per query")
 def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
     """List the relevant passages that cover no bank entry.
@@ -157,7 +153,7 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
 @command.command()
 @_report
 @MIN_GRADE
-@_RELEVANT
+@MIN_RELEVANT
 @click.option(
     "--often",
     type=IntRange(min=1),
@@ -166,14 +162,14 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
     help="Only entries that at least this many non-relevant passages cover.",
 )
 @click.option(
-    "--examples",
+    "--max-examples",
     type=IntRange(min=0),
     default=3,
     show_default=True,
     help="Maximum number of non-relevant passages to show per entry.",
 )
 @_limit("entries")
-def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
+def spurious(min_relevant: int, often: int, max_examples: int, limit: int | None, **options: Any) -> None:
     """List the bank entries that non-relevant passages often cover, most frequent first.
 
     Such entries are often too general.
@@ -186,13 +182,13 @@ def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **
     from exam_pp.phases.review.verification.spurious import Spurious
     from exam_pp.reports.review.verification.spurious import REPORT
 
-    _write(Spurious(min_relevant, often, limit, examples), REPORT, **options)
+    _write(Spurious(min_relevant, often, limit, max_examples), REPORT, **options)
 
 
 @command.command()
 @_report
 @MIN_GRADE
-@_RELEVANT
+@MIN_RELEVANT
 @_limit("passages in each direction", default=20)
 def disagreements(min_relevant: int, limit: int | None, **options: Any) -> None:
     """List the passages on which judgments and grades disagree, worst first.

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import FILE, log_summary
 from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
 
 
-@click.command("db")
+@click.command("db", cls=Command)
 @click.argument("files", nargs=-1, type=FILE)
 @source_options
 @click.option(

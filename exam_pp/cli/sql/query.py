@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import FILE, emit, output_option
 from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class _SqlCommand(click.Command):
+class _SqlCommand(Command):
     """A command whose SQL may start with a comment (`-- text`), which is not parsed as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -82,6 +83,11 @@ def command(
       exam-pp query graded.jsonl.gz --bank questions.jsonl "$(exam-pp query --example bad-questions)"
     """
     if example is not None:
+        if arguments or sql_file:
+            raise click.UsageError(
+                "--example prints a query and takes no files. To run it, use the printed query as SQL: "
+                f'exam-pp query FILE "$(exam-pp query --example {example})".'
+            )
         _print_example(example, output)
         return
     from exam_pp.phases.sql.query import Statement, query_files, query_to_parquet

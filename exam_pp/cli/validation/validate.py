@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.options import FILE, emit_rendered, format_option, output_option
 from exam_pp.cli.ranges import IntRange
 
@@ -30,10 +31,11 @@ class _Kind(click.ParamType[str]):
         return click.Choice(checkable_formats())
 
 
-@click.command("validate")
+@click.command("validate", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=_ANY_FILE)
 @click.option(
-    "--kind",
+    "--from",
+    "kind",
     type=_Kind(),
     help="Format of all FILES: edits, or a format of `exam-pp convert --list`.  [default: detected from the "
     "content]",

@@ -204,8 +204,7 @@ def agreement(
     judgments = sorted({grade for passage in passages for grade in passage.judgments})
     if min_relevant > max(judgments[-1], JUDGMENTS[-1]):
         raise SelectionError(
-            f"--min-relevant-judgment {min_relevant} is above every judgment in the file (highest: "
-            f"{judgments[-1]})."
+            f"--min-judgment {min_relevant} is above every judgment in the file (highest: {judgments[-1]})."
         )
     ratings = {rating for passage in passages for rating in passage.ratings}
     grades = ratings | set(range(2) if max(ratings) <= 1 else SCALE)

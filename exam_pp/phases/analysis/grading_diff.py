@@ -10,8 +10,10 @@ from typing import NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.evaluation.rubric import cover_of
+from exam_pp.phases.evaluation.selected_grades import read_selected
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import allow_rereading, is_read_once
@@ -77,7 +79,7 @@ class SystemChanges:
 
     ``metrics`` are the names of the metric before and after, ``queries`` is the number of common queries.
     ``swapped`` are the pairs of systems whose order changes; ``significant`` are the pairs among them that
-    differ significantly on either side.
+    differ significantly on either side. ``notes`` warn of a cutoff that is deeper than the rankings.
     """
 
     metrics: tuple[str, str]
@@ -85,6 +87,7 @@ class SystemChanges:
     systems: Sequence[SystemChange]
     swapped: Sequence[tuple[str, str]]
     significant: Sequence[tuple[str, str]]
+    notes: Sequence[str] = ()
 
 
 def diff(
@@ -164,10 +167,11 @@ def compare_systems(
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415
 
     sides = [
-        cover(side.file, bank=side.bank, grade_filter=side.grade_filter, min_grade=min_grade, cutoff=cutoff)
-        for side in (before, after)
+        read_selected(side.file, side.bank, side.grade_filter, min_grade, None) for side in (before, after)
     ]
-    first, second = (next(iter(score_matrices(side.scores).values())) for side in sides)
+    first, second = (
+        next(iter(score_matrices(cover_of(side, cutoff=cutoff).scores).values())) for side in sides
+    )
     scores = [first.by_system(), second.by_system()]
     systems = [s for s in first.systems if s in scores[1] and s != OVERALL_SYSTEM]
     queries = [q for q in first.query_ids if q in second.query_ids]
@@ -190,6 +194,11 @@ def compare_systems(
         sorted(changes, key=lambda change: change.rank_after),
         swapped,
         significant,
+        list(
+            dict.fromkeys(
+                note for side in sides for note in RankingDepth.of([side.file], cutoff).notes(side.source)
+            )
+        ),
     )
 
 

@@ -51,7 +51,7 @@ def compare_leaderboards(
 
     Raises:
         DataError: A file is not a leaderboard.
-        SelectionError: No two of the files have a system in common.
+        SelectionError: No two of the leaderboards have a system in common, or none has an official rank.
     """
     named: dict[str, dict[str, float]] = {}
     standard_errors: dict[str, dict[str, float]] = {}
@@ -77,6 +77,11 @@ def compare_leaderboards(
     systems = [
         {system for scores in by_measure.values() for system in scores} for by_measure in read.values()
     ]
+    if ranks and not any(names & ranks.keys() for names in systems):
+        raise SelectionError(
+            f"{official} and the leaderboards have no system in common. Check that they use the same names "
+            "of systems."
+        )
     if ranks:
         systems.append(set(ranks))
     if len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -75,7 +75,7 @@ def sweep(
     graded: PathLike,
     official: PathLike | OfficialRanks,
     *,
-    runs: PathLike | None = None,
+    runs: PathLike | Sequence[PathLike] | None = None,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
     queries: PathLike | None = None,
@@ -154,20 +154,8 @@ def sweep(
         min_grades=tuple(min_grades),
         queries=len({query_id for file in files.values() for query_id in file.queries}),
     )
-    notes = _depth(files.values(), cutoff).notes(graded)
+    notes = RankingDepth.of(files.values(), cutoff).notes(graded)
     return Sweep(settings, reference, top, notes, provenance)
-
-
-def _depth(files: Iterable[GradedFile], cutoff: int) -> RankingDepth:
-    """The depth of the rankings of all queries that any grader graded."""
-    depth = RankingDepth(cutoff)
-    seen: set[str] = set()
-    for file in files:
-        for query in file.queries.values():
-            if query.query_id not in seen:
-                seen.add(query.query_id)
-                depth.add(query, file.first_ranks)
-    return depth
 
 
 def _graded_files(
@@ -190,7 +178,7 @@ def _graded_files(
 
 def _qrels_leaderboards(
     files: dict[GradeKey, GradedFile],
-    runs: PathLike,
+    runs: PathLike | Sequence[PathLike],
     measures: Sequence[str],
     min_grades: Sequence[int],
     method: MethodName,

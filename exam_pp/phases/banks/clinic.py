@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from exam_pp.data_model import QueryView
+from exam_pp.data_model import NO_PASSAGE, QueryView
 from exam_pp.edits import FORMAT, BankEdit, Edits
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
@@ -21,6 +21,7 @@ from exam_pp.metrics.clinic import (
 )
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
@@ -116,7 +117,10 @@ def examine(
         with_judgments=bool(judged),
         with_systems=systems > 1,
         with_closed_book=closed_book_grades is not None,
-        notes=_notes(file, test_bank, judged, entries, systems),
+        notes=[
+            *_notes(file, test_bank, judged, entries, systems),
+            *RankingDepth.of([file], options.cutoff).notes(graded),
+        ],
         provenance=replace(
             graded_by([selector.key]),
             banks=file_names(bank),
@@ -157,6 +161,12 @@ def _closed_book(path: Path, grade_filter: GradeFilter, bank: TestBank) -> dict[
     grades: dict[str, dict[str, int]] = {}
     for query in read_passages_for_metrics(path):
         for passage in query.passages:
+            if passage.passage_id != NO_PASSAGE:
+                raise DataError(
+                    f"has the passage {passage.passage_id!r}, but --closed-book needs grades without a "
+                    "passage, made by `exam-pp bank closed-book`.",
+                    file=str(path),
+                )
             grades.setdefault(query.query_id, {}).update(selector.ratings(passage))
     selector.check(str(path))
     known = sum(key in bank.entries(query_id) for query_id, of in grades.items() for key in of)

@@ -24,13 +24,16 @@ def closed_book(
     model: ModelOptions,
     prompt: Prompt,
     *,
+    journal: Path | None = None,
+    keep_journal: bool = False,
+    retry_failed: bool = False,
     advance: Advance = lambda _steps, _total: None,
 ) -> FileSummary:
     """Write a graded file with one empty passage per query, graded on all entries of the prompt's kind.
 
     An interrupted run continues from its journal. Raises :class:`exam_pp.errors.ExamError`.
     """
-    files = GradeFiles(bank, output)
+    files = GradeFiles(bank, output, None, journal, keep_journal, retry_failed)
     check_output(output, [bank])
     if prompt.kind not in ("question", "nugget"):
         raise SelectionError(f"The prompt {prompt.name!r} does not grade questions or nuggets.")
@@ -50,8 +53,8 @@ def closed_book(
             work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
     summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
     advance(0, sum(job.pairs for _, jobs in work for job in jobs))
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
+    with open_journal(files) as replies:
+        answer = Answerer(llm, replies, lambda count: advance(count, None))
         with passages_writer(output, inputs=[bank]) as writer:
             for graded in answer_in_windows(work, answer, summary.add):
                 writer.write(graded)

@@ -120,12 +120,12 @@ def _no_judgments(relevance: Relevance, file: str) -> str:
     if relevance.source == "human":
         return (
             f"{file} has no judgments. Add them with `exam-pp import --qrels`, or grade with --prompt-class "
-            f"{UMBRELA.name} and use --judgments umbrela."
+            f"{UMBRELA.name} and use --relevance umbrela."
         )
     by = f" by the model {relevance.judge!r}" if relevance.judge else ""
     return (
         f"{file} has no grades with the prompt {UMBRELA.name}{by}. Run `exam-pp grade --prompt-class "
-        f"{UMBRELA.name}` first, or use --judgments human."
+        f"{UMBRELA.name}` first, or use --relevance human."
     )
 
 
@@ -138,7 +138,7 @@ def _single_judge(selector: GradeSelector, file: str) -> str:
         listed = ", ".join(f"{model!r} ({counted(count, 'passage')})" for model, count in graded)
         raise SelectionError(
             f"{file} has grades with the prompt {UMBRELA.name} by several models: {listed}. "
-            "Choose with --judge."
+            "Choose with --grader."
         )
     return next(iter(models))
 

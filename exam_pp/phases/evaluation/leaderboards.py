@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, Uncertainty, uncertainty
 from exam_pp.provenance import Provenance
-from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.results import OVERALL_SYSTEM, Score
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Standings:
 
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
-    ``provenance`` are those of the evaluation.
+    ``provenance`` are those of the evaluation, ``scores`` are its scores by query.
     """
 
     metrics: Sequence[str]
@@ -28,6 +28,7 @@ class Standings:
     uncertainty: Uncertainty
     notes: Sequence[str] = ()
     provenance: Provenance | None = None
+    scores: Sequence[Score] = field(default=(), repr=False, compare=False)
 
     @property
     def queries(self) -> dict[str, int]:
@@ -51,6 +52,7 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         uncertainty(evaluation, options),
         evaluation.notes,
         evaluation.provenance,
+        evaluation.scores,
     )
 
 

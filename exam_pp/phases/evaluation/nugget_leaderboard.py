@@ -233,7 +233,14 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
     estimates = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
     systems = list(dict.fromkeys(system for system, _ in rows))
     unsorted = Standings(
-        metrics, systems, rows, statistics, estimates, evaluation.notes, evaluation.provenance
+        metrics,
+        systems,
+        rows,
+        statistics,
+        estimates,
+        evaluation.notes,
+        evaluation.provenance,
+        evaluation.scores,
     )
     return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
 

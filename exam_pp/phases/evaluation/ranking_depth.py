@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.wording import counted
 
@@ -30,6 +30,18 @@ class RankingDepth:
     complete: int | None = None
     missing: int = 0
     retrieved: bool = False
+
+    @classmethod
+    def of(cls, files: Iterable[GradedFile], cutoff: int) -> RankingDepth:
+        """The depth of the rankings of all queries in files that hold the same rankings."""
+        depth = cls(cutoff)
+        seen: set[str] = set()
+        for file in files:
+            for query in file.queries.values():
+                if query.query_id not in seen:
+                    seen.add(query.query_id)
+                    depth.add(query, file.first_ranks)
+        return depth
 
     def add(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> None:
         """Add the rankings of a query."""

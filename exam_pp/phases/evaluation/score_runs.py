@@ -25,10 +25,10 @@ from exam_pp.store.trec.runs import (
     warn_of_skipped_files,
     warn_of_swapped_columns,
 )
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
-Runs = PathLike | Iterable[RunLine]
-"""A folder of run files, a run file, or the lines of runs."""
+Runs = PathLike | Sequence[PathLike] | Iterable[RunLine]
+"""A folder of run files, a run file, several of them, or the lines of runs."""
 
 _HOLE = "\x01 not in the file "
 """Prefix of placeholder ids for missing ranks; ids of a file cannot contain its control character."""
@@ -47,10 +47,10 @@ def score_runs(
 ) -> Evaluation:
     """Score runs against labels with measures of ir-measures.
 
-    ``runs`` is a folder of run files, a run file, or the lines of runs. ``min_grade`` is the relevance level
-    of measures that have a level; if it is None, ``default_min_grade`` is, for measures that can have it
-    (None: the level of the measure, usually 1). Means are over the queries of the labels. Labels with
-    subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Raises
+    ``runs`` is a folder of run files, a run file, several of them, or the lines of runs. ``min_grade`` is the
+    relevance level of measures that have a level; if it is None, ``default_min_grade`` is, for measures that
+    can have it (None: the level of the measure, usually 1). Means are over the queries of the labels. Labels
+    with subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Raises
     :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and the labels have
     no query in common.
     """
@@ -60,19 +60,19 @@ def score_runs(
     evaluation = scorer(matrix)
     missing = _missing_queries(matrix, query_ids)
     if all(len(queries) == len(query_ids) for queries in missing.values()):
+        paths = _paths(runs)
         titles: set[str] = set()
-        if isinstance(runs, PathLike):
-            for file in run_files(runs):
-                lines = list(read_run(file, method=method))
-                titles.update(line.query_id.partition("/")[0] for line in lines)
-                warn_of_swapped_columns(file, (line.passage_id for line in lines), query_ids)
+        for file in run_files(paths or ()):
+            lines = list(read_run(file, method=method))
+            titles.update(line.query_id.partition("/")[0] for line in lines)
+            warn_of_swapped_columns(file, (line.passage_id for line in lines), query_ids)
         hint = (
             " The runs rank facets (query/facet): score facets with --facets facet, or the merged rankings "
             "of `exam-pp import` with --rankings."
         )
         raise SelectionError(
-            f"No run in {name_of(runs, 'the list')} has results for any judged or graded query."
-            + (hint if titles.intersection(query_ids) else "")
+            f"No run in {listed([str(path) for path in paths]) if paths else 'the list'} has results for any "
+            "judged or graded query." + (hint if titles.intersection(query_ids) else "")
         )
     evaluation.notes = [*scorer.notes, *missing_query_notes(missing)]
     return evaluation
@@ -218,12 +218,14 @@ def read_matrix(
     :class:`~exam_pp.errors.DataError` for invalid files and for a system that is in two files.
     """
     query_ids = {query_id for query_id, _ in passages}
-    if not isinstance(runs, PathLike):
-        return _matrix_of(runs, query_ids, passages)
+    paths = _paths(runs)
+    if paths is None:
+        return _matrix_of(cast("Iterable[RunLine]", runs), query_ids, passages)
     origin: dict[str, Path] = {}
     matrix = RunMatrix(passages)
-    warn_of_skipped_files(runs)
-    for path in run_files(runs):
+    for path in paths:
+        warn_of_skipped_files(path)
+    for path in run_files(paths):
         systems = read_rankings(path, method=method)
         if not systems:
             raise DataError("has no results; remove the file or create the run again.", file=str(path))
@@ -238,6 +240,15 @@ def read_matrix(
                 system, {query_id: results for query_id, results in run.items() if query_id in query_ids}
             )
     return matrix
+
+
+def _paths(runs: Runs) -> list[PathLike] | None:
+    """The files and folders, or None for lines of runs."""
+    if isinstance(runs, PathLike):
+        return [runs]
+    if isinstance(runs, Sequence) and runs and isinstance(runs[0], PathLike):
+        return cast("list[PathLike]", list(runs))
+    return None
 
 
 def _matrix_of(

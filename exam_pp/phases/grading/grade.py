@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView
@@ -31,7 +31,7 @@ class GradeOptions:
 
     Pairs that have a grade by the same model and prompt are not graded again, unless ``regrade``. ``soft``
     stores soft grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
-    after a list that cannot be read. ``max_queries`` and ``max_paragraphs`` keep only the first queries and
+    after a list that cannot be read. ``max_queries`` and ``max_passages`` keep only the first queries and
     the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
     None for all queries. With ``only_unjudged``, passages with judgments are not graded.
     """
@@ -42,7 +42,7 @@ class GradeOptions:
     regrade: bool = False
     repairs: int = REPAIRS
     max_queries: int | None = None
-    max_paragraphs: int | None = None
+    max_passages: int | None = None
     positions: frozenset[int] | None = None
     only_unjudged: bool = False
 
@@ -53,8 +53,8 @@ class GradeSummary:
 
     ``pairs`` are to be graded, ``reused`` pairs have a grade in the file, and ``judged`` pairs are skipped,
     because their passage has a judgment. ``sources`` counts ratings by reading rule, ``reasons`` ungraded
-    pairs by reason. ``other_options`` counts reused grades that were made with another value of an option, by
-    option.
+    pairs by reason. ``other_options`` counts reused pairs whose grade was made with other values of options,
+    by the names of all these options.
     """
 
     queries: int = 0
@@ -65,7 +65,7 @@ class GradeSummary:
     reused: int = 0
     judged: int = 0
     shortened: int = 0
-    other_options: Counter[str] = field(default_factory=Counter)
+    other_options: Counter[tuple[str, ...]] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     without_bank: list[str] = field(default_factory=list)
@@ -92,11 +92,11 @@ class GradeSummary:
 
 
 def select(queries: Iterable[AnyQuery], options: GradeOptions) -> Iterator[AnyQuery]:
-    """The first ``max_queries`` queries, or a shard of them, with their first ``max_paragraphs`` passages."""
+    """The first ``max_queries`` queries, or a shard of them, with their first ``max_passages`` passages."""
     for position, query in enumerate(islice(queries, options.max_queries)):
         if options.positions is not None and position not in options.positions:
             continue
-        yield replace(query, passages=query.passages[: options.max_paragraphs])
+        yield replace(query, passages=query.passages[: options.max_passages])
 
 
 @dataclass(frozen=True)
@@ -157,17 +157,17 @@ _DEFAULTS = {"thinking_tokens": 0}
 
 def _with_other_options(
     passage: PassageView, prompt: Prompt, model: str, options: dict[str, Any], reused: Collection[str]
-) -> Counter[str]:
-    """Decisive option to the number of reused grades that record another value of it."""
-    different: dict[str, list[str]] = {}
+) -> Counter[tuple[str, ...]]:
+    """Decisive options to the number of reused pairs whose grade records other values of them."""
+    different: dict[str, tuple[str, ...]] = {}
     options = _DEFAULTS | options
     for grades in _grades_by(passage, prompt, model):
         recorded = _DEFAULTS | (grades.model_options or {})
-        names = [k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k]]
+        names = tuple(k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k])
         for key in grades.graded_ids().intersection(reused):
             # Several grades of a pair: count the grade with the fewest differences.
             different[key] = min(different.get(key, names), names, key=len)
-    return Counter(chain.from_iterable(different.values()))
+    return Counter(names for names in different.values() if names)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -83,9 +84,10 @@ class FileSummary(GradeSummary):
             f"({counted(self.queries, 'query')}, {counted(self.passages, 'passage')}, "
             f"{counted(self.asked, 'model call')})."
         )
-        for option, count in self.other_options.items():
+        for options, count in self.other_options.items():
             were = counted(count, "pair was", "pairs were")
-            yield f"{were} graded before with another {option}; --regrade grades them again."
+            another = " and ".join(f"another {option}" for option in options)
+            yield f"{were} graded before with {another}; --regrade grades them again."
         if self.judged:
             yield f"Skipped, because the passage has a judgment: {counted(self.judged, 'pair')}."
         if self.not_numbers:
@@ -144,7 +146,7 @@ def grade_file(
     options = in_shard(options, shard, files, exam)
     counts = None
     if not streamed:
-        counts = count_pairs(read_raw_passages(files.passages), exam, model.model, options)
+        counts = check_pairs(files, exam, model, options, shard)
     llm = prepare_llm(group.assign_device(model), files)
     requested, options = options, resolve_soft(options, llm, model)
     without_soft = not model.thinking_tokens and _skips_soft(requested, options)
@@ -205,6 +207,30 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
         check_answer_keys(bank, files.bank)
     return Exam(bank, {} if files.queries is None else read_query_texts(files.queries))
+
+
+def check_pairs(
+    files: GradeFiles, exam: Exam, model: ModelOptions, options: GradeOptions, shard: Shard | None
+) -> PairCounts:
+    """Count the pairs to grade before the model is loaded; the passages are not a stream.
+
+    Raises :class:`exam_pp.errors.ExamError` if the file has no queries, or the bank or the query texts fit
+    none of them.
+    """
+    counts = count_pairs(read_raw_passages(files.passages), exam, model.model, options)
+    if not counts.total and not counts.graded_before:
+        summary = GradeSummary()
+        work = grading_jobs(
+            read_raw_passages(files.passages),
+            exam,
+            model=model.model,
+            provenance={},
+            options=options,
+            summary=summary,
+        )
+        deque(work, maxlen=0)
+        _check_queries(summary, files, shard, exam)
+    return counts
 
 
 def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
@@ -301,8 +327,8 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
             _take_over(journal, group)
         else:
             group.gather(journal.all_replies())  # Other machines may have local disks.
-        if group.leads and files.retry_failed:
-            log.info("%s will be sent again", counted(journal.forget_failures(), "failed request"))
+        if group.leads:
+            forget_failures(journal, files)
         try:
             yield journal
             group.gather(None)  # The output is complete.
@@ -312,6 +338,12 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
             raise
         if not (files.keep_journal and group.leads):
             _clear(journal)
+
+
+def forget_failures(journal: Journal, files: GradeFiles) -> None:
+    """Remove the failed requests from the journal with ``retry_failed``, so that they are sent again."""
+    if files.retry_failed:
+        log.info("%s will be sent again", counted(journal.forget_failures(), "failed request"))
 
 
 def _clear(journal: Journal) -> None:

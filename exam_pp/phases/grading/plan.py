@@ -20,6 +20,8 @@ from exam_pp.phases.grading.grading_run import (
     GradeFiles,
     check_files,
     check_lists,
+    check_pairs,
+    forget_failures,
     in_shard,
     journal_of,
     prepare_llm,
@@ -96,9 +98,10 @@ def plan_grading(
 ) -> Plan:
     """Count the requests of :func:`exam_pp.phases.grading.grading_run.grade_file`, and time a sample of them.
 
-    The sample's replies are kept in the journal of the grading, which answers them from there. No other file
-    is written. Requests that depend on earlier replies are not counted. Raises the errors of the grading
-    about files and model.
+    The sample's replies are kept in the journal of the grading, which answers them from there. With
+    ``retry_failed``, the journal loses its failed requests, as in the grading. No other file is written.
+    Requests that depend on earlier replies are not counted. Raises the errors of the grading about files and
+    model.
     """
     exam = check_files(files, options)
     check_lists(model, options.prompts)
@@ -107,6 +110,7 @@ def plan_grading(
             "--plan reads the passages before the grading does: use a file instead of a pipe."
         )
     options = in_shard(options, shard, files, exam)
+    check_pairs(files, exam, model, options, shard)
     began = time.monotonic()
     llm = prepare_llm(model, files)
     options = resolve_soft(options, llm, model)
@@ -124,6 +128,7 @@ def plan_grading(
     plan = Plan(llm.name, summary)
     path = journal_of(files)
     with _journal(path) as journal:
+        forget_failures(journal, files)
         answerer = Answerer(llm, journal, lookup_only=True)
         survey = _Survey(plan, llm, answerer)
         for window in _windows(work):

@@ -50,7 +50,7 @@ class AnswerSelector:
                 listing = "; ".join(str(key) for key in sorted(self.seen))
                 raise SelectionError(
                     f"The file has extracted answers by several models or prompts: {listing}. Choose with "
-                    "--answers-by and --prompt-class (--model is the model that verifies)."
+                    "--answers-grader and --answers-class (--model is the model that verifies)."
                 )
             source = {
                 "orig_prompt_class": grades.prompt_class,

@@ -51,23 +51,21 @@ def _counting_dropped(
 def _passages_to_qrels(
     queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[Qrel]:
-    """Yield the first judgment of each passage, with ``query/facet`` for facets."""
-    is_empty = True
+    """Yield the highest judgment of each passage, with ``query/facet`` for facets."""
+    best: dict[tuple[str, str], int] = {}
     for query in _counting_dropped(queries, frozenset({"judgments"}), dropped):
-        seen: set[tuple[str, str]] = set()
         for passage in query.passages:
             for judgment in passage.judgments:
                 key = (judgment.query_id, passage.passage_id)
                 titled = judgment.title_query not in (judgment.query_id, query.query_id)
                 dropped.add("title queries of judgments", titled)
                 dropped.add("passage ids of judgments", judgment.passage_id != passage.passage_id)
-                dropped.add("repeated judgments of a passage", key in seen)
-                if key not in seen:
-                    seen.add(key)
-                    is_empty = False
-                    yield Qrel(judgment.query_id, passage.passage_id, judgment.relevance)
-    if is_empty:
+                dropped.add("repeated judgments of a passage", key in best)
+                best[key] = max(judgment.relevance, best.get(key, judgment.relevance))
+    if not best:
         raise DataError("has no judgments.", file=str(options.path))
+    for (query_id, passage_id), relevance in best.items():
+        yield Qrel(query_id, passage_id, relevance)
 
 
 def _passages_to_runs(

@@ -64,7 +64,8 @@ def export_answers(
     notes = [f"{unknown[form]} empty, as a passages file does not record them."] if form in unknown else []
     if form in ("rag24", "rag25") and (without := {query_id for _, query_id in answers} - texts.keys()):
         have = counted(len(without), "query has", "queries have")
-        notes.append(f"{have} an empty text; name a file of query texts with --queries.")
+        hint = f"{queries} has no text for them" if queries else "name a file of query texts with --queries"
+        notes.append(f"{have} an empty text; {hint}.")
     wrote = f"Wrote {counted(len(answers), 'answer')} (systems: {len(answering)})."
     return [wrote, *notes, *dropped.lines()]
 

@@ -71,6 +71,15 @@ def export_assignments(
             f"The filter selects assignments of {len(graders)} graders in {graded}; choose one of: "
             f"{'; '.join(map(str, graders))}."
         )
+    if not any(
+        entry.entry_id in answer.labels or entry.entry_id in answer.unparsed
+        for (_, query_id), answer in answers.items()
+        for entry in items[query_id]
+    ):
+        raise SelectionError(
+            f"{bank} has none of the nuggets that are assigned in {graded}: name the bank with which the "
+            "answers were graded."
+        )
     texts = {query.query_id: query.query_text for query in test_bank}
     lines = list(_lines(answers, items, texts))
     write_records(lines, output, inputs=inputs)

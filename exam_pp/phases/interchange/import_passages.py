@@ -45,13 +45,14 @@ class ImportSources:
     ``runs`` are run files or folders of run files. The pool has the ``top`` passages of each run and query,
     by rank, then score descending, then file order. ``judged`` adds every passage of ``qrels``. ``queries``
     restricts and orders the queries. ``skip_missing_texts`` drops passages without a text in ``texts``, which
-    otherwise is an error. ``answers`` are split into passages by ``unit``. ``pages`` are run pages of TREC
-    CAR. ``facet_rankings`` is the place of rankings of facets (``query/facet``).
+    otherwise is an error; a text in several files is taken from the first. ``answers`` are split into
+    passages by ``unit``. ``pages`` are run pages of TREC CAR. ``facet_rankings`` is the place of rankings of
+    facets (``query/facet``).
     """
 
     runs: Sequence[Path] = ()
-    texts: Path | None = None
-    qrels: Path | None = None
+    texts: Sequence[Path] = ()
+    qrels: Sequence[Path] = ()
     queries: Path | None = None
     answers: Sequence[Path] = ()
     top: int = DEFAULT_TOP
@@ -68,8 +69,8 @@ class ImportSources:
 
     def files(self) -> list[Path]:
         """All input files."""
-        optional = (self.texts, self.qrels, self.queries, *self.answers)
-        return [*self.run_files(), *self.pages, *(path for path in optional if path is not None)]
+        queries = [self.queries] if self.queries is not None else []
+        return [*self.run_files(), *self.pages, *self.texts, *self.qrels, *queries, *self.answers]
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     pool.add_runs(runs, sources.top, sources.method_name)
     pool.add_pages(sources.pages, sources.top)
     pool.add_answers(sources.answers, sources.unit)
-    qrels = read_qrels(sources.qrels) if sources.qrels else []
+    qrels = [judgment for path in sources.qrels for judgment in read_qrels(path)]
     pool.add_judgments(qrels, judged=sources.judged)
     if sources.queries and queries:
         texts = {query_id: query.query_text for query_id, query in queries.items()}
@@ -321,7 +322,7 @@ class _Pool:
                 "No judgment is of a pooled passage; check that judgments and runs have the same passage ids."
             )
 
-    def add_texts(self, path: Path | None, *, skip_missing: bool) -> None:
+    def add_texts(self, files: Sequence[Path], *, skip_missing: bool) -> None:
         """Read the texts of the pooled passages; raise :class:`DataError` or drop passages without a text."""
         needed = set()
         for passages in self._passages.values():
@@ -332,7 +333,9 @@ class _Pool:
                     needed.add(passage_id)
         if not needed:
             return
-        texts = read_texts(path, needed, self._passages) if path else {}
+        texts: dict[str, str] = {}
+        for file in files:
+            texts |= read_texts(file, needed - texts.keys(), self._passages)
         missing = sorted(needed - texts.keys())
         if missing:
             problem = f"{len(missing)} of {len(needed)} pooled passages have no text ({listed(missing)})"
@@ -340,7 +343,7 @@ class _Pool:
                 raise DataError(
                     f"{problem}; name a file with their texts with --texts, or drop the passages with "
                     "--skip-missing-texts.",
-                    file=str(path) if path else None,
+                    file=", ".join(map(str, files)) or None,
                 )
             log.warning("%s and are dropped.", problem)
             self._without_text = len(missing)

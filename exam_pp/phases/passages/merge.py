@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
+from exam_pp.phases.passages.transform import NO_QUERIES
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_json import RawJson, canonical, decode_list, encode_list
@@ -98,10 +99,7 @@ def merge_files(
     parts = [_Part(path) for path in files]
     for part in parts:
         if not part.lines:
-            log.warning(
-                "%s has no queries. This is normal for a shard if there are more shards than queries.",
-                part.path,
-            )
+            log.warning(NO_QUERIES, part.path)
     order = _order_of(parts, like)
     summary = MergeSummary(len(files), ignore_blanks=ignore_blanks)
     with passages_writer(output, inputs=inputs) as writer:
@@ -144,6 +142,8 @@ def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, 
         positions = order.setdefault(query.query_id, {})
         for passage in query.passages:
             positions.setdefault(passage.passage_id, len(positions))
+    if like and not order:
+        raise DataError("has no queries, so it gives no order: name the file that was split.", file=str(like))
     missing = [query_id for query_id in order if query_id not in present]
     if missing:
         raise DataError(

@@ -43,8 +43,7 @@ def strip_file(source: Path, output: Path, options: StripOptions) -> Counter[str
     """
     if options == StripOptions():
         raise SelectionError(
-            "Select the parts to remove: --grades, --human, --texts, --prompts, --replies, --judgments or "
-            "--rankings."
+            "Select the parts to remove: grades, human, texts, prompts, replies, judgments or rankings."
         )
     stripper = _Stripper(options, Counter())
     grades = GradeSelector(options.grades or GradeFilter())

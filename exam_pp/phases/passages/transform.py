@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,10 @@ from pathlib import Path
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
+
+NO_QUERIES = "%s has no queries. This is normal for a shard if there are more shards than queries."
 
 ChangeQuery = Callable[[RawQuery], RawQuery | None]
 """Returns the changed query, or None to drop it."""
@@ -55,4 +60,6 @@ def rewrite(
                 counts.passages += len(after.passages)
                 writer.write(after)
         check(counts)
+    if not counts.lines_read:
+        log.warning(NO_QUERIES, source)
     return counts

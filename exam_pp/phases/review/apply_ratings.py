@@ -83,7 +83,7 @@ def apply_ratings(
         prompt_class: Prompt class of the new grades. The default is the only prompt class of the file with
             grades for all rated entries; a prompt with a scale is preferred.
         bank: Test bank that lists the entries. Needed if the file has no grades for them yet.
-        reviewer: Name of the reviewer; replaces the name in the edits files.
+        reviewer: Name of the reviewer; replaces the name in the edits file, of which there must be only one.
         prompts: Prompts that are not registered, by name.
         force: Apply edits that were made for another file, or for another state of this file.
 
@@ -93,8 +93,14 @@ def apply_ratings(
     Raises:
         DataError: The edits belong to another file, name an absent passage or entry, or have a rating
             outside the scale.
-        SelectionError: The prompt class is ambiguous, or the edits have no ratings.
+        SelectionError: The prompt class is ambiguous, the edits have no ratings, or ``reviewer`` would give
+            the ratings of several files to one reviewer.
     """
+    if reviewer is not None and len(edits) > 1:
+        raise SelectionError(
+            f"--reviewer would give the ratings of {len(edits)} EDITS files to {reviewer!r}, whoever made "
+            "them. Apply each file alone with its --reviewer, or leave --reviewer out."
+        )
     inputs = [graded, *edits, *([bank] if bank else [])]
     check_output(output, inputs)
     if is_read_once(graded):

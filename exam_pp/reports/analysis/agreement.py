@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from exam_pp.phases.analysis.agreement import Agreement, AgreementTable, GraderAgreement
 from exam_pp.rendering import plots
-from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.grids import confusion, matrix
 from exam_pp.wording import counted
 
 _COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
 
 
 def agreement_report(result: Agreement) -> Report:
-    """Tables like table 5 of the workbench paper; κ compares a row with its boxed column."""
+    """Tables like table 5 of the workbench paper; κ compares a row with its boxed column.
+
+    The largest table of each labelling also has a picture.
+    """
     summary = Table(
         ["labels", *_COEFFICIENTS],
         [[labelling, *row] for labelling, row in result.coefficients],
@@ -27,7 +31,33 @@ def agreement_report(result: Agreement) -> Report:
     if result.ungraded:
         notes.append(f"Skipped: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")
     tables = [_table(table) for table in result.tables]
-    return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)], result.provenance)
+    blocks: list[Block] = [*tables, summary, *map(Paragraph, notes), *agreement_pictures(result)]
+    return Report("Agreement with judgments", blocks, result.provenance)
+
+
+def agreement_pictures(result: Agreement) -> list[Picture]:
+    """A confusion matrix of labels and judgments for each labelling, from its table with most cells."""
+    largest: dict[str, AgreementTable] = {}
+    for table in result.tables:
+        other = largest.get(table.labelling)
+        if other is None or _cells(table) > _cells(other):
+            largest[table.labelling] = table
+    return [
+        confusion(
+            [row.label for row in table.rows],
+            table.columns,
+            [row.counts for row in table.rows],
+            f"Labels and judgments: {table.name}, {table.labelling}",
+            row_noun="labels",
+            column_noun="judgments",
+            boxed={(number, row.box) for number, row in enumerate(table.rows)},
+        )
+        for table in largest.values()
+    ]
+
+
+def _cells(table: AgreementTable) -> int:
+    return len(table.rows) * len(table.columns)
 
 
 def _table(table: AgreementTable) -> Table:
@@ -65,7 +95,13 @@ def graders_report(result: GraderAgreement) -> Report:
         [[len(result.graders), result.shared, *alphas]],
         title="Krippendorff's α of all graders",
     )
-    return Report("Agreement of graders", [pairs, overall], result.provenance)
+    return Report("Agreement of graders", [pairs, overall, *graders_pictures(result)], result.provenance)
+
+
+def graders_pictures(result: GraderAgreement) -> list[Picture]:
+    """Weighted κ (quadratic) of every two graders as a matrix; empty for two graders."""
+    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
+    return [matrix(result.graders, values, _COEFFICIENTS[2])] if len(values) > 1 else []
 
 
 def graders_figure(result: GraderAgreement) -> plots.Drawing:

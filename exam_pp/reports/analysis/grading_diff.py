@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from exam_pp.phases.analysis.grading_diff import GradingDifference, LabelChange, SystemChange, SystemChanges
-from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.grids import confusion
+from exam_pp.rendering.pictures.rows import Slope, slopes
 from exam_pp.wording import counted
 
 UNGRADED = "ungraded"
@@ -16,7 +18,7 @@ _MOST_MOVED = 10
 def diff_report(result: GradingDifference, systems: SystemChanges | None, texts: Mapping[str, str]) -> Report:
     """Transition matrices of ratings and labels, the entries that changed most, and systems by Rubric-Cover.
 
-    ``texts`` is entry id to text.
+    ``texts`` is entry id to text. The ratings and the ranks of systems also have pictures.
     """
     same = sum(count for (old, new), count in result.transitions.items() if old == new)
     total = sum(result.transitions.values())
@@ -33,6 +35,7 @@ def diff_report(result: GradingDifference, systems: SystemChanges | None, texts:
     blocks: list[Block] = [
         Paragraph(summary),
         _matrix(result.transitions, "Grades before (rows) and after (columns)"),
+        transition_picture(result),
         _moved(result.entries, texts),
     ]
     if changes:
@@ -40,17 +43,38 @@ def diff_report(result: GradingDifference, systems: SystemChanges | None, texts:
     return Report("Comparison of two gradings", [*blocks, *_systems(systems)])
 
 
-def _matrix(counts: Mapping[tuple[int | None, int | None], int], title: str) -> Table:
+Transitions = Mapping[tuple[int | None, int | None], int]
+"""(Before, after) to a number; None is ungraded."""
+
+
+def _matrix(counts: Transitions, title: str) -> Table:
+    names, matrix = _counts(counts)
+    rows: list[list[Cell]] = [[name, *row, sum(row)] for name, row in zip(names, matrix, strict=True)]
+    boxed = {(n, n + 1) for n in range(len(names))}
+    return Table(["before", *names, "Total"], rows, title=title, boxed=boxed)
+
+
+def _counts(counts: Transitions) -> tuple[list[str], list[list[int]]]:
+    """The names of rows and columns, and the counts by before (rows) and after (columns)."""
     grades: list[int | None] = [*sorted({g for pair in counts for g in pair if g is not None})]
     if any(None in pair for pair in counts):
         grades.append(None)
     names = [UNGRADED if grade is None else str(grade) for grade in grades]
-    rows: list[list[Cell]] = []
-    for name, old in zip(names, grades, strict=True):
-        cells = [counts.get((old, new), 0) for new in grades]
-        rows.append([name, *cells, sum(cells)])
-    boxed = {(n, n + 1) for n in range(len(grades))}
-    return Table(["before", *names, "Total"], rows, title=title, boxed=boxed)
+    return names, [[counts.get((old, new), 0) for new in grades] for old in grades]
+
+
+def transition_picture(result: GradingDifference) -> Picture:
+    """The grades before and after as a confusion matrix."""
+    names, matrix = _counts(result.transitions)
+    same = {(n, n) for n in range(len(names))}
+    nouns = {"row_noun": "grades before", "column_noun": "grades after"}
+    return confusion(names, names, matrix, "Grades before and after", boxed=same, **nouns)
+
+
+def rank_picture(result: SystemChanges) -> Picture:
+    """The ranks of the systems before and after as lines."""
+    ranked = [Slope(row.system, row.rank_before, row.rank_after) for row in result.systems]
+    return slopes(ranked, "before", "after", "Ranks before and after")
 
 
 def _moved(entries: Mapping[tuple[str, str], tuple[int, int]], texts: Mapping[str, str]) -> Table:
@@ -67,7 +91,7 @@ def labels_report(changes: Iterable[LabelChange]) -> Report:
     return Report("Labels that change", [Table(LabelChange._fields, [list(change) for change in changes])])
 
 
-def _systems(result: SystemChanges | None) -> list[Table | Paragraph]:
+def _systems(result: SystemChanges | None) -> list[Block]:
     from exam_pp.metrics.correlation import int_if_whole  # noqa: PLC0415 - scipy is slow to import
 
     if result is None:
@@ -79,7 +103,9 @@ def _systems(result: SystemChanges | None) -> list[Table | Paragraph]:
     columns = ["system", "before", "after", "change", "p (Holm)", "rank before", "rank after", "moved"]
     metrics = " and ".join(dict.fromkeys(result.metrics))
     title = f"Systems by {metrics} on the {result.queries} queries of both files"
-    return [Table(columns, rows, title=title), Paragraph(_swaps(result))]
+    blocks: list[Block] = [Table(columns, rows, title=title), Paragraph(_swaps(result))]
+    blocks += map(Paragraph, result.notes)
+    return [*blocks, rank_picture(result)] if len(result.systems) > 1 else blocks
 
 
 def _arrow(row: SystemChange) -> str:

@@ -39,7 +39,7 @@ from exam_pp.reports.evaluation.leaderboards import (
 from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output, folder_output, is_read_once, write_text
-from exam_pp.store.trec.runs import write_qrels
+from exam_pp.store.trec.runs import method_of, run_files, write_qrels
 
 Means = dict[str, dict[str, float]]
 """Metric to system to mean score."""
@@ -51,7 +51,7 @@ class Sources:
 
     graded: PathLike
     bank: PathLike | None = None
-    runs: PathLike | None = None
+    runs: PathLike | Sequence[PathLike] | None = None
     official: PathLike | None = None
     qrels: PathLike | None = None
     grade_filter: GradeFilter = field(default_factory=GradeFilter)
@@ -117,8 +117,10 @@ def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -
     """Write all files except the index page, and return the index page as a report."""
     statistics = statistics or Statistics("nested", significance=True)
     grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
-    leaderboards = {"cover": _cover(out, sources, grades, statistics)}
     official = read_official(sources.official) if sources.official is not None else None
+    if official is not None:
+        _check_systems(official, sources, grades)
+    leaderboards = {"cover": _cover(out, sources, grades, statistics)}
     if sources.runs is not None:
         over_queries = Statistics("queries", True, statistics.confidence, statistics.samples, statistics.seed)
         leaderboards["rubric-qrels"] = _rubric_qrels(out, sources, grades, over_queries)
@@ -128,6 +130,17 @@ def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -
         _correlations(out, sources, official, leaderboards, statistics)
     _agreement(out, sources, statistics)
     return Report(f"Evaluation of {Path(sources.graded).name}", out.blocks)
+
+
+def _check_systems(official: OfficialRanks, sources: Sources, grades: SelectedGrades) -> None:
+    """Raise SelectionError if no system has both an official rank and scores."""
+    runs = run_files(sources.runs) if sources.runs is not None else []
+    systems = {*grades.file.first_ranks, *map(method_of, runs)}
+    if systems and not systems & official.ranks.keys():
+        raise SelectionError(
+            f"{official.source} and the graded file or runs have no system in common. Check that they use "
+            "the same names of systems."
+        )
 
 
 def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Means:

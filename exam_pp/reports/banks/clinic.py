@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from exam_pp.metrics.clinic import EntryHealth
 from exam_pp.phases.banks.clinic import Examination
 from exam_pp.phases.banks.signs import SIGNS
-from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
 from exam_pp.results import ALL_QUERIES
 
 _UNKNOWN = "unknown"
@@ -42,11 +43,20 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
         blocks.append(Heading("Entries with similar texts or covering passages"))
         blocks += _listed(tables[1], limit)
     if examination.curve:
-        blocks += [Heading("How many entries are enough"), Paragraph(_CURVE_TEXT), _curve(examination)]
-    blocks += [Heading("All entries"), Paragraph(_COLUMNS_TEXT.format(m=examination.min_grade)), tables[0]]
+        blocks += [
+            Heading(_CURVE_TITLE),
+            Paragraph(_CURVE_TEXT),
+            curve_picture(examination),
+            _curve(examination),
+        ]
+    blocks += [Heading("All entries"), entry_picture(examination)]
+    blocks += [Paragraph(_COLUMNS_TEXT.format(m=examination.min_grade)), tables[0]]
     return Report(title, blocks, examination.provenance)
 
 
+_CURVE_TITLE = "How many entries are enough"
+_SAME_ORDER = 0.9
+"""Leaderboards with at least this τ are often taken as equal (Voorhees 2001)."""
 _CURVE_TEXT = (
     "Kendall's tau-b between the leaderboard of a bank with this number of random entries per query and the "
     "leaderboard of the full bank: mean and lowest value of the samples, over all queries."
@@ -58,6 +68,39 @@ _COLUMNS_TEXT = (
     "with a non-relevant one. systems: number of systems that cover the entry. tau: Kendall's tau-b of the "
     "leaderboards with and without the entry."
 )
+
+
+def curve_picture(examination: Examination) -> Picture:
+    """Kendall's τ-b with the full bank by the number of entries, over all queries."""
+    points = [
+        CurvePoint(point.size, point.tau, point.lowest)
+        for point in examination.curve
+        if point.query_id == ALL_QUERIES
+    ]
+    band = "the lowest of the samples"
+    return curve(points, "entries per query", "Kendall's tau-b", _CURVE_TITLE, band=band, enough=_SAME_ORDER)
+
+
+def entry_picture(examination: Examination) -> Picture:
+    """The discrimination of the entries against their pass rate, with the entries that have signs marked."""
+    suspected = {(finding.query_id, finding.entry_id) for finding in examination.findings}
+    points = [
+        Point(
+            examination.text(entry.query_id, entry.entry_id),
+            entry.pass_rate,
+            entry.discrimination,
+            (entry.query_id, entry.entry_id) in suspected,
+        )
+        for entry in examination.entries
+    ]
+    return scatter(
+        points,
+        "pass: share of graded passages that cover the entry",
+        "r: discrimination",
+        "Easy and hard entries, and how well they discriminate",
+        mark="entries with a sign",
+        noun="entry",
+    )
 
 
 def _listed(table: Table, limit: int | None) -> list[Block]:

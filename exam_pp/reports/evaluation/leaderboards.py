@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from exam_pp.metrics.leaderboard import Standing, standings
@@ -10,9 +11,11 @@ from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
 from exam_pp.rendering import plots
-from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.grids import heatmap
+from exam_pp.rendering.pictures.rows import dot_plot
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
-from exam_pp.results import ALL_QUERIES
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.wording import counted
 
 SCRIPT_DECIMALS = 6
@@ -36,7 +39,8 @@ def leaderboard_report(
     With ``formatted``, a cell is ``mean ± standard error`` with three decimals. Otherwise a metric has two
     numeric columns, its name and ``<name> stderr``. Columns of intervals, ranks, letters and bounds follow
     their metric if the leaderboard has them. A column ``queries`` is added if systems have different numbers
-    of queries.
+    of queries. With ``formatted``, pictures of the first metric follow: the systems with their intervals,
+    and the scores of the systems on the queries.
     """
     counts = standings.queries
     uneven = len(set(counts.values())) > 1
@@ -60,7 +64,8 @@ def leaderboard_report(
         ]
         notes = [*extra.first_notes, *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
-    return Report(title, [table, *map(Paragraph, notes)], standings.provenance)
+    shown = leaderboard_pictures(standings) if formatted else []
+    return Report(title, [table, *map(Paragraph, notes), *shown], standings.provenance)
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
@@ -81,21 +86,81 @@ def _mean_and_error(row: Standing | None) -> str:
 def leaderboard_figure(standings: Standings) -> plots.Drawing:
     """A bar chart of the first metric, with intervals if they are available."""
     metric = standings.metrics[0]
+    label = _interval_label(standings)
+    return plots.leaderboard(_bars(standings), f"{metric}\n{label}" if label else metric)
+
+
+def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Picture]:
+    """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
+    drawn = [
+        leaderboard_picture(standings),
+        score_heatmap(standings.scores, standings.metrics[0] if standings.metrics else ""),
+    ]
+    shown = [picture for picture in drawn if picture is not None]
+    if not condition:
+        return shown
+    return [replace(picture, title=f"{condition}: {picture.title}") for picture in shown]
+
+
+def leaderboard_picture(standings: Standings) -> Picture | None:
+    """The systems by the first metric with intervals or standard errors; None for a single system."""
+    bars = [bar for bar in _bars(standings) if bar.system != OVERALL_SYSTEM]
+    if len(bars) < 2:
+        return None
+    metric, whiskers = standings.metrics[0], _interval_label(standings)
+    if not whiskers:
+        errors = [standings.rows[bar.system, metric].stderr for bar in bars]
+        if any(errors):
+            whiskers = "± standard error"
+            bars = [
+                bar if error is None else bar._replace(low=bar.value - error, high=bar.value + error)
+                for bar, error in zip(bars, errors, strict=True)
+            ]
+    return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
+
+
+def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
+    """A metric of every system on every query; None for fewer than two systems or queries.
+
+    The default is the metric of the first score.
+    """
+    values: dict[str, dict[str, float]] = {}
+    for score in scores:
+        metric = metric or score.metric
+        if score.metric == metric and score.query_id != ALL_QUERIES and score.system != OVERALL_SYSTEM:
+            values.setdefault(score.system, {})[score.query_id] = score.value
+    queries = list(dict.fromkeys(query for of_system in values.values() for query in of_system))
+    if len(values) < 2 or len(queries) < 2:
+        return None
+    rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
+    return heatmap(list(values), queries, rows, metric, f"{metric} by system and query")
+
+
+def _bars(standings: Standings) -> list[plots.Bar]:
+    """The systems by the first metric, best first, with their intervals."""
+    metric = standings.metrics[0] if standings.metrics else ""
     rows = [row for row in standings.rows.values() if row.metric == metric]
     bars = []
     for row in sorted(rows, key=lambda row: (-row.mean, row.system)):
         interval = standings.uncertainty.systems.get((row.system, metric), SystemUncertainty())
         bars.append(plots.Bar(row.system, row.mean, interval.low, interval.high))
-    if all(bar.low is None for bar in bars):
-        return plots.leaderboard(bars, metric)
+    return bars
+
+
+def _interval_label(standings: Standings) -> str:
+    """The kind of the intervals; empty without intervals."""
+    if all(bar.low is None for bar in _bars(standings)):
+        return ""
     options = standings.statistics
     resampled = "queries" if options.intervals == "queries" else "queries and entries"
-    label = f"{metric}\n{100 * options.confidence:g} % intervals (bootstrap over {resampled})"
-    return plots.leaderboard(bars, label)
+    return f"{100 * options.confidence:g} % intervals (bootstrap over {resampled})"
 
 
 def per_query_report(evaluation: Evaluation, title: str) -> Report:
-    """A row for every system, query and metric, and the means as query ``all``."""
+    """A row for every system, query and metric, and the means as query ``all``.
+
+    A heatmap of the first metric is above the table.
+    """
     means = standings(evaluation.scores)
     groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
     for score in evaluation.scores:
@@ -105,4 +170,10 @@ def per_query_report(evaluation: Evaluation, title: str) -> Report:
         groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
     rows = [row for group in groups.values() for row in group]
     table = Table(["system", "query", "measure", "value"], rows, decimals=SCRIPT_DECIMALS)
-    return Report(title, [table, *map(Paragraph, evaluation.notes)], evaluation.provenance)
+    picture = score_heatmap(evaluation.scores)
+    blocks: list[Block] = [
+        *([picture] if picture is not None else []),
+        table,
+        *map(Paragraph, evaluation.notes),
+    ]
+    return Report(title, blocks, evaluation.provenance)

@@ -10,7 +10,7 @@ from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, metric_columns
+from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, leaderboard_pictures, metric_columns
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells
 from exam_pp.wording import counted, listed
 
@@ -23,7 +23,7 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
 
     With several conditions, column names start with the name of the condition. With ``narrow``, the first
     table has only the first metric of each condition, and a table for each condition follows. With
-    ``formatted``, standard errors are not shown.
+    ``formatted``, standard errors are not shown in tables, and every condition has pictures.
     """
     narrow = narrow and len(leaderboard.conditions) > 1
     decimals = _DECIMALS if formatted else SCRIPT_DECIMALS
@@ -57,7 +57,12 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
     ):
         notes.append(f"No run type for {counted_names(untyped, 'run', 'runs')}.")
     provenance = combined(standings.provenance for _, standings in leaderboard.conditions)
-    return Report(TITLE, [*tables, *map(Paragraph, notes)], provenance)
+    shown = [
+        picture
+        for name, standings in (leaderboard.conditions if formatted else ())
+        for picture in leaderboard_pictures(standings, name if len(leaderboard.conditions) > 1 else "")
+    ]
+    return Report(TITLE, [*tables, *map(Paragraph, notes), *shown], provenance)
 
 
 def _cells(standings: Standings, system: str, formatted: bool) -> list[Cell]:

@@ -20,12 +20,17 @@ MethodName = Literal["stem", "tag"]
 _RUN_SUFFIXES = (".gz", ".run", ".txt")
 
 
-def run_files(folder: str | Path) -> list[Path]:
-    """Return the run files of a folder (``*.run``, ``*.txt``, ``*.gz``), sorted by name, or the file itself.
+def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Return the run files (``*.run``, ``*.txt``, ``*.gz``) of folders, sorted by name, and files themselves.
 
-    Raises :class:`DataError` if the folder has no run files.
+    Raises :class:`DataError` if a folder has no run files.
     """
-    path = Path(folder)
+    sources = [runs] if isinstance(runs, str | Path) else runs
+    return list(dict.fromkeys(file for source in sources for file in _files_of(source)))
+
+
+def _files_of(source: str | Path) -> list[Path]:
+    path = Path(source)
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -35,10 +40,10 @@ def run_files(folder: str | Path) -> list[Path]:
             if is_stream(path)
             else "is neither a run file nor a folder of run files."
         )
-        raise DataError(problem, file=str(folder))
+        raise DataError(problem, file=str(source))
     files = sorted(p for p in path.iterdir() if p.is_file() and _has_run_name(p.name))
     if not files:
-        raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(folder))
+        raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(source))
     return files
 
 

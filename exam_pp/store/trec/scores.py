@@ -50,7 +50,11 @@ def read_leaderboard_means(path: str | Path) -> list[Score]:
     """
     table = _table(path)
     if table is None:
-        raise DataError("has official ranks, not scores.", file=str(path))
+        raise DataError(
+            "names no measures, so it is not a leaderboard. Name a file that exam-pp evaluate wrote; "
+            "official ranks are not scores.",
+            file=str(path),
+        )
     if set(_LONG) <= set(table.columns):
         scores = _long_scores(table.rows, path, means=True)
     else:

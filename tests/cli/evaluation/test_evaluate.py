@@ -236,3 +236,27 @@ def test_problems_are_one_sentence(
     assert text in err
     assert "Traceback" not in err
     assert tiny_passages.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["qrels", "judgments", "nuggets"])
+def test_nested_intervals_are_only_offered_for_cover(run: Run, tiny_passages: Path, command: str) -> None:
+    code, _, err = run("evaluate", command, tiny_passages, "--intervals", "nested")
+    assert code == 2
+    assert "'nested' is not 'queries'." in err
+    assert "nested" not in run("evaluate", command, "--help")[1]
+    assert "nested" in run("evaluate", "cover", "--help")[1]
+
+
+def test_a_sweep_names_systems_by_tag(run: Run, tiny_passages: Path, runs: Path, tmp_path: Path) -> None:
+    """The run files have one tag, which does not name two systems."""
+    for name in ("one", "two"):
+        path = runs / f"{name}.run"
+        path.write_text(path.read_text().replace(" t\n", f" {name.upper()}\n"))
+    official = tmp_path / "official.json"
+    official.write_text('{"ONE": 1, "TWO": 2}')
+    command = ["analyze", "sweep", tiny_passages, "--official", official, "--runs", runs, "--format", "tsv"]
+
+    assert run(*command)[0] == 1
+    code, out, _ = run(*command, "--method-name", "tag")
+    assert code == 0
+    assert "nDCG@10\t2\t1.000000" in out

@@ -42,7 +42,7 @@ def graded(request: pytest.FixtureRequest, collection: Path) -> Path:
     else:
         source = [*source, "--facet-rankings", request.param]
     run("import", *source, "--qrels", collection / "qrels.txt", "-o", folder / "passages.jsonl.gz")
-    run("bank", "import", collection / "bank.json", "--format", "genq", "-o", folder / "generated.jsonl")
+    run("bank", "import", collection / "bank.json", "--from", "genq", "-o", folder / "generated.jsonl")
     run(
         "grade", folder / "passages.jsonl.gz", "--bank", folder / "generated.jsonl", "--model", "lexical",
         "--prompt-class", RATING, "-o", folder / "graded.jsonl.gz",

@@ -25,7 +25,7 @@ from exam_pp.phases.analysis.grading_diff import (
 from exam_pp.rendering.document import Paragraph, Report
 from exam_pp.reports.analysis import grading_diff
 from tests.conftest import passage, rubric
-from tests.tables import tables_of
+from tests.tables import pictures_of, tables_of
 
 WriteJsonl = Callable[[str, list[Any]], Path]
 
@@ -84,6 +84,16 @@ def test_a_grading_equals_itself(before: Grading) -> None:
     assert "No pair of systems changes its order." in [
         b.text for b in report.blocks if isinstance(b, Paragraph)
     ]
+
+
+def test_pictures_of_grades_and_ranks(before: Grading, after: Grading) -> None:
+    grades, ranks = pictures_of(diff_report(before, after, diff(before, after))).values()
+
+    total = sum(diff(before, after).transitions.values())
+    assert grades.description.startswith(
+        f"grades before with grades after: 12 of {total} in the boxed cells."
+    )
+    assert ranks.description.endswith("2 with another rank: one 1 → 2, two 2 → 1.")
 
 
 def test_systems_whose_order_changes_significantly(before: Grading, after: Grading) -> None:

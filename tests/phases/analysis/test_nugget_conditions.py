@@ -177,7 +177,7 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
         for system in "abc":
             main(
                 ["evaluate", "nuggets", str(graded), "--bank", str(bank),
-                 "--model", model, "--system", system,
+                 "--grader", model, "--system", system,
                  "--format", "nuggetizer", "-o", str(tmp_path / name / f"{system}.jsonl")]
             )  # fmt: skip
     folders = [tmp_path / "auto", tmp_path / "manual"]

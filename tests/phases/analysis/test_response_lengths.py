@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analysis.response_lengths import compare_lengths, pareto_front, response_lengths
+from exam_pp.phases.analysis.response_lengths import (
+    LengthComparison,
+    compare_lengths,
+    pareto_front,
+    response_lengths,
+)
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.reports.analysis.response_lengths import length_report
+from exam_pp.reports.analysis.response_lengths import length_picture, length_report
 from tests.conftest import passage
 
 
@@ -22,6 +27,15 @@ def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
     report = length_report(compare_lengths(evaluation, lengths))
     mean = next(row.mean for row in standings(evaluation.scores))
     assert list(report.blocks[0].rows) == [["bm25", 1.5, mean, "yes"]]  # type: ignore[union-attr]
+
+
+def test_the_picture_marks_the_front() -> None:
+    points = {"short": (10.0, 0.5), "long": (20.0, 0.75), "worse": (30.0, 0.6)}
+    picture = length_picture(LengthComparison("V_strict", points, pareto_front(points)))
+    assert picture.description == (
+        "3 systems: V_strict against words (mean over queries). Highest: long (words (mean over queries) 20, "
+        "V_strict 0.75). Systems on the Pareto front: short, long."
+    )
 
 
 def test_equal_points_are_on_the_front_and_dominated_points_are_not() -> None:

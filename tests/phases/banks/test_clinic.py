@@ -13,18 +13,20 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.data_model import NO_PASSAGE
 from exam_pp.edits import FORMAT
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
 from exam_pp.phases.banks.signs import ClinicOptions
 from exam_pp.rendering.document import Table
 from exam_pp.reports.banks.clinic import clinic_report
-from exam_pp.requests import Request
+from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
+from tests.tables import pictures_of
 
 WriteLines = Callable[[str, list[Any]], Path]
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -166,6 +168,21 @@ def test_curve_of_bank_size(graded: Path, bank: Path) -> None:
     assert all(1 <= point.size <= 5 and -1 <= point.lowest <= point.tau <= 1 for point in first)
 
 
+def test_pictures_of_the_curve_and_of_the_entries(graded: Path, bank: Path) -> None:
+    examination = examine(graded, bank)
+    curve, entries = pictures_of(clinic_report(examination)).values()
+    of_all = [point for point in examination.curve if point.query_id == "all"]
+    assert f"{of_all[-1].tau:.3f} at {of_all[-1].size}." in curve.description
+    assert curve.shapes.count("<circle") == len(of_all)
+    known = [entry for entry in examination.entries if entry.discrimination is not None]
+    assert entries.shapes.count("<circle") == len(known)
+    assert f"{len(examination.entries) - len(known)} entr" in entries.caption
+    marked = entries.description.split("Entries with a sign: ")[1]
+    suspected = {finding.entry_id for finding in examination.findings}
+    assert all((TEXTS[e.entry_id] in marked) == (e.entry_id in suspected) for e in known)
+    assert not pictures_of(clinic_report(examination, flat=True))
+
+
 def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_path: Path) -> None:
     edits, new = tmp_path / "edits.json", tmp_path / "new.jsonl"
     clinic = ["-q", "bank", "clinic", str(graded), "--bank", str(bank)]
@@ -242,7 +259,9 @@ def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> Non
     """19 of 20 passages are 95 %; a closed-book grade of 4 reaches the threshold."""
     grades = [{"good": 4, "hard": 0 if n < 5 else 4, "always": 0 if n == 0 else 4} for n in range(20)]
     passages = [passage(f"p{n}", exam_grades=[rubric(of)]) for n, of in enumerate(grades)]
-    book = write_jsonl("book.jsonl", [["q1", [passage("none", text="", exam_grades=[rubric({"hard": 4})])]]])
+    book = write_jsonl(
+        "book.jsonl", [["q1", [passage(NO_PASSAGE, text="", exam_grades=[rubric({"hard": 4})])]]]
+    )
     examination = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank, closed_book=book)
     signs = signs_of(examination)
     assert ("too-easy" in signs["always"], "too-easy" in signs.get("hard", ())) == (True, False)
@@ -349,3 +368,47 @@ def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines
     assert "discrimination" in signs["nonsense"]
     real = {entry for entry in signs if entry not in planted}
     assert not any(signs[entry] & {"duplicate", "too-easy", "discrimination"} for entry in real)
+
+
+def test_an_interrupted_closed_book_grading_continues(
+    bank: Path, tmp_path: Path, backend: Callable[[FakeLLM], None]
+) -> None:
+    command = ["-q", "bank", "closed-book", str(bank), "--model", "fake", "--prompt-class", RATING]
+    kept = tmp_path / "kept"
+
+    def one_by_one(script: Callable[[Request], Completion | str]) -> FakeLLM:
+        llm = FakeLLM(script)
+        llm.batch_size = 1
+        backend(llm)
+        return llm
+
+    def dies(request: Request) -> Completion | str:
+        if "2031" in str(request.slot("question")):
+            raise KeyboardInterrupt
+        return Completion("", "down") if "spoon" in str(request.slot("question")) else "3"
+
+    one_by_one(dies)
+    with pytest.raises(SystemExit):
+        main([*command, "-o", str(tmp_path / "book.jsonl"), "--journal", str(kept)])
+    assert kept.exists()
+    assert not (tmp_path / "book.jsonl").exists()
+
+    again = one_by_one(lambda _request: "3")
+    main([*command, "-o", str(tmp_path / "book.jsonl"), "--journal", str(kept), "--keep-journal"])
+    assert 0 < again.calls < len(TEXTS)
+    (query,) = read_passages(tmp_path / "book.jsonl")
+    (grades,) = query.passages[0].rubric_grades or []
+    assert len(grades.entry_ratings()) == len(TEXTS) - 1, "the failure is in the journal"
+
+    again = one_by_one(lambda _request: "3")
+    main([*command, "-o", str(tmp_path / "all.jsonl"), "--journal", str(kept), "--retry-failed"])
+    assert again.calls == 1
+    assert not kept.exists()
+    (query,) = read_passages(tmp_path / "all.jsonl")
+    (grades,) = query.passages[0].rubric_grades or []
+    assert grades.entry_ratings().keys() == TEXTS.keys()
+
+
+def test_grades_of_passages_are_not_closed_book(graded: Path, bank: Path) -> None:
+    with pytest.raises(DataError, match=r"has the passage 'p1', but --closed-book needs grades without a"):
+        examine(graded, bank, closed_book=graded)

@@ -301,7 +301,8 @@ def passages(demo_data: Path, tmp_path: Path) -> Path:
 
 def command(passages: Path, bank: Path, demo_data: Path, *more: str) -> None:
     queries = str(demo_data / "queries.jsonl")
-    main(["-q", "nuggetize", str(passages), "-o", str(bank), "--queries", queries, "--model", "fake", *more])
+    model = () if "--model" in more else ("--model", "fake")
+    main(["-q", "nuggetize", str(passages), "-o", str(bank), "--queries", queries, *model, *more])
 
 
 def test_command(passages: Path, demo_data: Path, tmp_path: Path) -> None:
@@ -321,7 +322,7 @@ def test_umbrela_labels_of_the_file(passages: Path, demo_data: Path, tmp_path: P
     queries = str(demo_data / "queries.jsonl")
     main(["-q", "grade", str(passages), "-o", str(graded), "--queries", queries, "--model", "fake",
           "--prompt-class", "Umbrela"])  # fmt: skip
-    command(graded, bank, demo_data, "--judgments", "umbrela", "--min-judgment", "2")
+    command(graded, bank, demo_data, "--relevance", "umbrela", "--min-judgment", "2")
     records = [line.info["nuggetizer"] for line in read_bank(bank).lines]
     assert {(record["judgments"], record["judge"]) for record in records} == {("umbrela", "fake")}
 
@@ -340,7 +341,7 @@ def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--judgments", "umbrela"], "with the prompt Umbrela"),
+        (["--relevance", "umbrela"], "with the prompt Umbrela"),
         (["--min-judgment", "9"], "at least 9 (161 passages"),
         (["--ranking", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'NuggetCreation'"),

@@ -171,3 +171,18 @@ def test_review_also_logs_the_note(write: Write, tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().err.count("The cutoff 20 is deeper") == 1
     main(["review", graded, "-o", page, "--cutoff", "1"])
     assert "deeper" not in capsys.readouterr().err
+
+
+def test_the_clinic_and_diff_have_the_note(
+    write: Write, write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded = str(write({"p1": {"a": 1, "b": 2}, "p2": {"b": 1, "a": 2}}))
+    items = [{"query_id": "q", "question_id": f"q/{name}", "question_text": name} for name in ("p1", "p2")]
+    bank = str(write_jsonl("bank.jsonl", [{"query_id": "q", "query_text": "text", "items": items}]))
+
+    for command in (["bank", "clinic", graded, "--bank", bank], ["diff", graded, graded]):
+        main(command)
+        out = " ".join(capsys.readouterr().out.split())
+        assert out.count(f"The cutoff 20 is deeper than the rankings in {graded}, which end at rank 2") == 1
+        main([*command, "--cutoff", "2"])
+        assert "deeper" not in capsys.readouterr().out

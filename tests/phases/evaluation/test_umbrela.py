@@ -219,7 +219,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
     model.write_text("q 1 a 3\nq 1 b 1\nq 1 c 2\nq 1 only 2\n")
     human.write_text("q 0 a 3\nq 0 b 0\nq 0 c 2\nq 0 unlabelled 1\nanother 0 a 1\n")
     main(
-        ["analyze", "agreement", str(model), "--qrels", str(human), "--min-relevant-judgment", "2",
+        ["analyze", "agreement", str(model), "--qrels", str(human), "--min-judgment", "2",
          "--format", "json"]
     )  # fmt: skip
     printed = json.loads(capfd.readouterr().out)

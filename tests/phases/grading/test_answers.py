@@ -197,7 +197,7 @@ def test_answers_of_several_prompts_need_a_choice(
     prompts = [PROMPTS.get(KEY), PROMPTS.get(other)]
     grade_file(GradeFiles(passages, both, bank), ModelOptions("fake"), GradeOptions(prompts=prompts))
     output = tmp_path / "verified.jsonl"
-    with pytest.raises(SelectionError, match="--answers-by"):
+    with pytest.raises(SelectionError, match="--answers-grader"):
         verify(both, bank, output, FakeLLM(), monkeypatch)
     assert not output.exists()
     verify(both, bank, output, FakeLLM(lambda r: "no"), monkeypatch, answers=GradeFilter(prompt_class=other))
@@ -214,7 +214,7 @@ def test_a_file_without_extracted_answers(
 def test_the_command(graded: Path, bank: Path, tmp_path: Path) -> None:
     output = tmp_path / "verified.jsonl"
     main(["-q", "verify-answers", str(graded), "-o", str(output), "--bank", str(bank), "--model", "fake",
-          "--prompt-class", KEY, "--answers-by", "fake"])  # fmt: skip
+          "--answers-class", KEY, "--answers-grader", "fake"])  # fmt: skip
     assert [grades.prompt_class for grades in sets(output)] == [KEY, VERIFIED]
 
 

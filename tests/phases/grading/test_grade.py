@@ -130,8 +130,8 @@ def test_grades_of_another_revision_are_reused_and_reported(
     assert graded(same, "c.jsonl", revision="b", num_beams=1, torch="2.7") == (
         5,
         [
-            "5 pairs were graded before with another revision; --regrade grades them again.",
-            "5 pairs were graded before with another num_beams; --regrade grades them again.",
+            "5 pairs were graded before with another revision and another num_beams; --regrade grades them "
+            "again.",
         ],
     )
     assert graded(same, "d.jsonl", regrade=True, revision="b", num_beams=5) == (0, [])
@@ -266,7 +266,7 @@ def test_queries_without_bank_entries_pass_through(
 
 
 def test_limits_keep_the_first(tiny_passages: Path, tiny_bank: Path) -> None:
-    queries, summary = run(tiny_passages, tiny_bank, FakeLLM(), max_queries=1, max_paragraphs=1)
+    queries, summary = run(tiny_passages, tiny_bank, FakeLLM(), max_queries=1, max_passages=1)
     assert [[p.passage_id for p in q.passages] for q in queries] == [["p1"]]
     assert summary.pairs == 2
 

@@ -251,3 +251,25 @@ def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None
     plan = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
     assert (plan.summary.queries, plan.summary.passages, plan.summary.pairs) == (43, 9260, 92600)
     assert sum(row[1] for row in length_histogram(plan)) == plan.requests
+
+
+def test_failed_requests_are_sent_again_if_the_grading_does_so(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, options = grading(tmp_path, tiny_passages, tiny_bank)
+    files = replace(files, keep_journal=True)
+    use(monkeypatch, FakeLLM(lambda request: Completion("", "down") if "Who wrote" in request.text else "4"))
+    grade_file(files, ModelOptions("fake"), options)
+    with Journal(journal_path(files.output)) as journal:
+        failed = sum(reply.error is not None for reply in journal.all_replies().values())
+    assert 0 < failed < 5
+    use(monkeypatch, FakeLLM(lambda _request: "5"))
+    assert plan_grading(files, ModelOptions("fake"), options).requests == 0
+    again = replace(files, retry_failed=True)
+    plan = plan_grading(again, ModelOptions("fake"), options)
+    assert (plan.requests, plan.journaled) == (failed, 5 - failed)
+    assert plan.probe is not None
+    assert plan.probe.kept == failed
+    files.output.unlink()
+    summary = grade_file(again, ModelOptions("fake"), options)
+    assert (summary.asked, summary.graded) == (0, 5)

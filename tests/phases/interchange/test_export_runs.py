@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_made(write_jsonl: Write, tmp_path: Path) -> Non
 
 
 def test_import_and_export_give_the_runs_back(demo_data: Path, tmp_path: Path) -> None:
-    sources = ImportSources(runs=[demo_data / "runs"], texts=demo_data / "passages.tsv", top=1000)
+    sources = ImportSources(runs=[demo_data / "runs"], texts=[demo_data / "passages.tsv"], top=1000)
     import_passages(sources, tmp_path / "all.jsonl.gz")
     files = export_runs(tmp_path / "all.jsonl.gz", tmp_path / "runs")
     assert sorted(file.name for file in files) == sorted(file.name for file in (demo_data / "runs").iterdir())

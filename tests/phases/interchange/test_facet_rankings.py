@@ -27,7 +27,7 @@ def collection(tmp_path: Path) -> Path:
 
 
 def imported(folder: Path, **options: Any) -> tuple[ImportSummary, dict[str, QueryPassages]]:
-    sources = ImportSources(**{"runs": [folder / "runs"], "texts": folder / "texts.jsonl", **options})
+    sources = ImportSources(**{"runs": [folder / "runs"], "texts": [folder / "texts.jsonl"], **options})
     summary = import_passages(sources, folder / "out.jsonl.gz")
     return summary, {query.query_id: query for query in read_passages(folder / "out.jsonl.gz")}
 
@@ -51,7 +51,7 @@ def test_facets_belong_to_their_title_query(
 ) -> None:
     queries = collection / "queries.jsonl" if with_queries else None
     summary, by_id = imported(
-        collection, queries=queries, qrels=collection / "qrels.txt", facet_rankings=choice
+        collection, queries=queries, qrels=[collection / "qrels.txt"], facet_rankings=choice
     )
     assert list(by_id) == ["car:bees", "car:tides"]
     assert summary.facets == 5
@@ -81,7 +81,7 @@ def test_the_pool_has_the_top_of_merged_rankings_or_of_each_facet(collection: Pa
 
 
 def test_facets_can_stay_queries_of_their_own(collection: Path) -> None:
-    summary, by_id = imported(collection, qrels=collection / "qrels.txt", facet_rankings="separate")
+    summary, by_id = imported(collection, qrels=[collection / "qrels.txt"], facet_rankings="separate")
     assert list(by_id) == [f"car:{facet}" for facet in
                            ("bees/S_1", "bees/S_2", "tides/S_3", "tides/S_4", "tides/S_5")]  # fmt: skip
     assert summary.facets == 0
@@ -151,7 +151,7 @@ def test_pages_are_imported_like_the_runs_that_they_were_made_of(
 ) -> None:
     _, of_runs = imported(collection, facet_rankings=choice)
     _, of_pages = imported(
-        collection, runs=[], texts=None, pages=[collection / "pages.jsonl"], facet_rankings=choice
+        collection, runs=[], texts=[], pages=[collection / "pages.jsonl"], facet_rankings=choice
     )
     assert of_pages.keys() == of_runs.keys()
     for query_id, query in of_pages.items():

@@ -87,7 +87,7 @@ def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 def test_squad(tmp_path: Path) -> None:
     output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
     source = write(tmp_path, SQUAD)
-    main(["-q", "bank", "import", "--format", "squad2", str(source), "-o", str(output),
+    main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output),
           "--passages-output", str(passages)])  # fmt: skip
     first, second = read_bank(output)
     assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
@@ -123,7 +123,7 @@ def test_bad_input(
 ) -> None:
     source = write(tmp_path, value)
     with pytest.raises(SystemExit) as stop:
-        main(["-q", "bank", "import", "--format", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
+        main(["-q", "bank", "import", "--from", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
     assert stop.value.code == 1
     error = capsys.readouterr().err
     assert message in error
@@ -163,6 +163,19 @@ def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
     assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]
 
 
+@pytest.mark.parametrize("form", ["tqa", "csv", "nuggetizer"])
+def test_formats_without_passages_refuse_their_file_before_reading(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("{")
+    with pytest.raises(SystemExit) as stop:
+        main(["bank", "import", str(broken), "--from", form, "-o", str(tmp_path / "b"),
+              "--passages-output", str(tmp_path / "p")])  # fmt: skip
+    assert stop.value.code == 2
+    assert "--passages-output needs --from squad2." in capsys.readouterr().err
+
+
 def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) -> None:
     """The ids stay the same, so that grades still join; the text of the query is its title."""
     lines = [
@@ -182,7 +195,7 @@ def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) ->
     source = tmp_path / "facets.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     output = tmp_path / "titles.jsonl"
-    main(["-q", "bank", "import", str(source), "--format", "bank", "--title-queries", "-o", str(output)])
+    main(["-q", "bank", "import", str(source), "--from", "bank", "--title-queries", "-o", str(output)])
     before, after = read_bank(source), read_bank(output)
     assert [(line.query_id, line.facet_id, line.facet_text) for line in after.lines] == [
         ("car:bees", "S_1", "Dance"),
@@ -192,12 +205,12 @@ def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) ->
     assert list(after.entries("car:bees")) == [key for query in before for key in query.entries]
     assert list(after.entries("car:bees")) == [entry_id("car:bees", "What is it?", f) for f in ("S_1", "S_2")]
     again = tmp_path / "again.jsonl"
-    main(["-q", "bank", "import", str(output), "--format", "bank", "--title-queries", "-o", str(again)])
+    main(["-q", "bank", "import", str(output), "--from", "bank", "--title-queries", "-o", str(again)])
     assert again.read_bytes() == output.read_bytes()
 
 
 def test_title_queries_are_for_banks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tqa.json").write_text(json.dumps([LESSON]))
     with pytest.raises(SystemExit):
-        main(["bank", "import", str(tmp_path / "tqa.json"), "--format", "tqa", "--title-queries", "-o", "x"])
-    assert "--title-queries needs another --format" in capsys.readouterr().err
+        main(["bank", "import", str(tmp_path / "tqa.json"), "--from", "tqa", "--title-queries", "-o", "x"])
+    assert "--title-queries cannot be combined with --from tqa" in capsys.readouterr().err

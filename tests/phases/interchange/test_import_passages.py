@@ -41,7 +41,7 @@ def collection(tmp_path: Path) -> Path:
 
 
 def built(folder: Path, **options: Any) -> tuple[ImportSummary, dict[str, QueryPassages]]:
-    sources = {"runs": [folder / "runs"], "texts": folder / "texts.tsv", "queries": folder / "queries.json"}
+    sources = {"runs": [folder / "runs"], "texts": [folder / "texts.tsv"], "queries": folder / "queries.json"}
     summary = import_passages(ImportSources(**{**sources, **options}), folder / "out.jsonl.gz")
     return summary, {query.query_id: query for query in read_passages(folder / "out.jsonl.gz")}
 
@@ -52,7 +52,7 @@ def ids(query: QueryPassages) -> list[str]:
 
 def test_runs_are_pooled(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    summary, queries = built(collection, top=2, qrels=collection / "qrels.txt")
+    summary, queries = built(collection, top=2, qrels=[collection / "qrels.txt"])
     assert list(queries) == ["007", "q1"], "the order of the queries file"
     # Rank 2 occurs twice in the second run: the higher score comes first.
     assert ids(queries["q1"]) == ["d1", "d2", "d3", "d4"]
@@ -74,8 +74,8 @@ def test_the_written_line_has_the_published_keys(collection: Path) -> None:
     output = collection / "out.jsonl"
     sources = ImportSources(
         runs=[collection / "runs" / "second.run"],
-        texts=collection / "texts.tsv",
-        qrels=collection / "qrels.txt",
+        texts=[collection / "texts.tsv"],
+        qrels=[collection / "qrels.txt"],
         top=1,
     )
     import_passages(sources, output)
@@ -97,7 +97,7 @@ def test_the_written_line_has_the_published_keys(collection: Path) -> None:
 
 
 def test_judged_passages_are_pooled_too(collection: Path) -> None:
-    summary, queries = built(collection, top=1, qrels=collection / "qrels.txt", judged=True)
+    summary, queries = built(collection, top=1, qrels=[collection / "qrels.txt"], judged=True)
     assert ids(queries["q1"]) == ["d1", "d3", "d5", "d4"]
     judgments = {p.passage_id: [j.relevance for j in p.judgments] for p in queries["q1"].passages}
     assert judgments == {"d1": [2], "d3": [], "d5": [-1], "d4": [0]}
@@ -115,7 +115,7 @@ def test_without_a_queries_file_queries_come_in_order_of_appearance(collection: 
 
 def test_judgments_of_facets_belong_to_the_query(collection: Path) -> None:
     (collection / "qrels.txt").write_text("q1/f/1 0 d1 2\nq1/f2 0 d1 1\n")
-    _, queries = built(collection, qrels=collection / "qrels.txt")
+    _, queries = built(collection, qrels=[collection / "qrels.txt"])
     judgments = queries["q1"].passages[0].judgments
     assert [(j.query_id, j.title_query, j.relevance) for j in judgments] == [
         ("q1/f/1", "q1", 2),
@@ -155,13 +155,13 @@ def test_missing_texts(collection: Path, caplog: pytest.LogCaptureFixture) -> No
 def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     qrels = collection / "qrels.txt"
-    built(collection, qrels=qrels)
+    built(collection, qrels=[qrels])
     assert "1 judgment is of a passage outside the pool" in caplog.text
     caplog.clear()
-    built(collection, qrels=qrels, judged=True)
+    built(collection, qrels=[qrels], judged=True)
     assert "outside the pool" not in caplog.text
     qrels.write_text("q1 0 D1 1\nq1 0 D2 1\n")
-    summary, _ = built(collection, qrels=qrels)
+    summary, _ = built(collection, qrels=[qrels])
     assert summary.judged == 0
     assert "2 judgments are of passages outside the pool" in caplog.text
     assert "No judgment " in caplog.text
@@ -290,7 +290,7 @@ def test_inputs_are_never_overwritten(collection: Path) -> None:
     run = collection / "runs" / "first.run"
     before = run.read_bytes()
     with pytest.raises(OutputError, match=r"first\.run .*input"):
-        import_passages(ImportSources(runs=[collection / "runs"], texts=collection / "texts.tsv"), run)
+        import_passages(ImportSources(runs=[collection / "runs"], texts=[collection / "texts.tsv"]), run)
     assert run.read_bytes() == before
 
 
@@ -321,7 +321,9 @@ def test_real_runs(shared_data: Path, tmp_path: Path) -> None:
     )
     queries = tmp_path / "queries.tsv"
     queries.write_text("".join(f"{query_id}\ta text\n" for query_id in query_ids))
-    sources = ImportSources([folder / "runs"], texts, qrels, queries, judged=True, skip_missing_texts=True)
+    sources = ImportSources(
+        [folder / "runs"], [texts], [qrels], queries, judged=True, skip_missing_texts=True
+    )
     summary = import_passages(sources, tmp_path / "out.jsonl")
     assert summary.systems == 6
     assert summary.passages == summary.judged == sum(len(passages) for passages in published.values())

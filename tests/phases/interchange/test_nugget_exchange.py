@@ -252,15 +252,28 @@ def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
 
     graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
     bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
-    with pytest.raises(SelectionError, match=r"2 graders .*--model 'human:ann'"):
+    with pytest.raises(SelectionError, match=r"2 graders .*--grader 'human:ann'"):
         export_assignments(graded, bank, tmp_path / "a.jsonl")
     with pytest.raises(SelectionError, match=r"g\.jsonl.* assignments .*bank"):
         export_assignments(graded, bank, tmp_path / "a.jsonl", GradeFilter(model="x"))
     main(
-        ["export", "assignments", str(graded), "--bank", str(bank), "--model", "human:ann",
+        ["export", "assignments", str(graded), "--bank", str(bank), "--grader", "human:ann",
          "-o", str(tmp_path / "a.jsonl")]
     )  # fmt: skip
     assert read_json(tmp_path / "a.jsonl")[0]["nuggets"][0]["assignment"] == "not_support"
+
+
+def test_a_bank_without_the_assigned_nuggets_is_refused(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    from tests.phases.nugget_material import answer, bank_line
+
+    graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S")]]])
+    line = bank_line("q1", "v")
+    items = [{"query_id": "q1", "question_id": "q1/other", "question_text": "What?"}]
+    bank = write_jsonl("b.jsonl", [line | {"items": items}])
+    with pytest.raises(
+        SelectionError, match=r"b\.jsonl has none of the nuggets that are assigned in .*g\.jsonl"
+    ):
+        export_assignments(graded, bank, tmp_path / "a.jsonl")
 
 
 ROW = {
@@ -498,6 +511,18 @@ def test_answers_both_ways(form: AnswerFormat, demo_data: Path, tmp_path: Path) 
     assert summary[0] == "Wrote 16 answers (systems: 2)."
 
 
+def test_missing_query_texts_of_answers_are_explained(demo_data: Path, tmp_path: Path) -> None:
+    passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
+    import_passages(ImportSources(answers=[demo_data / "answers" / "gen-short.jsonl"]), passages)
+    wrong = demo_data / "passages.tsv"
+
+    assert f"8 queries have an empty text; {wrong} has no text for them." in export_answers(
+        passages, out, form="rag24", queries=wrong
+    )
+    (note,) = [note for note in export_answers(passages, out, form="rag24") if "empty text" in note]
+    assert note.endswith("name a file of query texts with --queries.")
+
+
 def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     source = demo_data / "answers" / "gen-short.jsonl"
@@ -535,7 +560,7 @@ def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Pat
     [
         ["--assignments", "a.jsonl", "--umbrela", "a.jsonl"],
         ["--umbrela", "a.jsonl"],
-        ["--candidates", "a.jsonl", "--grader", "x"],
+        ["--candidates", "a.jsonl", "--grader-name", "x"],
         ["--assignments", "a.jsonl", "--texts", "a.jsonl"],
         ["--assignments", "a.jsonl", "--bank", "a.jsonl", "--bank-output", "b.jsonl"],
         ["--passages", "a.jsonl"],

@@ -126,7 +126,7 @@ def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Pat
     shuffled.write_bytes(b"\n".join(reversed(file.read_bytes().splitlines())) + b"\n")
     out, again, other = (tmp_path / f"{name}.jsonl" for name in ("out", "again", "other"))
     for source, target, seed in ((file, out, 1), (shuffled, again, 1), (file, other, 2)):
-        run(f"sample {source} -o {target} --queries 3 --passages 4 --seed {seed}")
+        run(f"sample {source} -o {target} --max-queries 3 --max-passages 4 --seed {seed}")
     assert len(read(out)) == 3
     assert [len(passages) for _, passages in read(out)] == [4, 4, 4]
     assert sorted(out.read_bytes().splitlines()) == sorted(again.read_bytes().splitlines())
@@ -141,7 +141,7 @@ def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Pat
     [("proportional", {2: 2, 1: 2, 0: 2, None: 2}), ("equal", {2: 2, 1: 2, 0: 2, None: 2})],
 )
 def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[int | None, int]) -> None:
-    run(f"sample {file} -o {tmp_path / 'out.jsonl'} --passages 8 --by-judgment {how}")
+    run(f"sample {file} -o {tmp_path / 'out.jsonl'} --max-passages 8 --by-judgment {how}")
     for _, passages in read(tmp_path / "out.jsonl"):
         counts: dict[int | None, int] = {}
         for one in passages:
@@ -159,7 +159,7 @@ def test_the_highest_judgment_is_the_stratum(write_jsonl: WriteLines, tmp_path: 
 
     source = write_jsonl("g.jsonl", [["q", [judged("a", 0, 3), judged("b", 0, 0), judged("c", 0, 0)]]])
     for seed in range(9):
-        run(f"sample {source} -o {tmp_path / 'o'} --passages 2 --by-judgment equal --seed {seed}")
+        run(f"sample {source} -o {tmp_path / 'o'} --max-passages 2 --by-judgment equal --seed {seed}")
         assert "a" in kept(tmp_path / "o")["q"]
 
 
@@ -168,8 +168,8 @@ def test_sampling_a_query_on_two_lines_is_an_error(
 ) -> None:
     lines = [["q", [passage("a"), passage("b")]], ["q", [passage("c")]]]
     source, out = write_jsonl("two.jsonl", lines), tmp_path / "out.jsonl"
-    assert "'q'" in fails(capsys, f"sample {source} -o {out} --passages 1")
-    run(f"sample {source} -o {out} --queries 1")
+    assert "'q'" in fails(capsys, f"sample {source} -o {out} --max-passages 1")
+    run(f"sample {source} -o {out} --max-queries 1")
     assert read(out) == lines
 
 
@@ -201,7 +201,7 @@ def kept(path: Path) -> dict[str, list[str]]:
         ("--graded", [f"p{i}" for i in range(10)]),
         ("--ungraded", ["p10", "p11"]),
         ("--min-grade 4", ["p4", "p5"]),
-        ("--min-grade 1 --model human:ana", [f"p{i}" for i in range(10)]),
+        ("--min-grade 1 --grader human:ana", [f"p{i}" for i in range(10)]),
         ("--system y", [f"p{i}" for i in range(1, 12, 2)]),
         ("--system y --judged --min-grade 3", ["p3", "p5"]),
     ],
@@ -210,7 +210,7 @@ def test_passages_that_match_a_filter(file: Path, tmp_path: Path, options: str, 
     out = tmp_path / "out.jsonl"
     run(f"filter {file} -o {out} {options}")
     assert kept(out) == dict.fromkeys(BIG, ids)
-    if "--system" not in options and "--model" not in options:
+    if "--system" not in options and "--grader" not in options:
         lines = dict(read(file))
         assert all(one in lines[query_id] for query_id, passages in read(out) for one in passages)
 
@@ -219,7 +219,7 @@ def test_queries_and_grades_that_match_a_filter(file: Path, tmp_path: Path) -> N
     out = tmp_path / "out.jsonl"
     run(f"filter {file} -o {out} --query a/b --query 007")
     assert out.read_bytes().splitlines() == [file.read_bytes().splitlines()[i] for i in (1, 3)]
-    run(f"filter {file} -o {out} --model human:ana --query q1")
+    run(f"filter {file} -o {out} --grader human:ana --query q1")
     ((_, passages),) = read(out)
     assert len(passages) == 12
     assert {grades["llm"] for one in passages for grades in one["exam_grades"] or ()} == {"human:ana"}
@@ -247,7 +247,7 @@ def test_names_of_dropped_queries_are_known(
         ["r", [passage("b", paragraph_data=data("b", 1, "y"), exam_grades=[rubric({"a": 1})])]],
     ]
     source, out = write_jsonl("g.jsonl", lines), tmp_path / "out.jsonl"
-    run(f"filter {source} -o {out} --query r --model m")
+    run(f"filter {source} -o {out} --query r --grader m")
     assert [one["exam_grades"] for one in read(out)[0][1]] == [[]]
     error = fails(capsys, f"filter {source} -o {out} --query r --system x")
     assert f"passage of {source}" in error
@@ -258,7 +258,7 @@ def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.Capt
     assert "query 'z'" in fails(capsys, f"filter {file} -o {out} --query z")
     assert "system 'z'" in fails(capsys, f"filter {file} -o {out} --system z")
     assert f"passage of {file}" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
-    unknown = f"filter {file} -o {out} --model z --judged"
+    unknown = f"filter {file} -o {out} --grader z --judged"
     assert f"grades in {file}" in fails(capsys, unknown)
     assert "Select what to keep" in fails(capsys, f"filter {file} -o {out}")
     assert not out.exists()
@@ -277,7 +277,7 @@ def test_filters_compose_in_pipes(file: Path, tmp_path: Path, monkeypatch: pytes
 def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     out, back = tmp_path / "out.jsonl", tmp_path / "back.jsonl"
     run(
-        f"rename {file} -o {out} --model google/flan-t5-large=flan --model human:ana=human:bea "
+        f"rename {file} -o {out} --grader google/flan-t5-large=flan --grader human:ana=human:bea "
         f"--prompt-class {RATING}=Mine --system x=y --system y=x"
     )
     text = out.read_text()
@@ -287,7 +287,7 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     assert [r["method"] for r in first["paragraph_data"]["rankings"]] == ["y", "x"]
     assert [grades["llm"] for grades in first["exam_grades"]] == ["flan", "human:bea"]
     run(
-        f"rename {out} -o {back} --model flan=google/flan-t5-large --model human:bea=human:ana "
+        f"rename {out} -o {back} --grader flan=google/flan-t5-large --grader human:bea=human:ana "
         f"--prompt-class Mine={RATING} --system x=y --system y=x"
     )
     assert back.read_bytes() == file.read_bytes()
@@ -298,7 +298,7 @@ def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> No
     source = write_jsonl("old.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
     run(
         f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New "
-        "--model '(no model)=m'"
+        "--grader '(no model)=m'"
     )
     ((_, [one]),) = read(tmp_path / "o")
     assert one["exam_grades"] == [{**grades, "llm": "m", "prompt_info": {"prompt_class": "New"}}]
@@ -306,21 +306,21 @@ def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> No
     assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [
         {**grades, "prompt_info": {"prompt_class": "New"}}
     ]
-    run(f"rename {source} -o {tmp_path / 'o'} --model '(no model)=m'")
+    run(f"rename {source} -o {tmp_path / 'o'} --grader '(no model)=m'")
     assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [{**grades, "llm": "m"}]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--model human:ana=google/flan-t5-large", "same model and prompt class"),
+        ("--grader human:ana=google/flan-t5-large", "same model and prompt class"),
         ("--system x=y", "x and y "),
-        ("--model a=b", "model 'a'"),
+        ("--grader a=b", "model 'a'"),
         ("--system z=y", "system 'z'"),
         ("--prompt-class a=b", "prompt class 'a'"),
-        ("--model a", "OLD=NEW"),
-        ("--model a=b --model a=c", "'a' has two"),
-        ("", "--model"),
+        ("--grader a", "OLD=NEW"),
+        ("--grader a=b --grader a=c", "'a' has two"),
+        ("", "--grader"),
     ],
 )
 def test_new_names_that_collide_and_unknown_old_names(
@@ -358,18 +358,18 @@ def secrets(write_jsonl: WriteLines) -> Path:
 @pytest.mark.parametrize(
     ("options", "dropped", "left"),
     [
-        ("--texts", "texts (2), prompts (2), errors (1)", 6),
-        ("--prompts", "prompts (2), errors (1)", 8),
-        ("--replies", "replies (5), errors (1)", 5),
-        ("--human", "sets of human grades (1)", 10),
-        ("--grades", "sets of grades (4)", 2),
-        ("--grades --model human:SECRET", "sets of grades (1)", 10),
+        ("--remove texts", "texts (2), prompts (2), errors (1)", 6),
+        ("--remove prompts", "prompts (2), errors (1)", 8),
+        ("--remove replies", "replies (5), errors (1)", 5),
+        ("--remove human", "sets of human grades (1)", 10),
+        ("--remove grades", "sets of grades (4)", 2),
+        ("--remove grades --grader human:SECRET", "sets of grades (1)", 10),
         (
-            "--texts --replies --human",
+            "--remove texts --remove replies --remove human",
             "texts (2), replies (5), prompts (2), sets of human grades (1), errors (1)",
             0,
         ),
-        ("--judgments --rankings", "judgments (1), rankings (1)", 11),
+        ("--remove judgments --remove rankings", "judgments (1), rankings (1)", 11),
     ],
 )
 def test_strip_logs_the_removed_parts(
@@ -383,22 +383,24 @@ def test_strip_logs_the_removed_parts(
     ((_, [one, _]),) = read(out)
     assert one["paragraph_id"] == "p"
     assert list(one["paragraph_data"]) == ["judgments", "rankings", "x-inner"]
-    if "--grades" not in options:
+    if "--remove grades" not in options:
         assert one["exam_grades"][0]["self_ratings"] == [{"question_id": "a", "self_rating": 4}]
         assert one["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
 
 
 def test_merge_restores_stripped_texts(secrets: Path, tmp_path: Path) -> None:
     shared, back = tmp_path / "shared.jsonl", tmp_path / "back.jsonl"
-    run(f"strip {secrets} -o {shared} --texts")
+    run(f"strip {secrets} -o {shared} --remove texts")
     run(f"merge {shared} {secrets} -o {back}")
     assert [one["text"] for one in read(back)[0][1]] == ["SECRET text", "Text of s."]
 
 
 def test_usage_errors_of_strip(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Select what to remove" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
-    assert "--grades" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --model m --texts")
-    slip = fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --grades --model odl")
+    assert "--remove grades" in fails(
+        capsys, f"strip {secrets} -o {tmp_path / 'o'} --grader m --remove texts"
+    )
+    slip = fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --remove grades --grader odl")
     assert f"grades in {secrets}" in slip
     assert not (tmp_path / "o").exists()
 
@@ -418,16 +420,16 @@ def test_unchanged_parts_keep_their_bytes(tmp_path: Path) -> None:
         tmp_path / "in.jsonl", '{"a":{"prompt":"Isit?","response":null,"n":1E+400,"m":-0},"b":{"n":1.10}}'
     )
     once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
-    run(f"strip {source} -o {once} --prompts")
+    run(f"strip {source} -o {once} --remove prompts")
     assert once.read_text().replace(" ", "") == source.read_text().replace('"prompt":"Isit?",', "")
     assert '{"correctAnswered":[],"wrongAnswered":[]}' in once.read_text()
-    run(f"strip {once} -o {twice} --prompts")
+    run(f"strip {once} -o {twice} --remove prompts")
     assert twice.read_bytes() == once.read_bytes()
 
 
 def test_stripping_a_duplicate_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = with_errors(tmp_path / "in.jsonl", '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}')
-    assert "'n' twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --prompts")
+    assert "'n' twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --remove prompts")
 
 
 # --- all of them ---------------------------------------------------------------------------------
@@ -435,7 +437,13 @@ def test_stripping_a_duplicate_key_is_an_error(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize(
     "command",
-    ["sample --passages 1", "filter --judged", "rename --system x=z", "strip --texts", "split -n 1"],
+    [
+        "sample --max-passages 1",
+        "filter --judged",
+        "rename --system x=z",
+        "strip --remove texts",
+        "split -n 1",
+    ],
 )
 def test_the_input_is_never_the_output(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str

@@ -360,3 +360,15 @@ def test_names_of_reviewers_are_one_line(tiny_passages: Path, tmp_path: Path) ->
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), reviewer=" ana\nmaria ")
     summary = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl")
     assert list(summary.ratings) == ["human:ana maria"]
+
+
+def test_one_name_for_the_files_of_several_reviewers_is_refused(tiny_passages: Path, tmp_path: Path) -> None:
+    files = [
+        edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", grade), name=name, reviewer=name)
+        for name, grade in (("ana", 1), ("bo", 5))
+    ]
+    with pytest.raises(SelectionError, match=r"the ratings of 2 EDITS files to 'eva'"):
+        apply_ratings(tiny_passages, files, tmp_path / "out.jsonl", reviewer="eva")
+    assert not (tmp_path / "out.jsonl").exists()
+    apply_ratings(tiny_passages, files[:1], tmp_path / "out.jsonl", reviewer="eva")
+    assert lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]["llm"] == "human:eva"

@@ -17,7 +17,7 @@ from exam_pp.rendering.render import render
 from exam_pp.reports.evaluation.leaderboards import leaderboard_figure, leaderboard_report, per_query_report
 from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from tests.tables import notes_of, rows_of
+from tests.tables import notes_of, pictures_of, rows_of
 
 EVALUATION = Evaluation(
     [Score(s, q, "RR", v) for s, q, v in [("a", "1", 0.5), ("a", "2", 1.0), ("b", "1", 1.0), ("b", "2", 0.5)]]
@@ -52,6 +52,30 @@ def test_tied_systems_are_in_the_order_of_their_names() -> None:
     tied = Evaluation([Score(s, "q", "RR", 0.5) for s in ("b", "c", "a")])
 
     assert [row["system"] for row in rows_of(leaderboard_report(leaderboard(tied), ""))] == ["a", "b", "c"]
+
+
+def test_pictures_show_the_systems_without_the_upper_bound() -> None:
+    drawn = pictures_of(leaderboard_report(leaderboard(EVALUATION), "Title"))
+
+    assert {title: picture.description for title, picture in drawn.items()} == {
+        "Systems by RR": "2 systems by RR. Best: a, 0.750 [0.500, 1.000]. Worst: b, 0.750 [0.500, 1.000].",
+        "RR by system and query": "RR of 2 systems on 2 queries, from 0.5 to 1. Best system: a, mean 0.750. "
+        "Easiest query: 1, mean 0.750. Hardest query: 2, mean 0.750.",
+    }
+    assert "± standard error" in drawn["Systems by RR"].caption
+    statistics = Statistics(intervals="queries", samples=100)
+    (intervals, _) = pictures_of(leaderboard_report(leaderboard(EVALUATION, statistics), "Title")).values()
+    assert "95 % intervals (bootstrap over queries)" in intervals.caption
+    assert list(pictures_of(per_query_report(EVALUATION, ""))) == ["RR by system and query"]
+
+
+def test_no_picture_of_a_single_system_or_query() -> None:
+    for systems, queries in ((1, 3), (3, 1)):
+        scores = [Score(f"s{s}", f"q{q}", "RR", 0.5) for s in range(systems) for q in range(queries)]
+        titles = list(pictures_of(leaderboard_report(leaderboard(Evaluation(scores)), "")))
+        assert titles == ["Systems by RR"] * (systems > 1)
+        assert not pictures_of(per_query_report(Evaluation(scores), ""))
+    assert not pictures_of(leaderboard_report(leaderboard(EVALUATION), "", formatted=False))
 
 
 def test_per_query_rows_end_with_the_mean() -> None:

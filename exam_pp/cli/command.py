@@ -1,0 +1,158 @@
+"""Commands and groups of ``exam-pp``: help in sections, strict options, old spellings, suggestions."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
+from inspect import cleandoc
+from time import monotonic
+
+import click
+
+from exam_pp.cli.logs import log_options
+from exam_pp.cli.option_sections import OLD_SPELLINGS, OPTIONS, section_of
+
+log = logging.getLogger(__name__)
+
+
+class Command(click.Command):
+    """A command whose options have one meaning.
+
+    Options that cannot be repeated are refused when they are named twice, old spellings are understood with a
+    warning, ``-q`` and ``-v`` are accepted, and ``--help`` begins with an example and has sections.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters of the command, -q, -v and --help."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *log_options(), help_option]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
+        args = self._in_new_spelling(ctx, args)
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            self._refuse_repeated(ctx, order)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; with -v, its time is logged."""
+        started = monotonic()
+        result: object = super().invoke(ctx)
+        log.debug("%s took %.1f seconds.", ctx.command_path, monotonic() - started)
+        return result
+
+    def _refuse_repeated(self, ctx: click.Context, order: Iterable[click.Parameter]) -> None:
+        for parameter, times in Counter(order).items():
+            if times > 1 and isinstance(parameter, click.Option) and not parameter.multiple:
+                names = "/".join(_long_names([*parameter.opts, *parameter.secondary_opts]))
+                raise click.UsageError(f"{names} can be used only once, but it is named {times} times.", ctx)
+
+    def _in_new_spelling(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments with the present names of renamed options; a warning names each of them."""
+        own = {name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        spelled: list[str] = []
+        for number, arg in enumerate(args):
+            if arg == "--":
+                return [*spelled, *args[number:]]
+            name, equals, value = arg.partition("=")
+            new = None if name in own else _present_name(name, own)
+            if new is None:
+                spelled.append(arg)
+                continue
+            if not ctx.resilient_parsing:
+                log.warning("%s is now called %s; the old name will stop working.", name, new)
+            spelled += [*new.split(" "), *([value] if equals else [])]
+        return spelled
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the purpose, the examples, and then the details."""
+        described = self.help
+        self.help = _examples_first(described or "")
+        try:
+            super().format_help_text(ctx, formatter)
+        finally:
+            self.help = described
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, in sections if there are many."""
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in OPTIONS}
+        own = {name for parameter in self.params for name in parameter.opts}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if isinstance(parameter, click.Option) and record is not None:
+                sections[section_of(_long_names(parameter.opts)[-1], own)].append(record)
+        records = [record for section in sections.values() for record in section]
+        if len(records) <= MAX_WITHOUT_SECTIONS:
+            sections = {"Options": records}
+        for name, records in sections.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
+MAX_WITHOUT_SECTIONS = 9
+"""Maximum number of options that ``--help`` lists without sections; -q, -v and --help count."""
+
+
+class Group(click.Group):
+    """A group that lists its commands in definition order and suggests a name for a mistyped command."""
+
+    command_class = Command
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters of the group, -q, -v and --help."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *log_options(), help_option]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands in definition order."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command; fails with the closest name for an unknown command."""
+        names = self.list_commands(ctx)
+        close = get_close_matches(args[0], names, n=1)
+        if args[0] not in names and close and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands in ``--help`` with full sentences, which click would truncate."""
+        rows = [(name, self.commands[name].get_short_help_str(limit=500)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def group_of_files(name: str, purpose: str, room: str, commands: Iterable[str]) -> Group:
+    """A group of the commands in the files ``exam_pp/cli/ROOM/COMMAND.py``; each file defines ``command``."""
+    group = Group(name, help=purpose)
+    for command in commands:
+        group.add_command(import_module(f"exam_pp.cli.{room}.{command}").command)
+    return group
+
+
+def _long_names(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith("--")] or list(names)
+
+
+def _present_name(old: str, own: set[str]) -> str | None:
+    """The present name of an option, with its value if the old option was a flag, or None."""
+    names = OLD_SPELLINGS.get(old, ())
+    return next((name for name in names if name.split(" ")[0] in own), None)
+
+
+def _examples_first(text: str) -> str:
+    """The help text with its examples, which end it, after the first paragraph."""
+    text = cleandoc(text)
+    match = re.search(r"\n\nExamples?:\n", text)
+    if match is None:
+        return text
+    purpose, gap, details = text[: match.start()].partition("\n\n")
+    return f"{purpose}{text[match.start() :].rstrip()}{gap}{details}"

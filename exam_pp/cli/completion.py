@@ -1,0 +1,22 @@
+"""Names that the shell completes after an option: prompts and models. Modules are imported only then."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+
+def prompt_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The prompts whose names begin with ``incomplete``."""
+    from exam_pp.prompts import PROMPTS
+
+    return [CompletionItem(name) for name in PROMPTS if name.startswith(incomplete)]
+
+
+def model_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The models of the catalogue whose names begin with ``incomplete``, with their purpose."""
+    from exam_pp.llm.catalogue import CATALOGUE
+
+    return [
+        CompletionItem(model.name, help=model.use) for model in CATALOGUE if model.name.startswith(incomplete)
+    ]

@@ -1,0 +1,62 @@
+"""Log messages on standard error, and the options -q and -v, which every command accepts."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from exam_pp.wording import in_one_line
+
+_LIBRARIES = ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3", "openai")
+"""Libraries that log every request or download, which would hide the messages of exam_pp."""
+_LEVEL = f"{__name__}.level"
+
+
+class _EscapingFormatter(logging.Formatter):
+    """Escapes control characters: ids and file names in messages may contain any character.
+
+    With ``timed``, as in the log file of a cluster job, a message starts with the local time.
+    """
+
+    def __init__(self, *, timed: bool) -> None:
+        super().__init__("%(asctime)s %(message)s" if timed else "%(message)s", "%Y-%m-%d %H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(in_one_line, super().format(record).split("\n")))
+
+
+def start_log(context: click.Context) -> None:
+    """Write log messages to standard error, at the level that -q or -v has chosen."""
+    level = context.meta.get(_LEVEL, logging.INFO)
+    verbose = level == logging.DEBUG
+    handler = logging.StreamHandler()
+    handler.setFormatter(_EscapingFormatter(timed=not sys.stderr.isatty()))
+    logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
+    logging.getLogger("exam_pp").setLevel(logging.DEBUG if verbose else logging.NOTSET)
+    for library in _LIBRARIES:
+        logging.getLogger(library).setLevel(logging.INFO if verbose else logging.ERROR)
+
+
+def _set_level(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    if not chosen or context.resilient_parsing:
+        return
+    level = logging.WARNING if option.name == "quiet" else logging.DEBUG
+    if context.meta.setdefault(_LEVEL, level) != level:
+        raise click.UsageError("Use either -q or -v, not both.", context)
+    start_log(context)
+
+
+def log_options() -> list[click.Option]:
+    """The options -q and -v, which change the level of the log at once."""
+    return [
+        click.Option(
+            ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_set_level,
+            help="Log only warnings and errors.",
+        ),
+        click.Option(
+            ["-v", "--verbose"], is_flag=True, expose_value=False, callback=_set_level,
+            help="Log more: files, times, and messages of other libraries.",
+        ),
+    ]  # fmt: skip

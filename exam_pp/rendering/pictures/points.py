@@ -1,0 +1,188 @@
+"""Pictures of points on two axes: scatter plots and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from exam_pp.rendering.document import Picture
+from exam_pp.rendering.pictures.svg import (
+    SERIES,
+    WIDTH,
+    Axis,
+    cut,
+    defined,
+    dot,
+    element,
+    label,
+    path,
+    some,
+    text_width,
+)
+from exam_pp.wording import counted
+
+_MAX_TITLED = 400
+"""Maximum number of points with a title of their own, which keeps pages small."""
+_MAX_NAMED = 40
+"""Maximum number of points with a name; of more points, only the marked ones are named."""
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom end."""
+
+
+class Point(NamedTuple):
+    """A point of a scatter plot; marked points have another colour."""
+
+    name: str
+    x: float | None
+    y: float | None
+    marked: bool = False
+
+
+class CurvePoint(NamedTuple):
+    """A value of a curve; ``low`` is the lower end of its band, None without a band."""
+
+    x: float
+    y: float
+    low: float | None = None
+
+
+def scatter(
+    points: Sequence[Point],
+    x: str,
+    y: str,
+    title: str,
+    *,
+    mark: str = "",
+    connected: bool = False,
+    noun: str = "system",
+) -> Picture:
+    """Draw named points; points with an undefined coordinate are left out.
+
+    Args:
+        points: The points.
+        x: Name of the horizontal axis.
+        y: Name of the vertical axis.
+        title: Title of the picture.
+        mark: What the marked points are, for the caption.
+        connected: Connect the marked points by a line, from left to right.
+        noun: What a point is, for the caption.
+    """
+    known = [(point, a, b) for point in points if defined(a := point.x) and defined(b := point.y)]
+    across, up, shapes = _axes([a for _, a, _ in known], [b for _, _, b in known], 260, x, y)
+    places = [(across(a), up(b)) for _, a, b in known]
+    if connected:
+        front = sorted(place for place, (point, _, _) in zip(places, known, strict=True) if point.marked)
+        shapes += path(_line(front), SERIES[1], stroke_dasharray="4 3")
+    for marked, colour, radius in ((False, SERIES[0], 3.5), (True, SERIES[1], 4.5)):
+        drawn = [(a, b, row) for (a, b), row in zip(places, known, strict=True) if row[0].marked == marked]
+        if len(known) > _MAX_TITLED:
+            dots = "".join(f"M{a:.0f} {b:.0f}h0" for a, b, _ in drawn)
+            shapes += path(dots, colour, stroke_width=1.5 * radius, stroke_linecap="round")
+        else:
+            circles = [
+                dot(a, b, radius, f"{point.name}: {x} {value:.4g}, {y} {height:.4g}")
+                for a, b, (point, value, height) in drawn
+            ]
+            shapes += element("g", "".join(circles), fill=colour, fill_opacity=0.85)
+    special = [point.name for point, _, _ in known if point.marked]
+    named = [
+        (point.name, place)
+        for place, (point, _, _) in zip(places, known, strict=True)
+        if point.marked or len(known) <= _MAX_NAMED
+    ]
+    frame = (across.start, up.end, WIDTH - 4, up.start)
+    shapes += "".join(_names_of_points(named[:_MAX_NAMED], places, frame))
+    description = f"{counted(len(known), noun)}: {y} against {x}."
+    if known:
+        highest, value, height = max(known, key=lambda row: (row[2], row[0].name))
+        description += f" Highest: {highest.name} ({x} {value:.4g}, {y} {height:.4g})."
+    if mark:
+        description += f" {mark[0].upper()}{mark[1:]}: {some(special)}."
+    caption = f"Each dot is one {noun}." + (f" Orange: {mark}." if mark else "")
+    if missing := len(points) - len(known):
+        caption += f" Left out, for an undefined value: {counted(missing, noun)}."
+    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
+
+
+def curve(
+    points: Sequence[CurvePoint], x: str, y: str, title: str, *, band: str = "", enough: float | None = None
+) -> Picture:
+    """Draw a line through points, and a band from their low ends up to the line.
+
+    Args:
+        points: The points; those with an undefined ``y`` are left out.
+        x: Name of the horizontal axis.
+        y: Name of the vertical axis.
+        title: Title of the picture.
+        band: What the low ends are, for the caption.
+        enough: A value of ``y`` that counts as enough; drawn as a line.
+    """
+    points = sorted(point for point in points if defined(point.y))
+    lows = [point.low if defined(point.low) else point.y for point in points]
+    level = [] if enough is None else [enough]
+    heights = [*lows, *(point.y for point in points), *level]
+    across, up, shapes = _axes([point.x for point in points], heights, 200, x, y)
+    line = [(across(point.x), up(point.y)) for point in points]
+    under = [(across(point.x), up(low)) for point, low in zip(points, lows, strict=True)]
+    shapes += path(_line([*line, *reversed(under)]), "none", fill=SERIES[0], fill_opacity=0.18)
+    shapes += path(_line(line), SERIES[0], stroke_width=2)
+    if len(points) <= _MAX_TITLED:
+        dots = [
+            dot(*place, 3, f"{point.x:g}: {point.y:.3f}" + (f" ({low:.3f})" if low < point.y else ""))
+            for place, point, low in zip(line, points, lows, strict=True)
+        ]
+        shapes += element("g", "".join(dots), fill=SERIES[0])
+    description = f"{y} against {x}."
+    if points:
+        first, last = points[0], points[-1]
+        description += f" {first.y:.3f} at {first.x:g}, {last.y:.3f} at {last.x:g}."
+    if enough is not None:
+        shapes += path(_line([(across.start, up(enough)), (across.end, up(enough))]), SERIES[1])
+        # A later point may fall below the level again, so the curve stays above it from this point on.
+        below = max((number for number, point in enumerate(points) if point.y < enough), default=-1)
+        reached = points[below + 1 :]
+        description += f" From {reached[0].x:g}, it is at least {enough:g}." if reached else ""
+    caption = f"Line: {y}." + (f" Band: down to {band}." if band else "")
+    caption += f" Orange: {enough:g}." if enough is not None else ""
+    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
+
+
+def _axes(
+    across: Sequence[float], up: Sequence[float], height: float, x: str, y: str
+) -> tuple[Axis, Axis, str]:
+    """A horizontal and a vertical axis over the values, with their shapes."""
+    left, top, right = 44.0, 26.0, WIDTH - 12
+    axes = Axis.over(across, left, right), Axis.over(up, top + height, top)
+    return *axes, axes[0].bottom(top + height, top, x) + axes[1].left(left, right, y)
+
+
+def _line(places: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places) if places else ""
+
+
+def _names_of_points(
+    names: Sequence[tuple[str, tuple[float, float]]],
+    places: Sequence[tuple[float, float]],
+    frame: Box,
+) -> Iterator[str]:
+    """Yield labels next to points; a name without free space is left to the title of its point."""
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places]
+    for name, (x, y) in names:
+        short = cut(name, 120)
+        width = text_width(short) * 10 / 12
+        for left, base in (
+            (x + 6, y + 4),
+            (x - 6 - width, y + 4),
+            (x - width / 2, y - 7),
+            (x - width / 2, y + 15),
+        ):
+            box = (left, base - 9, left + width, base + 2)
+            inside = frame[0] <= box[0] and frame[1] <= box[1] and box[2] <= frame[2] and box[3] <= frame[3]
+            if inside and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                yield label(left, base, name, 120, font_size=10)
+                break
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

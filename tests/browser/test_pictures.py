@@ -1,0 +1,70 @@
+"""Pictures of HTML reports in a browser: their labels fit, in narrow windows and both themes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.rendering.document import Report
+from exam_pp.rendering.pictures.grids import confusion, heatmap
+from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
+from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
+from exam_pp.rendering.plots import Bar
+from exam_pp.rendering.render import render
+
+pytestmark = pytest.mark.browser
+
+SYSTEMS = [f"WWW-team-{n}-run_with+long.name" for n in range(75)]
+LABELS_OUTSIDE = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].filter((label) => {
+    const box = label.getBoundingClientRect();
+    return box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1;
+  }).map((label) => label.textContent);
+})"""
+
+
+@pytest.fixture
+def page_of_pictures(tmp_path: Path) -> Path:
+    bars = [Bar(name, 1 - n / 75, 0.9 - n / 75, 1.1) for n, name in enumerate(SYSTEMS)]
+    points = [Point(name, 1000 + n, n % 7) for n, name in enumerate(SYSTEMS[:30])]
+    counts = [[1000, 20], [3, 40_000]]
+    blocks = [
+        dot_plot(bars, "nDCG@10", "Intervals"),
+        heatmap(SYSTEMS[:5], ["enwiki:Tide", "q2"], [[0.5, 1.0]] * 5, "nDCG@10", "Small heatmap"),
+        heatmap(SYSTEMS, SYSTEMS, [[n / 75 for n in range(75)]] * 75, "nDCG@10", "Large heatmap"),
+        scatter(points, "words", "V", "Points"),
+        curve([CurvePoint(n, 1 - 1 / n, 0.0) for n in range(1, 9)], "entries", "tau", "Curve", enough=0.9),
+        confusion(["4–5", "0+1+2+3"], ["0", "ungraded"], counts, "Counts", row_noun="a", column_noun="b"),
+        slopes([Slope(name, n + 1, 75 - n) for n, name in enumerate(SYSTEMS)], "before", "after", "Ranks"),
+    ]
+    path = tmp_path / "pictures.html"
+    path.write_text(render(Report("Pictures", blocks), "html"), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1600])
+def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
+    page.goto(page_of_pictures.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(LABELS_OUTSIDE) == []
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
+    )
+    assert len(sizes) == 7
+    assert all(150 <= size <= 1100 for size in sizes)
+    page.close()
+
+
+def test_colours_follow_the_theme(page_of_pictures: Path, browser: Any) -> None:
+    colours = []
+    for theme in ("light", "dark"):
+        page = browser.new_page(color_scheme=theme)
+        page.goto(page_of_pictures.as_uri())
+        colours.append(page.evaluate("getComputedStyle(document.querySelector('svg')).fill"))
+        page.close()
+    assert colours[0] != colours[1]

@@ -1,0 +1,316 @@
+"""Pictures of HTML reports: their marks, positions and texts, read by an XML parser."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.rendering.document import Paragraph, Picture, Report
+from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix
+from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
+from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
+from exam_pp.rendering.pictures.svg import HEAT, Axis, cut, svg, text_width, thinned
+from exam_pp.rendering.plots import Bar
+from exam_pp.rendering.render import REPORT_FORMATS, render
+
+HOSTILE = "<b>&\"'</svg>\n\x00]]>"
+
+
+def tree(picture: Picture) -> ET.Element:
+    return ET.fromstring(svg(picture, "p1"))
+
+
+def texts(picture: Picture) -> list[str]:
+    """The labels, without their titles."""
+    return [(node[0].tail if len(node) else node.text) or "" for node in tree(picture).iter("text")]
+
+
+def cells(picture: Picture) -> dict[tuple[int, int], int]:
+    """(Row, column) of every cell to its level."""
+    levels = {}
+    for path in tree(picture).iter("path"):
+        if path.get("stroke") in HEAT:
+            for x, y, length in re.findall(r"M(\d+) (\d+)h(\d+)", path.get("d", "")):
+                for column in range(int(x), int(x) + int(length)):
+                    assert (int(y), column) not in levels
+                    levels[int(y), column] = HEAT.index(path.get("stroke", ""))
+    return levels
+
+
+def number(node: ET.Element, name: str) -> float:
+    return float(node.get(name, "nan"))
+
+
+def all_charts(name: str) -> list[Picture]:
+    """Every chart, with ``name`` wherever a file or a user can put a name."""
+    other = f"{name}2"
+    return [
+        dot_plot([Bar(name, 0.5, 0.4, 0.6), Bar(other, 0.2)], name, name, name),
+        heatmap([name, other], [name, other], [[0.5, None], [0.1, 1.0]], name, name),
+        confusion([name, other], [name], [[1], [2]], name, row_noun=name, column_noun=name, boxed={(0, 0)}),
+        matrix([name, other], {(name, other): 0.5}, name),
+        scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name, noun=name),
+        curve([CurvePoint(1, 0.5, 0.1), CurvePoint(2, 0.9)], name, name, name, band=name, enough=0.8),
+        slopes([Slope(name, 1, 2), Slope(other, 2, 1)], name, name, name),
+    ]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cn"]), min_size=1, max_size=40))
+def test_every_name_gives_the_same_elements(name: str) -> None:
+    for drawn, plain in zip(all_charts(name), all_charts("n" * len(name)), strict=True):
+        tags = [[node.tag for node in tree(one).iter() if node.tag != "title"] for one in (drawn, plain)]
+        assert set(tags[0]) == set(tags[1])
+
+
+def test_hostile_names_are_text() -> None:
+    for picture in all_charts(HOSTILE):
+        page = render(Report(HOSTILE, [picture]), "html")
+        assert "<b>" not in page
+        assert page.count("</svg>") == 1
+        assert any("<b>&\"'" in text for node in tree(picture).iter() if (text := node.text))
+
+
+@pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
+def test_colours_are_those_of_the_page(picture: Picture) -> None:
+    """A literal colour is only a fallback in var()."""
+    for node in tree(picture).iter():
+        for attribute in ("fill", "stroke", "color"):
+            assert node.get(attribute, "none") == "none" or re.fullmatch(
+                r"var\(--[\w-]+,[^()]+\)", node.get(attribute, "")
+            )
+    assert " style=" not in svg(picture, "p")
+    assert "#" not in re.sub(r"var\([^)]*\)", "", svg(picture, "p"))
+
+
+@pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
+def test_the_text_alternative_is_announced(picture: Picture) -> None:
+    root = tree(picture)
+    assert root.get("role") == "img"
+    named = {node.get("id"): node.text for node in root if node.get("id")}
+    assert [named[name] for name in root.get("aria-labelledby", "").split()] == [
+        picture.title,
+        picture.description,
+    ]
+    assert svg(picture, "p1") == svg(replace(picture), "p1")
+
+
+def test_ids_are_unique_on_a_page() -> None:
+    picture = all_charts("name")[0]
+    ids = re.findall(r' id="(p\d[^"]*)"', render(Report("", [picture, picture]), "html"))
+    assert len(ids) == len(set(ids)) == 4
+
+
+def test_other_formats_leave_pictures_out() -> None:
+    note = Paragraph("Note.")
+    for form in REPORT_FORMATS:
+        same = render(Report("t", [note, all_charts("name")[0]]), form) == render(Report("t", [note]), form)
+        assert same == (form != "html")
+
+
+def test_dots_and_whiskers() -> None:
+    bars = [Bar("a", 0.9, 0.7, 1.0), Bar("b", 0.5), Bar("undefined", math.nan), Bar("c", 0.1, 0.0, 0.4)]
+    picture = dot_plot(bars, "nDCG@10", "Title", "95 % intervals")
+    dots = list(tree(picture).iter("circle"))
+    assert len(dots) == 3
+    assert sorted(dots, key=lambda dot: -number(dot, "cx")) == dots
+    assert sorted(dots, key=lambda dot: number(dot, "cy")) == dots
+    whiskers = list(tree(picture).iter("line"))
+    assert len(whiskers) == 2
+    for whisker, dot in zip(whiskers, (dots[0], dots[2]), strict=True):
+        assert number(whisker, "x1") < number(dot, "cx") < number(whisker, "x2")
+    assert picture.description == (
+        "3 systems by nDCG@10. Best: a, 0.900 [0.700, 1.000]. Worst: c, 0.100 [0.000, 0.400]."
+    )
+    assert {"a", "b", "c", "nDCG@10"} <= set(texts(picture))
+    assert "95 % intervals" in picture.caption
+
+
+def test_heatmap() -> None:
+    """Best system on top, easiest query on the left, empty cells for undefined values."""
+    values: list[list[float | None]] = [[0.0, 0.2, None], [0.4, 1.0, math.nan]]
+    picture = heatmap(["weak", "strong"], ["hard", "easy", "missing"], values, "nDCG@10", "Title")
+    assert cells(picture) == {(0, 0): 5, (0, 1): 2, (1, 0): 1, (1, 1): 0}
+    shown = texts(picture)
+    assert shown.index("strong") < shown.index("weak")
+    assert shown.index("easy") < shown.index("hard") < shown.index("missing")
+    assert {"1.00", "0.40", "0.20", "0.00"} <= set(shown)
+    assert picture.description == (
+        "nDCG@10 of 2 systems on 3 queries, from 0 to 1. Best system: strong, mean 0.700. Easiest query: "
+        "easy, mean 0.600. Hardest query: hard, mean 0.200."
+    )
+
+
+@pytest.mark.parametrize(("systems", "queries"), [(75, 300), (300, 500), (1, 1), (1000, 1), (3, 30_000)])
+def test_large_heatmaps_are_small_files(systems: int, queries: int) -> None:
+    values = [[(row * 37 + column * 61) % 101 / 100 for column in range(queries)] for row in range(systems)]
+    rows, columns = [f"s{n}" for n in range(systems)], [f"q{n}" for n in range(queries)]
+    picture = heatmap(rows, columns, values, "nDCG", "Title")
+    size = math.ceil(max(systems * queries / 25_000, queries / 800))
+    assert len(cells(picture)) == systems * math.ceil(queries / size)
+    assert (f"mean of up to {size} queries" in picture.caption) == (size > 1)
+    assert len(svg(picture, "p1").encode()) < 300_000
+
+
+def test_many_names_are_thinned() -> None:
+    for count in (60, 61, 100, 500):
+        bars = [Bar(f"system {n}", 1 - n / count) for n in range(count)]
+        drawn = tree(dot_plot(bars, "nDCG", "Title"))
+        heights = [number(node, "y") for node in drawn.iter("text") if (node.text or "").startswith("system")]
+        gaps = [b - a for a, b in pairwise(heights)]
+        assert min(gaps) > 11.8
+        assert len(list(drawn.iter("circle"))) == count
+    assert list(thinned(5, 4)) == [0, 3]
+
+
+def test_confusion() -> None:
+    picture = confusion(
+        ["0", "1"], ["0", "1"], [[90, 10], [0, 1]], "Title", row_noun="before", column_noun="after",
+        boxed={(0, 0), (1, 1)},
+    )  # fmt: skip
+    assert cells(picture) == {(0, 0): 5, (0, 1): 0, (1, 0): 0, (1, 1): 5}
+    assert {"90", "10"} <= set(texts(picture))
+    assert (
+        picture.description
+        == "before with after: 91 of 101 in the boxed cells. 0 with 0: 90; 0 with 1: 10; 1 with 1: 1."
+    )
+
+
+def test_matrix_is_symmetric() -> None:
+    picture = matrix(["a", "b", "c"], {("a", "b"): 0.5, ("c", "a"): -0.2, ("b", "c"): None}, "κ")
+    assert cells(picture) == {(0, 1): 3, (1, 0): 3, (0, 2): 0, (2, 0): 0}
+    assert picture.description == "κ: a and b 0.50, c and a -0.20."
+
+
+def test_scatter() -> None:
+    points = [
+        Point("short", 10, 0.5, True), Point("long", 30, 0.4), Point("best", 20, 0.9, True),
+        Point("none", None, 0.1), Point("nan", 1, math.nan),
+    ]  # fmt: skip
+    picture = scatter(points, "words", "score", "Title", mark="on the front", connected=True)
+    dots = {node[0].text: node for node in tree(picture).iter("circle")}
+    assert list(dots) == [
+        "long: words 30, score 0.4", "short: words 10, score 0.5", "best: words 20, score 0.9",
+    ]  # fmt: skip
+    long, short, best = dots.values()
+    assert number(short, "cx") < number(best, "cx") < number(long, "cx")
+    assert number(best, "cy") < number(short, "cy") < number(long, "cy")
+    assert {"short", "long", "best"} <= set(texts(picture))
+    assert picture.description == (
+        "3 systems: score against words. Highest: best (words 20, score 0.9). On the front: short, best."
+    )
+    assert picture.caption.endswith("Left out, for an undefined value: 2 systems.")
+
+
+def test_many_points_are_one_path() -> None:
+    points = [Point(f"e{n}", n % 37, n % 41, n % 10 == 0) for n in range(3000)]
+    picture = scatter(points, "x", "y", "Title", noun="entry")
+    marks = [len(re.findall("h0", path.get("d", ""))) for path in tree(picture).iter("path")]
+    assert sorted(marks)[-2:] == [300, 2700]
+    assert len(picture.shapes) < 60_000
+
+
+def test_names_of_points_do_not_overlap() -> None:
+    points = [Point(f"system {n}", n % 6 + n / 100, n // 6 + n / 50) for n in range(36)]
+    drawn = tree(scatter(points, "x", "y", "Title"))
+    boxes = [
+        (number(node, "x"), number(node, "y"), number(node, "x") + text_width(node.text or "") * 10 / 12)
+        for node in drawn.iter("text")
+        if (node.text or "").startswith("system")
+    ]
+    assert len(boxes) > 10
+    for n, (left, y, right) in enumerate(boxes):
+        assert not any(abs(y - b) < 10 and left < c and a < right for a, b, c in boxes[:n])
+
+
+def test_curve() -> None:
+    points = [
+        CurvePoint(3, 0.95, 0.9),
+        CurvePoint(1, 0.5, 0.2),
+        CurvePoint(2, 0.92, 0.8),
+        CurvePoint(4, math.nan),
+    ]
+    picture = curve(points, "entries", "tau", "Title", band="the lowest sample", enough=0.9)
+    dots = list(tree(picture).iter("circle"))
+    assert [node[0].text for node in dots] == ["1: 0.500 (0.200)", "2: 0.920 (0.800)", "3: 0.950 (0.900)"]
+    heights = [number(dot, "cy") for dot in dots]
+    assert sorted(heights, reverse=True) == heights
+    assert picture.description == "tau against entries. 0.500 at 1, 0.950 at 3. From 2, it is at least 0.9."
+
+
+def test_curve_below_the_level_again() -> None:
+    points = [CurvePoint(1, 0.95), CurvePoint(2, 0.8), CurvePoint(3, 0.9)]
+    assert "From 3," in curve(points, "x", "y", "Title", enough=0.9).description
+    assert "From" not in curve(points[:2], "x", "y", "Title", enough=0.9).description
+
+
+def test_slopes() -> None:
+    ranked = [Slope("up", 3, 1), Slope("same", 2, 2), Slope("down", 1, 3)]
+    picture = slopes(ranked, "old", "new", "Title")
+    lines = {}
+    for group in tree(picture):
+        for mark in group:
+            if mark.tag == "g":
+                lines[mark[0].text] = (group.get("stroke"), number(mark[1], "y1"), number(mark[1], "y2"))
+    assert set(lines) == {"up: 3 → 1", "same: 2 → 2", "down: 1 → 3"}
+    assert len({colour for colour, _, _ in lines.values()}) == 3
+    _, start, end = lines["up: 3 → 1"]
+    assert end < start
+    _, start, end = lines["same: 2 → 2"]
+    assert start == end
+    assert (
+        picture.description == "Ranks of 3 systems, old and new; 2 with another rank: down 1 → 3, up 3 → 1."
+    )
+
+
+def test_tied_systems_have_rows_of_their_own() -> None:
+    drawn = tree(slopes([Slope(name, 1.5, 1.5) for name in "ab"], "old", "new", "Title"))
+    assert len({number(line, "y1") for line in drawn.iter("line")}) == 2
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: dot_plot([], "m", "t"),
+        lambda: dot_plot([Bar("a", math.nan)], "m", "t"),
+        lambda: dot_plot([Bar("a", 1.7e308), Bar("b", -1.7e308)], "m", "t"),
+        lambda: heatmap(["a", "b"], ["q", "r"], [[1.7e308, 1.7e308], [-1.7e308, 0.0]], "m", "t"),
+        lambda: heatmap([], [], [], "m", "t"),
+        lambda: heatmap(["a"], ["q"], [[None]], "m", "t"),
+        lambda: confusion([], [], [], "t", row_noun="r", column_noun="c"),
+        lambda: matrix([], {}, "t"),
+        lambda: scatter([], "x", "y", "t", connected=True),
+        lambda: scatter([Point("a", 1, 1)], "x", "y", "t"),
+        lambda: curve([], "x", "y", "t", enough=0.9),
+        lambda: slopes([], "a", "b", "t"),
+    ],
+)
+def test_little_data(draw: Callable[[], Picture]) -> None:
+    picture = draw()
+    assert "nan" not in svg(picture, "p1").replace(picture.description, "")
+    assert tree(picture).get("viewBox") == f"0 0 {picture.width:g} {picture.height:g}"
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
+def test_ticks_are_on_the_axis(low: float, span: float) -> None:
+    axis = Axis.over([low, low + span], 0, 100)
+    assert 2 <= len(set(axis.ticks)) <= 7
+    assert all(-1e-6 <= axis(tick) <= 100 + 1e-6 for tick in axis.ticks)
+
+
+def test_long_names_keep_their_ends() -> None:
+    short = cut("a-very-long-name-of-a-run-1", 100)
+    assert short.startswith("a-very")
+    assert short.endswith("un-1")
+    assert "…" in short
+    assert text_width(short) <= 100
+    assert cut("short", 100) == "short"
+    long = dot_plot([Bar("x" * 60, 1.0), Bar("y", 0.5)], "m", "t")
+    assert "x" * 60 in [node[0].text for node in tree(long).iter("text") if len(node)]
