@@ -91,9 +91,10 @@ def file_names(*files: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(Path(file).name for file in files if isinstance(file, str | Path)))
 
 
-def with_threshold(provenance: Provenance, min_grade: int | None) -> Provenance:
-    """The provenance of scores whose measures count labels of at least ``min_grade`` as relevant."""
-    return provenance if min_grade is None else replace(provenance, min_grades=(min_grade,))
+def with_thresholds(labels: Provenance, measures: Provenance | None) -> Provenance:
+    """The provenance of scores by labels: thresholds of the labels, else the relevance levels of measures."""
+    levels = () if measures is None else measures.min_grades
+    return replace(labels, min_grades=labels.min_grades or levels)
 
 
 def combined(provenances: Iterable[Provenance | None]) -> Provenance | None:

@@ -51,7 +51,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "reports": {
         "evaluation": (),
-        "analysis": ("evaluation",),
+        "analysis": ("evaluation", "review"),
         "grading": (),
         "review": (),
         "banks": (),

@@ -1,14 +1,16 @@
-"""Make the screenshots of docs/verification.md: grade data/demo, write review pages, take pictures.
+"""Make screenshots of the HTML pages: grade data/demo, write review pages and reports, take pictures.
 
-Usage: python scripts/make_screenshots.py [FOLDER]      (default: docs/images; needs playwright and Chromium)
+Usage: python scripts/make_screenshots.py [FOLDER]      (needs playwright and Chromium)
 
-The collection is graded by the bundled model and by the lexical baseline. Pictures have 256 colours to keep
-them small.
+Without FOLDER, the pictures that a page of docs/ shows are written to docs/images. FOLDER gets all pictures,
+to look at: every report on a desktop, on a phone and in the dark. The collection is graded by the bundled
+model and by the lexical baseline. Pictures have 256 colours to keep them small.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -23,6 +25,14 @@ ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "data" / "demo"
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+REPORTS = ("clinic", "grid", "disagreements", "agreement", "diff")
+DEVICES = {
+    "": ((1240, 800), "light"),
+    "-phone": ((360, 720), "light"),
+    "-dark": ((1240, 800), "dark"),
+    "-phone-dark": ((360, 720), "dark"),
+}
+"""Suffix of a picture to the size of its window and the colour scheme."""
 
 
 def run(*arguments: object) -> None:
@@ -30,7 +40,7 @@ def run(*arguments: object) -> None:
 
 
 def make_pages(folder: Path) -> None:
-    """Write the review page and the blind review page."""
+    """Write the review page, the blind review page, and the reports."""
     bank = DEMO / "questions.jsonl"
     run(
         "import", "--runs", DEMO / "runs", "--texts", DEMO / "passages.tsv",
@@ -50,6 +60,15 @@ def make_pages(folder: Path) -> None:
             "review", graded, "--bank", bank, "--prompt-class", RATED,
             "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
         )  # fmt: skip
+    grades = (graded, "--prompt-class", RATED, "--model", "bundled")
+    for name, command in {
+        "clinic": ("bank", "clinic", *grades, "--bank", bank),
+        "grid": ("verify", "grid", *grades, "--bank", bank),
+        "disagreements": ("verify", "disagreements", *grades, "--bank", bank),
+        "agreement": ("analyze", "agreement", *grades),
+        "diff": ("diff", graded, *grades, "--model-after", "lexical", "--bank", bank),
+    }.items():
+        run(*command, "--format", "html", "-o", folder / f"{name}.html")
 
 
 def show(page: Page, path: Path, address: str, *keys: str) -> None:
@@ -62,22 +81,41 @@ def show(page: Page, path: Path, address: str, *keys: str) -> None:
     page.wait_for_timeout(300)
 
 
-def photograph(folder: Path, images: Path) -> None:
+def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> None:
+    """Take the wanted pictures."""
     images.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
 
-        def shot(name: str, scheme: str, path: str, address: str, *keys: str) -> None:
-            page = browser.new_page(viewport={"width": 1240, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+        def shot(name: str, device: str, path: str, address: str, *keys: str, click: str = "") -> None:
+            if not wanted(name):
+                return
+            (width, height), scheme = DEVICES[device]
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
             show(page, folder / path, address, *keys)
+            if click:
+                page.locator(click).first.click()
+                page.evaluate("document.activeElement.closest('.table').scrollIntoView()")
+                page.wait_for_timeout(300)
             page.screenshot(path=images / f"{name}.png")
             page.close()
             reduce_colours(images / f"{name}.png")
 
-        shot("review-overview", "light", "review.html", "#/")
-        shot("review-query", "light", "review.html", "#/q/1", "a", "j", "l", "2")
-        shot("review-passage", "light", "review.html", "#/q/1", "j", "l", "Enter", "2")
-        shot("review-dark", "dark", "review.html", "#/q/1", "j")
-        shot("review-blind", "light", "blind.html", "#/q/1", "4", "l", "2", "j")
+        shot("review-overview", "", "review.html", "#/")
+        shot("review-query", "", "review.html", "#/q/1", "a", "j", "l", "2")
+        shot("review-passage", "", "review.html", "#/q/1", "j", "l", "Enter", "2")
+        shot("review-dark", "-dark", "review.html", "#/q/1", "j")
+        shot("review-blind", "", "blind.html", "#/q/1", "4", "l", "2", "j")
+        shot("review-phone", "-phone", "review.html", "#/")
+        for name in REPORTS:
+            for device in DEVICES:
+                click = "#t2 td.shade-5" if name == "grid" else ""
+                shot(f"report-{name}{device}", device, f"{name}.html", "", click=click)
+
+
+def used_in_docs(name: str) -> bool:
+    """Whether a page of the documentation shows the picture."""
+    pages = (ROOT / "docs").glob("*.md")
+    return any(f"images/{name}.png" in page.read_text(encoding="utf-8") for page in pages)
 
 
 def reduce_colours(path: Path) -> None:
@@ -88,10 +126,11 @@ def reduce_colours(path: Path) -> None:
 
 
 def main() -> None:
-    images = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
+    given = len(sys.argv) > 1
+    images = Path(sys.argv[1]) if given else ROOT / "docs" / "images"
     with TemporaryDirectory() as folder:
         make_pages(Path(folder))
-        photograph(Path(folder), images)
+        photograph(Path(folder), images, (lambda _name: True) if given else used_in_docs)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from exam_pp.phases.evaluation.score_runs import Runs
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Resampled, Statistics, SystemUncertainty
 from exam_pp.prompts.base import with_aliases
-from exam_pp.provenance import Provenance, with_threshold
+from exam_pp.provenance import Provenance, with_thresholds
 from exam_pp.results import (
     OVERALL_SYSTEM,
     Grade,
@@ -80,7 +80,7 @@ def score_runs(
         method=method,
         ungraded=ungraded,
     )
-    return _with_origin(evaluation, labels, notes, min_grade)
+    return _with_origin(evaluation, labels, notes)
 
 
 def score_rankings(
@@ -119,7 +119,7 @@ def score_rankings(
         facets=facets,
         ungraded=ungraded,
     )
-    return _with_origin(evaluation, labels, notes, min_grade)
+    return _with_origin(evaluation, labels, notes)
 
 
 def leaderboard(
@@ -284,21 +284,19 @@ def _expected(probabilities: Sequence[float]) -> float:
     return sum(grade * probability for grade, probability in enumerate(probabilities))
 
 
-def _with_origin(
-    evaluation: Evaluation, labels: Labels, notes: Sequence[str], min_grade: int | None
-) -> Evaluation:
+def _with_origin(evaluation: Evaluation, labels: Labels, notes: Sequence[str]) -> Evaluation:
     """Return the evaluation with the notes and the provenance of its labels."""
     return replace(
         evaluation,
         notes=[*notes, *evaluation.notes],
-        provenance=_provenance(labels, evaluation, min_grade),
+        provenance=_provenance(labels, evaluation),
     )
 
 
-def _provenance(labels: Labels, evaluation: Evaluation, min_grade: int | None) -> Provenance:
+def _provenance(labels: Labels, evaluation: Evaluation) -> Provenance:
     if isinstance(labels, RubricQrels):
-        return with_threshold(labels.provenance, min_grade)
-    return judgment_provenance(labels, evaluation, min_grade)
+        return with_thresholds(labels.provenance, evaluation.provenance)
+    return judgment_provenance(labels, evaluation)
 
 
 def _labels(

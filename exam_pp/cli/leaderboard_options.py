@@ -92,14 +92,15 @@ def measures_option(default: str) -> Callable[[F], F]:
     )
 
 
-def runs_option(purpose: str, *, required: bool = False) -> Callable[[F], F]:
+def runs_option(purpose: str, *, default: str = "", required: bool = False) -> Callable[[F], F]:
     """``--runs``, repeatable; the command receives a tuple of paths."""
     return click.option(
         "--runs",
         type=FILES,
         multiple=True,
         required=required,
-        help=f"Run file, or folder of run files, {purpose}; may be repeated.",
+        help=f"Run file, or folder of run files, {purpose}; may be repeated."
+        f"{f'  [default: {default}]' if default else ''}",
     )
 
 

@@ -115,10 +115,15 @@ def _unknown(name: str) -> str:
     return f"No measure named {name!r}. {hint}"
 
 
+def relevance_level(measure: Measure) -> int | None:
+    """The lowest label that the measure counts as relevant; None for measures of graded labels."""
+    level = measure["rel"] if "rel" in measure.SUPPORTED_PARAMS else None
+    return level if isinstance(level, int) else None
+
+
 def takes_level(measure: Measure) -> bool:
     """Whether a measure has a relevance level that it does not set itself."""
-    has_level = "rel" in measure.SUPPORTED_PARAMS and isinstance(measure["rel"], int)
-    return has_level and "rel" not in measure.params
+    return relevance_level(measure) is not None and "rel" not in measure.params
 
 
 def _with_level(measure: Measure, min_grade: int | None) -> Measure:

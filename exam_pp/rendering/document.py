@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.provenance import Provenance
@@ -23,6 +23,13 @@ class Table:
         boxed: (row, column) of cells with a box, in formats that have boxes.
         bold: (row, column) of bold cells, in formats that have bold text.
         significant: Indices of columns with two significant digits instead of ``decimals``.
+        box: What a box means, for the legend of a heat map.
+        shades: (row, column) to the step on the colour scale, 0 to 5; HTML shows the table as a heat map,
+            with the first column as the names of the rows.
+        hints: Column to its full name, which HTML shows on demand.
+        details: (row, column) to labelled texts behind the cell, which HTML shows on demand.
+        details_title: What the details are.
+        links: (row, column) to an address, relative to the report, that the cell links to in HTML.
     """
 
     columns: Sequence[str]
@@ -32,6 +39,12 @@ class Table:
     boxed: Collection[tuple[int, int]] = ()
     bold: Collection[tuple[int, int]] = ()
     significant: Collection[int] = ()
+    box: str = ""
+    shades: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    hints: Mapping[int, str] = field(default_factory=dict)
+    details: Mapping[tuple[int, int], Sequence[tuple[str, str]]] = field(default_factory=dict)
+    details_title: str = "Details"
+    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,18 @@
-"""Rendering of reports as self-contained HTML pages; text is escaped, and a policy forbids connections."""
+"""Rendering of reports as self-contained HTML pages.
+
+Texts are escaped. The content security policy allows only the page's own script and style, by their hashes,
+and no connections. Without the script, all texts are readable.
+"""
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
-from itertools import count
+from itertools import count, groupby
+from operator import itemgetter
 from typing import TypeGuard
 from urllib.parse import quote
 
@@ -21,85 +28,129 @@ from exam_pp.rendering.document import (
     Quote,
     Report,
     Table,
-    TextBlock,
 )
+from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
 from exam_pp.rendering.pictures.svg import WIDTH, svg
+from exam_pp.rendering.short_names import is_class_name, long_names, short_forms
+
+STYLES = (COMMON_STYLE, "report.css")
+"""The style sheets of the pages, in the order in which they are joined."""
+SCRIPTS = (ELEMENTS_SCRIPT, "names.js", "tables.js", "details.js", "report.js")
+"""The files of the pages' script, in the order in which they are joined."""
 
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
 <title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 110rem; margin: 2rem auto; padding: 0 1rem;
- overflow-wrap: break-word; }}
-h1, h2, h3, p, td, cite, blockquote {{ unicode-bidi: plaintext; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; margin: 1rem 0; }}
-caption {{ text-align: left; font-weight: 600; }}
-th, td {{ border-bottom: 1px solid #8886; padding: .25rem .6rem; text-align: left; vertical-align: top; }}
-p, blockquote {{ max-width: 60rem; }} td:not(.number) {{ min-width: 5rem; }}
-.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
-.boxed {{ background: #5b93; outline: 1px solid #5b98; }}
-nav {{ columns: 20rem; }} nav ul {{ margin: 0; }} h2, h3 {{ break-after: avoid; }}
-figure {{ margin: 1rem 0; }} img {{ max-width: 100%; background: #fff; }}
-.picture {{ max-width: 100%; height: auto; }} .picture.wide {{ min-width: 38rem; }}
-blockquote {{ border-left: 3px solid #8888; margin: 1rem 0; padding-left: 1rem; white-space: pre-wrap; }}
-</style>
+<style>{style}</style>
 </head>
-<body>
+<body class="report">
+<a class="skip" href="#main">Skip to the content</a>
 """
 
-
-_SECTIONS = 4
-"""Minimum number of sections for a table of contents at the top of a page."""
+_MEASURED = re.compile(r"[≈<>≤≥~]? ?[-−+]?\d+(\.\d+)?%?[a-z]*( ± ?\d+(\.\d+)?)?( ?\[.*\])?( [a-z]+)?")
+"""A number, perhaps with a standard error, an interval or letters."""
+_PROSE = 32
+"""Characters of the longest cell from which a column has running text, which may wrap."""
 
 
 def page(report: Report) -> Iterator[str]:
     """Yield the parts of the page; the last one ends with a line end."""
-    yield _HEAD.format(title=escape(report.title or "exam-pp"))
-    for number, block in enumerate(_blocks(report)):
-        yield f"\n{block}" if number else block
-    yield "\n</body>\n</html>\n"
-
-
-def _blocks(report: Report) -> Iterator[str]:
+    style, script, policy = _inlined()
+    yield _HEAD.format(policy=policy, title=escape(report.title or "exam-pp"), style=style)
     if report.title:
-        yield f"<h1>{escape(report.title)}</h1>"
-    sections = [block for block in report.blocks if _is_section(block)]
-    if len(sections) >= _SECTIONS:
-        links = [f'<li><a href="#s{n}">{escape(block.text)}</a></li>' for n, block in enumerate(sections, 1)]
-        yield "\n".join(["<nav><ul>", *links, "</ul></nav>"])
-    numbers, pictures = count(1), count(1)
-    for block in report.content:
-        if _is_section(block):
-            yield f'<h2 id="s{next(numbers)}">{escape(block.text)}</h2>'
-        elif isinstance(block, Picture):
-            yield _picture(block, f"p{next(pictures)}")
-        else:
-            yield _block(block)
+        yield f"<header><h1>{_short(report.title)}</h1></header>\n"
+    yield from _contents(report)
+    yield '<main id="main" tabindex="-1">\n'
+    for block in _sections(report.blocks):
+        yield f"{block}\n"
+    yield "</main>\n"
+    if report.provenance is not None:
+        yield f"<footer><p>{escape(report.provenance.sentence)}</p></footer>\n"
+    yield f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+@cache
+def _inlined() -> tuple[str, str, str]:
+    """Style, script and content security policy."""
+    style = "\n".join(map(asset, STYLES))
+    script = joined_script(map(asset, SCRIPTS))
+    return style, script, content_policy(script, style, {"img-src": "data:"})
+
+
+def _contents(report: Report) -> Iterator[str]:
+    """The navigation: a link to each section, if there are several."""
+    sections = [block.text for block in report.blocks if _is_section(block)]
+    if len(sections) > 1:
+        yield '<nav class="contents" aria-label="Sections"><ul>\n'
+        for number, text in enumerate(sections, 1):
+            yield f'<li><a href="#s{number}">{_short(text)}</a></li>\n'
+        yield "</ul></nav>\n"
+
+
+def _sections(blocks: Iterable[Block]) -> Iterator[str]:
+    """The blocks, with a panel around each section."""
+    numbers = count(1)
+    for number, section in groupby(_numbered(blocks), key=itemgetter(0)):
+        label = f' aria-labelledby="s{number}"' if number else ""
+        yield f'<section class="panel"{label}>'
+        for is_note, run in groupby((block for _, block in section), key=_is_paragraph):
+            if is_note:
+                yield _notes([block.text for block in run if isinstance(block, Paragraph)])
+                continue
+            for block in run:
+                yield _heading(block, f"s{number}") if _is_section(block) else _block(block, numbers)
+        yield "</section>"
+
+
+def _numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
+    """The blocks with the number of their section, which is 0 before the first heading."""
+    number = 0
+    for block in blocks:
+        number += _is_section(block)
+        yield number, block
 
 
 def _is_section(block: Block) -> TypeGuard[Heading]:
     return isinstance(block, Heading) and block.level == 1
 
 
-def _block(block: TextBlock) -> str:
+def _is_paragraph(block: Block) -> bool:
+    return isinstance(block, Paragraph)
+
+
+def _notes(texts: Sequence[str]) -> str:
+    """A paragraph, or a list of several."""
+    if len(texts) == 1:
+        return f"<p>{_short(texts[0], ids=False)}</p>"
+    items = "\n".join(f"<li>{_short(text, ids=False)}</li>" for text in texts)
+    return f'<ul class="notes">\n{items}\n</ul>'
+
+
+def _heading(heading: Heading, name: str = "") -> str:
+    tag = f"h{min(heading.level, 5) + 1}"
+    identifier = f' id="{name}"' if name else ""
+    return f"<{tag}{identifier}>{_short(heading.text)}</{tag}>"
+
+
+def _block(block: Block, numbers: Iterator[int]) -> str:
+    """A block; ``numbers`` are for the ids of tables and pictures."""
     match block:
         case Table():
-            return _table(block)
+            return _table(block, f"t{next(numbers)}")
+        case Picture():
+            return _picture(block, f"p{next(numbers)}")
         case Paragraph(text):
-            return f"<p>{escape(text)}</p>"
+            return _notes([text])
         case Quote(text, label, marks):
-            cite = f"<cite>{escape(label)}</cite>\n" if label else ""
+            cite = f"<cite>{_short(label)}</cite>" if label else ""
             return f"<blockquote>{cite}{_marked(text, marks)}</blockquote>"
-        case Heading(text, level):
-            tag = f"h{min(level, 5) + 1}"
-            return f"<{tag}>{escape(text)}</{tag}>"
+        case Heading():
+            return _heading(block)
         case Link(text, target):
             return f'<p><a href="{escape(quote(target))}">{escape(text)}</a></p>'
         case Image(png, caption):
@@ -127,29 +178,112 @@ def _marked(text: str, marks: Sequence[Span]) -> str:
     )
 
 
-def _table(table: Table) -> str:
-    numeric = [is_numeric(table, column) for column in range(len(table.columns))]
+def _short(text: str, forms: Mapping[str, int] | None = None, *, ids: bool = True) -> str:
+    """The escaped text, in which long names show only their start; without ``ids`` only class names do."""
+    forms = short_forms([text]) if forms is None else forms
+    parts: list[str] = []
+    position = 0
+    for match in long_names(text):
+        name = match[0]
+        shown = forms[name] if ids or is_class_name(name) else len(name)
+        if shown < len(name):
+            start, rest = escape(name[:shown]), escape(name[shown:])
+            parts += [
+                escape(text[position : match.start()]),
+                f'<span class="name" title="{escape(name)}">{start}<span class="rest">{rest}</span></span>',
+            ]
+            position = match.end()
+    return "".join([*parts, escape(text[position:])])
+
+
+def _table(table: Table, name: str) -> str:
+    cells = [format_row(table, row) for row in range(len(table.rows))]
+    forms = short_forms([*table.columns, *(text for row in cells for text in row)])
+    kinds = [_kind(table, cells, column) for column in range(len(table.columns))]
     header = "".join(
-        f'<th scope="col"{_class("number" * number)}>{escape(name)}</th>'
-        for name, number in zip(table.columns, numeric, strict=True)
+        f'<th scope="col"{_class(kind)}{_title(table.hints.get(column))}>{_short(text, forms)}</th>'
+        for column, (text, kind) in enumerate(zip(table.columns, kinds, strict=True))
     )
-    rows = [
-        "".join(_cell(table, i, j, "number" * numeric[j]) for j in range(len(row)))
-        for i, row in enumerate(table.rows)
-    ]
-    caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
-    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    rows = "\n".join(
+        f"<tr>{''.join(_cell(table, i, j, _short(text, forms), kinds[j]) for j, text in enumerate(row))}</tr>"
+        for i, row in enumerate(cells)
+    )
+    caption = f"<caption><span>{_short(table.title)}</span></caption>" if table.title else ""
     return (
+        f'<div{_class("table", "heat" * bool(table.shades))} id="{name}">{_legend(table, cells)}'
         f'<div class="scroll"><table>{caption}\n<thead><tr>{header}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>"
+        f"<tbody>\n{rows}\n</tbody></table></div>{_details(table, cells)}</div>"
     )
 
 
-def _cell(table: Table, row: int, column: int, css_class: str) -> str:
-    text = escape(format_row(table, row)[column])
+def _kind(table: Table, cells: Sequence[Sequence[str]], column: int) -> str:
+    """The CSS class of a column: ``number``, ``prose`` for running text, or empty."""
+    texts = [row[column] for row in cells]
+    if is_numeric(table, column) or (any(texts) and all(not t or _MEASURED.fullmatch(t) for t in texts)):
+        return "number"
+    is_prose = any(len(text) > _PROSE and (" " in text or not text.isascii()) for text in texts)
+    return "prose" if is_prose else ""
+
+
+def _cell(table: Table, row: int, column: int, text: str, kind: str) -> str:
     if (row, column) in table.bold:
         text = f"<strong>{text}</strong>"
-    return f"<td{_class(css_class, 'boxed' * ((row, column) in table.boxed))}>{text}</td>"
+    if address := table.links.get((row, column)):
+        text = f'<a href="{escape(address)}">{text}</a>'
+    shade = table.shades.get((row, column))
+    classes = _class(
+        kind, "boxed" * ((row, column) in table.boxed), "" if shade is None else f"shade-{shade}"
+    )
+    if table.shades and column == 0:
+        return f'<th scope="row"{classes}>{text}</th>'
+    return f"<td{classes}>{text}</td>"
+
+
+def _legend(table: Table, cells: Sequence[Sequence[str]]) -> str:
+    """The texts of the cells of each shade, and the meaning of a box."""
+    texts: dict[int, set[str]] = {}
+    for (row, column), shade in table.shades.items():
+        texts.setdefault(shade, set()).add(cells[row][column])
+    if not texts:
+        return ""
+    items = [
+        f'<li><span class="rating shade-{shade}">{escape(", ".join(sorted(texts[shade])))}</span></li>'
+        for shade in sorted(texts)
+    ]
+    if table.boxed and table.box:
+        items.append(f'<li><span class="rating boxed">&nbsp;</span> {escape(table.box)}</li>')
+    return f'<ul class="legend" aria-label="Colours">{"".join(items)}</ul>'
+
+
+def _details(table: Table, cells: Sequence[Sequence[str]]) -> str:
+    """The texts behind the cells, row by row, which the script shows cell by cell."""
+    if not table.details:
+        return ""
+    rows: dict[int, list[int]] = {}
+    for row, column in sorted(table.details):
+        rows.setdefault(row, []).append(column)
+    parts = [
+        f'<div data-row="{row}"><p><strong>{_short(cells[row][0])}</strong></p>'
+        + "".join(_cell_details(table, cells, row, column) for column in columns)
+        + "</div>"
+        for row, columns in rows.items()
+    ]
+    return (
+        f'<details class="behind"><summary>{escape(table.details_title)}</summary>{"".join(parts)}</details>'
+    )
+
+
+def _cell_details(table: Table, cells: Sequence[Sequence[str]], row: int, column: int) -> str:
+    head = f"{table.columns[column]}: {cells[row][column]}" if column else ""
+    lead = f'<p class="faint">{escape(head)}</p>' if head else ""
+    facts = "".join(
+        f"<dt>{escape(label)}</dt><dd>{_marked(text, ())}</dd>" for label, text in table.details[row, column]
+    )
+    return f'<div data-column="{column}">{lead}<dl class="facts">{facts}</dl></div>'
+
+
+def _title(text: str | None) -> str:
+    return f' title="{escape(text)}"' if text else ""
 
 
 def _class(*names: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
+import hashlib
 import io
 import logging
 import os
@@ -148,6 +149,25 @@ def read_text(path: str | Path) -> str:
         return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(NO_UTF8, file=str(path)) from error
+
+
+def size_and_sha256(path: str | Path) -> tuple[int, str]:
+    """The number of bytes of a file and their SHA-256, read in pieces; raises :class:`DataError`."""
+    allow_rereading(path)
+    try:
+        with (
+            io.BufferedReader(_CopyReader(_copied[_standard_input()]))
+            if str(path) == STDIO
+            else Path(path).open("rb")
+        ) as stream:
+            digest = hashlib.sha256()
+            size = 0
+            while piece := stream.read(PIECE):
+                digest.update(piece)
+                size += len(piece)
+            return size, digest.hexdigest()
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror}).", file=str(path)) from error
 
 
 _opened: WeakSet[Any] = WeakSet()

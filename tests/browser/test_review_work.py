@@ -350,3 +350,28 @@ def test_reviewers_who_share_a_browser_do_not_share_ratings(demo: Path, browser:
     assert again.open(tmp_path / "ana.html").text("#status") == "1 rating: not saved"
     assert ana.problems == bo.problems == again.problems == []
     context.close()
+
+
+def test_names_of_graders_and_the_legend(demo: Path, tab: OpenTab) -> None:
+    """With one grader, chips have names only beside a rating by the reviewer; the legend shows the scale."""
+    page = tab(demo / "review.html").go("#/q/0/p/0/e/0")
+    card = page.page.locator(".card").first
+    assert card.locator(".grader").count() == 0
+    page.press("2")
+    assert card.locator(".card-head .grader").all_inner_texts() == ["lexical", "you"]
+    page.go("#/q/0")
+    page.page.wait_for_selector(".legend")
+    assert page.text(".legend").split()[:6] == ["0", "1", "2", "3", "4", "5"]
+    assert "lexical: 4, you: 5" in page.text(".legend")
+
+
+def test_queries_are_cards_on_a_phone(demo: Path, tab: OpenTab) -> None:
+    page = tab(demo / "review.html").page
+    page.set_viewport_size({"width": 360, "height": 800})
+    row = page.locator("#queries tbody tr").first
+    lefts = {round(row.locator("td:visible").nth(n).bounding_box()["x"]) for n in (0, 1, 2)}
+    assert len(lefts) == 1  # one below the other
+    assert (
+        row.locator("td[data-label=Passages]").evaluate("cell => getComputedStyle(cell, '::before').content")
+        == '"Passages"'
+    )

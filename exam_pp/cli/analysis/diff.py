@@ -87,7 +87,7 @@ def command(
     )
     difference = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
     if labels:
-        report = labels_report(difference.labels)
+        report = labels_report(difference)
     else:
         systems = compare_systems(*sides, min_grade=min_grade, cutoff=cutoff)
         report = diff_report(difference, systems, entry_texts(*sides))

@@ -64,7 +64,7 @@ def command(
         min_grade=min_judgment,
         method=method_name,
     )
-    evaluation.provenance = judgment_provenance(source, evaluation, min_judgment)
+    evaluation.provenance = judgment_provenance(source, evaluation)
     inputs = [source, queries, *run_files(runs)]
     if output.form == "official":
         output.write_text(official_json(evaluation), evaluation, inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,12 @@ from exam_pp.cli.options import (
     grade_filters,
     log_notes,
 )
+from exam_pp.provenance import Provenance
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
     from exam_pp.phases.evaluation.result import Evaluation
-    from exam_pp.provenance import Provenance
     from exam_pp.results import Qrel, SubtopicQrel
 
 
@@ -158,6 +158,7 @@ def _scores(
 ) -> Evaluation:
     """Score runs, or the rankings of a graded file, by labels."""
     from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+    from exam_pp.provenance import with_thresholds
 
     names = measures or (labels.default_measure,)
     settings: Any = {
@@ -170,7 +171,7 @@ def _scores(
     else:
         evaluation = score_runs(labels.lines, ranked, names, method=method, **settings)
     evaluation.notes[:0] = labels.notes
-    evaluation.provenance = labels.provenance
+    evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
     return evaluation
 
 
@@ -188,7 +189,7 @@ class _Labels:
     default_measure: str = "nDCG@10"
     ungraded: Callable[[], Ungraded] | None = None
     default_level: int | None = None
-    provenance: Provenance | None = None
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def _labels(
@@ -202,7 +203,7 @@ def _labels(
     fill_holes: Path | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
-    from exam_pp.provenance import file_names, with_threshold
+    from exam_pp.provenance import file_names
     from exam_pp.store.trec.runs import write_qrels
 
     rubric = evaluate.rubric_qrels(
@@ -216,7 +217,6 @@ def _labels(
     )
     # Labels of count and binary already use the threshold, so only max needs a relevance level.
     level = min_grade if label == "max" else None
-    provenance = with_threshold(rubric.provenance, level)
     if fill_holes is None:
         write = partial(write_qrels, rubric.qrels)
         return _Labels(
@@ -226,7 +226,7 @@ def _labels(
             write,
             ungraded=rubric.ungraded,
             default_level=rubric.level,
-            provenance=provenance,
+            provenance=rubric.provenance,
         )
     # Judgments have a scale of their own, so the default threshold of grades is not used for them.
     from exam_pp.phases.evaluation import fill_holes as filling
@@ -237,7 +237,7 @@ def _labels(
         [*rubric.notes, *filled.notes],
         level,
         partial(filling.write_filled, filled),
-        provenance=replace(provenance, judgments=file_names(fill_holes)),
+        provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
     )
 
 
@@ -250,7 +250,6 @@ def _subtopics(
     min_grade: int | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
-    from exam_pp.provenance import with_threshold
     from exam_pp.store.trec.runs import write_qrels
 
     subtopics = subtopic_labels(
@@ -263,7 +262,7 @@ def _subtopics(
         level,
         partial(write_qrels, subtopics.qrels),
         "alpha_nDCG@20",
-        provenance=with_threshold(subtopics.provenance, level),
+        provenance=subtopics.provenance,
     )
 
 

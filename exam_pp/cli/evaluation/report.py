@@ -1,4 +1,4 @@
-"""``exam-pp evaluate report``: a folder with all reports of an evaluation."""
+"""``exam-pp evaluate report``: a page with the whole evaluation, and a folder with its tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SEED, measures_option, runs_option
+from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, measures_option, runs_option
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
@@ -23,12 +23,19 @@ from exam_pp.cli.options import (
 
 @click.command("report", cls=Command)
 @GRADED
-@BANK
-@runs_option("for Rubric-Qrels")
+@click.option(
+    "--bank",
+    "banks",
+    type=FILE,
+    multiple=True,
+    help="Test bank whose queries and entries are evaluated; may be repeated, such as for questions and for "
+    "nuggets.  [default: the entries with grades]",
+)
+@runs_option("for Rubric-Qrels", default="the rankings in GRADED")
 @click.option(
     "--official",
     type=FILE,
-    help=f"{OFFICIAL}  [default: with --runs, ranks by the first measure on the judgments]",
+    help=f"{OFFICIAL}  [default: ranks by the first measure on the judgments]",
 )
 @click.option("--qrels", type=FILE, help="Qrels file with manual judgments, instead of those in GRADED.")
 @measures_option("nDCG@10, RR")
@@ -36,14 +43,28 @@ from exam_pp.cli.options import (
 @MIN_RELEVANT
 @CUTOFF
 @SEED
+@click.option(
+    "--review/--no-review",
+    default=True,
+    show_default=True,
+    help="Also write review.html, so that queries on the page link to the passages and grades behind their "
+    "scores. It has all texts: use --no-review for texts that must not be shared, and for files that do not "
+    "fit into memory.",
+)
+@click.option(
+    "--figures", is_flag=True, help="Also write figures for papers as .png files, which needs matplotlib."
+)
 @filter_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write."
 )
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     *,
     graded: Path,
-    bank: Path | None,
+    banks: tuple[Path, ...],
     runs: tuple[Path, ...],
     official: Path | None,
     qrels: Path | None,
@@ -52,13 +73,17 @@ def command(
     min_relevant: int,
     cutoff: int,
     seed: int,
+    review: bool,
+    figures: bool,
     output: Path,
     **criteria: Any,
 ) -> None:
-    """Write a full evaluation report: leaderboards, significance, correlation, agreement and figures.
+    """Write the whole evaluation as one page: leaderboards, correlation, agreement and provenance.
 
-    Start with index.html in the folder. Parts whose inputs are missing, such as the correlation without
-    official ranks, are skipped.
+    Open index.html in the folder. The page needs no other file, so it can be mailed alone; the tables are
+    also files for scripts. Sections without inputs, such as the correlation without official ranks, are named
+    at the end of the page, with the missing input. If GRADED has grades of several models or prompt classes,
+    each of them has its own leaderboards.
 
     Example:
 
@@ -66,13 +91,14 @@ def command(
       exam-pp evaluate report graded.jsonl.gz --bank questions.jsonl --runs runs \\
         --official official.json -o report
     """
+    from exam_pp.cli.command_line import command_line
     from exam_pp.phases.evaluation.uncertainty import Statistics
     from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
 
     sources = Sources(
         graded,
-        bank,
-        runs or None,
+        banks,
+        runs,
         official,
         qrels,
         grade_filter(**criteria),
@@ -80,6 +106,9 @@ def command(
         min_grade,
         min_relevant,
         cutoff,
+        review=review,
+        figures=figures,
+        command=command_line(context, without=["output"]),
     )
     index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
     log_summary([f"Written: {index}"])

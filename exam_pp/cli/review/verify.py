@@ -121,12 +121,12 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
       exam-pp verify grid graded.jsonl.gz --bank questions.jsonl --format html -o grid.html
     """
     from exam_pp.phases.review.verification.grid import Grid
-    from exam_pp.reports.review.verification.grid import grid_report
+    from exam_pp.reports.review.verification.grid import PAGE, grid_report
 
     if min_answers is None:
         min_answers = 0 if options["min_grade"] is None else 1
-    report = grid_report(answers_in_cells=form in ("html", "md"))
-    _write(Grid(min_answers, limit), report, form=form, **options)
+    selection = Grid(min_answers, limit, PAGE) if form == "html" else Grid(min_answers, limit)
+    _write(selection, grid_report(form), form=form, **options)
 
 
 @command.command()

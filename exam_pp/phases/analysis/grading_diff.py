@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import read_selected
+from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import allow_rereading, is_read_once
@@ -48,7 +49,7 @@ class GradingDifference:
     ``transitions`` counts pairs of passage and entry by rating before and after; None is ungraded.
     ``entries`` is (query id, entry id) to the numbers of ratings that went up and down. ``passages`` is the
     number of passages that are graded on both sides, ``unmatched`` of those graded on one side only.
-    ``labels`` has only the labels that change.
+    ``labels`` has only the labels that change. ``provenance`` has the graders and banks of both sides.
     """
 
     transitions: Counter[tuple[int | None, int | None]]
@@ -56,6 +57,7 @@ class GradingDifference:
     labels: list[LabelChange]
     passages: int
     unmatched: int = 0
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 class SystemChange(NamedTuple):
@@ -80,6 +82,7 @@ class SystemChanges:
     ``metrics`` are the names of the metric before and after, ``queries`` is the number of common queries.
     ``swapped`` are the pairs of systems whose order changes; ``significant`` are the pairs among them that
     differ significantly on either side. ``notes`` warn of a cutoff that is deeper than the rankings.
+    ``provenance`` has the cutoff and the thresholds.
     """
 
     metrics: tuple[str, str]
@@ -88,6 +91,7 @@ class SystemChanges:
     swapped: Sequence[tuple[str, str]]
     significant: Sequence[tuple[str, str]]
     notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def diff(
@@ -106,12 +110,18 @@ def diff(
             raise SelectionError(
                 f"{str(side.file)!r} is a stream, but it is read several times. Name a file."
             )
-    first, second = _ratings(before), _ratings(after)
+    (first, grader), (second, other) = _ratings(before), _ratings(after)
     if not first.keys() & second.keys():
         raise SelectionError(f"{before.file} and {after.file} have no graded passage in common.")
     label = labelling or KthBest()
     common = len(first.keys() & second.keys())
-    difference = GradingDifference(Counter(), {}, [], common, len(first.keys() ^ second.keys()))
+    origin = replace(
+        graded_by([grader, other]),
+        banks=file_names(before.bank, after.bank),
+        queries=len({query_id for query_id, _ in first.keys() | second.keys()}),
+    )
+    unmatched = len(first.keys() ^ second.keys())
+    difference = GradingDifference(Counter(), {}, [], common, unmatched, origin)
     for key in dict.fromkeys([*first, *second]):
         old_ratings, new_ratings = first.get(key, {}), second.get(key, {})
         for entry in dict.fromkeys([*old_ratings, *new_ratings]):
@@ -129,7 +139,8 @@ def diff(
     return difference
 
 
-def _ratings(grading: Grading) -> Ratings:
+def _ratings(grading: Grading) -> tuple[Ratings, GradeKey]:
+    """The ratings of a side, and their grader."""
     selector = GradeSelector(grading.grade_filter)
     bank = read_bank(grading.bank) if grading.bank is not None else None
     ratings: Ratings = {}
@@ -142,7 +153,7 @@ def _ratings(grading: Grading) -> Ratings:
             if by_entry:
                 ratings.setdefault((query.query_id, passage.passage_id), {}).update(by_entry)
     selector.check(str(grading.file))
-    return ratings
+    return ratings, selector.key
 
 
 def entry_texts(*gradings: Grading) -> dict[str, str]:
@@ -169,9 +180,8 @@ def compare_systems(
     sides = [
         read_selected(side.file, side.bank, side.grade_filter, min_grade, None) for side in (before, after)
     ]
-    first, second = (
-        next(iter(score_matrices(cover_of(side, cutoff=cutoff).scores).values())) for side in sides
-    )
+    evaluations = [cover_of(side, cutoff=cutoff) for side in sides]
+    first, second = (next(iter(score_matrices(evaluation.scores).values())) for evaluation in evaluations)
     scores = [first.by_system(), second.by_system()]
     systems = [s for s in first.systems if s in scores[1] and s != OVERALL_SYSTEM]
     queries = [q for q in first.query_ids if q in second.query_ids]
@@ -199,6 +209,7 @@ def compare_systems(
                 note for side in sides for note in RankingDepth.of([side.file], cutoff).notes(side.source)
             )
         ),
+        combined(evaluation.provenance for evaluation in evaluations) or Provenance(),
     )
 
 

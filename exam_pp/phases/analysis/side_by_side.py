@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from exam_pp.metrics.correlation import ranks_of
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import scores_by_measure
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.provenance import Provenance, file_names
 from exam_pp.store.trec.ranks import read_ranks
 
 
@@ -22,12 +23,14 @@ class ComparedLeaderboards:
 
     ``leaderboards`` is name to system to score; ``standard_errors`` is name to system to standard error, if
     it is known.
-    ``ranks`` is system to official rank; empty without official ranks.
+    ``ranks`` is system to official rank; empty without official ranks. ``provenance`` has the names of the
+    files.
     """
 
     leaderboards: Mapping[str, Mapping[str, float]]
     standard_errors: Mapping[str, Mapping[str, float]]
     ranks: Mapping[str, float]
+    provenance: Provenance = field(default_factory=Provenance)
 
     @property
     def order(self) -> list[str]:
@@ -88,4 +91,5 @@ def compare_leaderboards(
         raise SelectionError(
             "The leaderboards have no system in common. Check that they use the same names of systems."
         )
-    return ComparedLeaderboards(named, standard_errors, ranks)
+    origin = Provenance(leaderboards=file_names(*leaderboards), official=file_names(official))
+    return ComparedLeaderboards(named, standard_errors, ranks, origin)

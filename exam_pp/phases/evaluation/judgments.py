@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.qrels import Facets, judgment_qrels
 from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
@@ -48,11 +50,9 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
     return qrels
 
 
-def judgment_provenance(source: object, evaluation: Evaluation, min_grade: int | None = None) -> Provenance:
+def judgment_provenance(source: object, evaluation: Evaluation) -> Provenance:
     """The provenance of scores by the judgments of ``source``, if it is a file."""
-    queries = {score.query_id for score in evaluation.scores}
-    min_grades = () if min_grade is None else (min_grade,)
-    return Provenance(judgments=file_names(source), min_grades=min_grades, queries=len(queries))
+    return replace(evaluation.provenance or Provenance(), judgments=file_names(source))
 
 
 def is_passages(path: PathLike) -> bool:

@@ -18,6 +18,7 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
+from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import allow_rereading
 from exam_pp.store.trec.run_types import read_run_types
@@ -115,7 +116,8 @@ def _conditions(
     folder = Path(file).is_dir()
     stem = name if folder else name.rpartition(".")[0] or name
     if folder or not is_passages(file):
-        yield Condition(stem, Evaluation(read_any_scores(file)))
+        origin = Provenance(leaderboards=file_names(file))
+        yield Condition(stem, Evaluation(read_any_scores(file), provenance=origin))
         return
     if bank is None:
         raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")

@@ -11,9 +11,10 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
-from exam_pp.metrics.trec_measures import parse_measures
+from exam_pp.metrics.trec_measures import parse_measures, relevance_level
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, missing_query_notes
+from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.trec.runs import (
@@ -50,7 +51,8 @@ def score_runs(
     ``runs`` is a folder of run files, a run file, several of them, or the lines of runs. ``min_grade`` is the
     relevance level of measures that have a level; if it is None, ``default_min_grade`` is, for measures that
     can have it (None: the level of the measure, usually 1). Means are over the queries of the labels. Labels
-    with subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Raises
+    with subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Its provenance has the
+    relevance levels of the measures and the number of queries. Raises
     :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and the labels have
     no query in common.
     """
@@ -184,13 +186,21 @@ class _Scorer:
         labelled = {(label.query_id, label.passage_id) for label in self._labels}
         return labelled.union(self._ungraded.labels) if self._ungraded else labelled
 
+    @property
+    def _provenance(self) -> Provenance:
+        levels = map(relevance_level, self._measures)
+        known = sorted({level for level in levels if level is not None})
+        return Provenance(min_grades=tuple(known), queries=len(self.query_ids))
+
     def __call__(self, matrix: RunMatrix) -> Evaluation:
         check_names(systems=matrix.systems)
         if self._subtopics:
             lines = cast("list[SubtopicQrel]", self._labels)
-            return Evaluation(list(subtopic_scores(matrix, lines, self._measures)))
+            scores = list(subtopic_scores(matrix, lines, self._measures))
+            return Evaluation(scores, provenance=self._provenance)
         qrels = cast("list[Qrel]", self._labels)
-        evaluation = Evaluation(list(run_scores(matrix, qrels, self._measures)))
+        scores = list(run_scores(matrix, qrels, self._measures))
+        evaluation = Evaluation(scores, provenance=self._provenance)
         if self._ungraded is not None:
             bounds = score_bounds(matrix, qrels, self._measures, self._ungraded)
             evaluation.worst_case, evaluation.best_case = bounds

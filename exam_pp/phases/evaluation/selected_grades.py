@@ -116,6 +116,12 @@ def _highest_of_scale(selector: GradeSelector) -> int | None:
     return None if prompt is None else prompt.max_rating
 
 
+def within_scale(data: SelectedGrades) -> SelectedGrades:
+    """The grades with a threshold of at most the highest grade of their scale, for several graders."""
+    highest = _highest_of_scale(data.selector) if data.selector.rated else _UNRATED_MIN_GRADE
+    return data if highest is None else replace(data, min_grade=min(data.min_grade, highest))
+
+
 def _query_notes(
     file: GradedFile,
     queries: SelectedValues[GradedQuery],

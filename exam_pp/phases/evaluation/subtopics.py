@@ -54,5 +54,5 @@ def subtopic_labels(
         )
     if any(query.weights for query in data.queries):
         notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
-    provenance = replace(data.provenance, min_grades=(data.min_grade,) if label == "binary" else ())
+    provenance = replace(data.provenance, min_grades=(data.min_grade,))
     return SubtopicLabels(lines, data.min_grade, notes, provenance)

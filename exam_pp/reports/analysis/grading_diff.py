@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 
 from exam_pp.phases.analysis.grading_diff import GradingDifference, LabelChange, SystemChange, SystemChanges
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
@@ -40,7 +41,11 @@ def diff_report(result: GradingDifference, systems: SystemChanges | None, texts:
     ]
     if changes:
         blocks.append(_matrix(changes, "Labels that change: before (rows) and after (columns)"))
-    return Report("Comparison of two gradings", [*blocks, *_systems(systems)])
+    provenance = result.provenance
+    if systems is not None:
+        scored = systems.provenance
+        provenance = replace(provenance, cutoff=scored.cutoff, min_grades=scored.min_grades)
+    return Report("Comparison of two gradings", [*blocks, *_systems(systems)], provenance)
 
 
 Transitions = Mapping[tuple[int | None, int | None], int]
@@ -86,9 +91,10 @@ def _moved(entries: Mapping[tuple[str, str], tuple[int, int]], texts: Mapping[st
     return Table(["query", "entry", "up", "down"], rows, title=title)
 
 
-def labels_report(changes: Iterable[LabelChange]) -> Report:
+def labels_report(result: GradingDifference) -> Report:
     """A table with a row for every passage whose label changes."""
-    return Report("Labels that change", [Table(LabelChange._fields, [list(change) for change in changes])])
+    table = Table(LabelChange._fields, [list(change) for change in result.labels])
+    return Report("Labels that change", [table], result.provenance)
 
 
 def _systems(result: SystemChanges | None) -> list[Block]:

@@ -13,6 +13,7 @@ from exam_pp.phases.analysis.nugget_conditions import (
 )
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
+from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.rendering.nugget_plots import Cloud, scatter
 from exam_pp.rendering.plots import Drawing
@@ -53,7 +54,9 @@ def meta_report(result: ConditionAgreement, *, decimals: int = 3) -> Report:
     notes += _unmatched_notes(first, second)
     notes += [f"{c.name}: {note}" for c in (first, second) for note in c.evaluation.notes]
     return Report(
-        "Agreement of two conditions", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
+        "Agreement of two conditions",
+        [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)],
+        combined([first.evaluation.provenance, second.evaluation.provenance]),
     )
 
 

@@ -24,7 +24,9 @@ def compared_report(result: ComparedLeaderboards, *, decimals: int = 3) -> Repor
     if result.ranks:
         notes += unmatched_notes(result.order, result.ranks, "the leaderboards", "the official ranks")
     return Report(
-        "Comparison of leaderboards", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
+        "Comparison of leaderboards",
+        [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)],
+        result.provenance,
     )
 
 

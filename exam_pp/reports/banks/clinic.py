@@ -41,7 +41,7 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
         blocks += _listed(_spurious(examination), limit)
     if examination.pairs:
         blocks.append(Heading("Entries with similar texts or covering passages"))
-        blocks += _listed(tables[1], limit)
+        blocks += [*_listed(tables[1], limit), Paragraph(_PAIRS_TEXT)]
     if examination.curve:
         blocks += [
             Heading(_CURVE_TITLE),
@@ -60,6 +60,11 @@ _SAME_ORDER = 0.9
 _CURVE_TEXT = (
     "Kendall's tau-b between the leaderboard of a bank with this number of random entries per query and the "
     "leaderboard of the full bank: mean and lowest value of the samples, over all queries."
+)
+_PAIRS_TEXT = (
+    "words: similarity of the two texts, 0 to 1 (Dice's coefficient of their word stems without stop words); "
+    "empty if the texts are not similar. behaviour: share of the passages covering one of the entries that "
+    "cover both (Jaccard's coefficient); empty if fewer than 5 passages cover one of them."
 )
 _COLUMNS_TEXT = (
     "asked: number of graded passages. passing: number of passages that cover the entry (grade {m} or more). "

@@ -10,12 +10,13 @@ import gzip
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
-from importlib.resources import files
 from string import Template
 from typing import Any
 
 from exam_pp.phases.review.review_table import QueryTable, shared_texts
+from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
+
+_PACKAGE = "exam_pp.reports.review"
 
 SCRIPTS = (
     "dom.js",
@@ -32,7 +33,7 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )
-"""The files of the page's script, in the order in which they are joined."""
+"""The files of the page's script after :data:`ELEMENTS_SCRIPT`, in the order in which they are joined."""
 
 
 def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
@@ -41,43 +42,14 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     ``head`` and ``tables`` come from :class:`~exam_pp.phases.review.review_material.ReviewMaterial`. Every
     query is a separate block, which the page decompresses when the query is opened.
     """
-    style, script = _read("style.css"), _script()
-    return Template(_read("template.html")).substitute(
-        policy=_policy(script, style),
+    style = f"{asset(COMMON_STYLE)}\n{asset('style.css', _PACKAGE)}"
+    script = joined_script([asset(ELEMENTS_SCRIPT), *(asset(name, _PACKAGE) for name in SCRIPTS)])
+    return Template(asset("template.html", _PACKAGE)).substitute(
+        policy=content_policy(script, style),
         style=style,
         script=script,
         data="\n".join(_blocks(head, tables)),
     )
-
-
-def _read(name: str) -> str:
-    return (files("exam_pp.reports.review") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """All script files inside one function in strict mode, so that no name is global."""
-    parts = "\n".join(_read(name) for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
-
-
-def _policy(script: str, style: str) -> str:
-    directives = {
-        "default-src": "'none'",
-        "script-src": _source_hash(script),
-        "style-src": _source_hash(style),
-        "connect-src": "'none'",
-        "img-src": "'none'",
-        "form-action": "'none'",
-        "base-uri": "'none'",
-        # The browser refuses innerHTML and similar, so text never becomes markup.
-        "require-trusted-types-for": "'script'",
-        "trusted-types": "'none'",
-    }
-    return "; ".join(f"{name} {value}" for name, value in directives.items())
-
-
-def _source_hash(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def _blocks(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> Iterator[str]:

@@ -142,7 +142,6 @@ def test_a_sweep_has_the_note_once(write: Write, tmp_path: Path) -> None:
 
 
 def test_the_report_has_the_note_once(write: Write, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     graded = write(pool_of(2))
     official = tmp_path / "official.json"
     official.write_text('{"up": 1, "down": 2}')

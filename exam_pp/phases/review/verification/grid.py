@@ -8,18 +8,19 @@ from exam_pp.phases.review.verification.base import Selection, Smallest
 from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, shortened
 
 _KEPT = 112
-"""Characters of a passage that are kept."""
+"""Characters of a passage that are kept for tables."""
 
 
 class Grid(Selection):
     """The first ``limit`` passages of every query that cover at least ``min_answers`` entries.
 
-    Passages are sorted by judgment (the highest of several; unjudged passages last), best grade, number of
-    covered entries, and the sum of their grades.
+    ``characters`` is the number of characters that are kept of each passage. Passages are sorted by judgment
+    (the highest of several; unjudged passages last), best grade, number of covered entries, and the sum of
+    their grades.
     """
 
-    def __init__(self, min_answers: int = 0, limit: int | None = None) -> None:
-        self.min_answers, self._limit = min_answers, limit
+    def __init__(self, min_answers: int = 0, limit: int | None = None, characters: int = _KEPT) -> None:
+        self.min_answers, self._limit, self._characters = min_answers, limit, characters
         self.queries: dict[str, GridRows] = {}
         self.passages = 0
 
@@ -36,7 +37,7 @@ class Grid(Selection):
             for entry_id in covered:
                 rows.covering[entry_id] = rows.covering.get(entry_id, 0) + 1
             if len(covered) >= self.min_answers:
-                start = shortened(passage.text, _KEPT)
+                start = shortened(passage.text, self._characters)
                 rows.passages.add(_order(passage, len(covered)), replace(passage, text=start))
 
 

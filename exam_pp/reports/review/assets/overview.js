@@ -44,7 +44,7 @@ function leaderboardPanel(leaderboard) {
   const rows = [...leaderboard.rows].sort((a, b) => (a[0] === "_overall_") - (b[0] === "_overall_") || b[1] - a[1]);
   return el(
     "section",
-    { class: "panel leaderboard" },
+    { class: "panel leaderboard", tabindex: 0, "aria-label": "Leaderboard" },
     el("h2", {}, "Leaderboard"),
     el("p", { class: "faint" }, leaderboard.metric),
     el(
@@ -174,6 +174,7 @@ function queryList() {
       overview.selected = 0;
       refresh();
     }),
+    !review.head.blind && review.head.graders.length > 0 && legend(),
     el("div", { class: "scroll" }, el("table", { class: "list", id: "queries" }, el("thead", {}, header), body)),
   );
 }
@@ -237,8 +238,8 @@ function queryRow(index, row, columns) {
   return el(
     "tr",
     { class: row === overview.selected ? "selected" : null, "data-row": row, onclick: () => navigate({ name: "query", q: index }) },
-    columns.map(({ name, value, number }) =>
-      el("td", { class: number ? "number" : null }, (cells[name] ?? (() => String(value(query, index))))()),
+    columns.map(({ name, label, value, number }) =>
+      el("td", { class: number ? "number" : null, "data-label": label, "data-column": name }, (cells[name] ?? (() => String(value(query, index))))()),
     ),
   );
 }

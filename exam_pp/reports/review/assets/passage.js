@@ -120,13 +120,17 @@ function entryCard(query, p, e, draw) {
   );
 }
 
+/** The ratings of a pair; of several, each has the name of its grader. */
 function ratingChips(query, p, e) {
+  const rated = review.head.graders
+    .map((name, g) => ({ name, rating: shownRating(query, p, e, g), kind: null }))
+    .filter(({ rating }) => rating !== null);
   const own = ownRating(query, p, e);
-  const chips = review.head.graders.map((name, g) => {
-    const rating = shownRating(query, p, e, g);
-    return rating === null ? null : el("span", { class: `rating shade-${shade(rating)}`, title: name }, step(rating).label);
+  if (own) rated.push({ name: "you", rating: own.rating, kind: "own" });
+  return rated.map(({ name, rating, kind }) => {
+    const chip = el("span", { class: `rating ${kind ?? `shade-${shade(rating)}`}`, title: name }, step(rating).label);
+    return rated.length < 2 && !own ? chip : el("span", { class: "named" }, el("span", { class: "grader", title: name }, name), " ", chip);
   });
-  return [...chips, own && el("span", { class: "rating own", title: "your rating" }, step(own.rating).label)];
 }
 
 /** The reviewer's rating and comment of a pair, and the grades of all graders. */

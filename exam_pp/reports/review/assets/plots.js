@@ -70,3 +70,13 @@ function scoreBar(mean, error, width = 150) {
     error !== null && svg("line", { class: "error", x1: at(mean - error), x2: at(mean + error), y1: 8, y2: 8 }),
   );
 }
+
+/** The colours of the ratings; `more` are further items. */
+function legend(...more) {
+  return el(
+    "ul",
+    { class: "legend", "aria-label": "Colours of the ratings" },
+    review.head.scale.map(([rating, label]) => el("li", {}, el("span", { class: `rating shade-${shade(rating)}` }, label))),
+    more.map((item) => el("li", {}, item)),
+  );
+}

@@ -122,6 +122,7 @@ async function renderQuery(main, index) {
     queryHeading(query),
     entries,
     controls,
+    gridLegend(),
     el("div", { class: "columns wide" }, el("div", {}, shown, grid.element), selected),
   );
   draw();
@@ -233,6 +234,19 @@ function cellLabel(query, p, e) {
   const own = ownRating(query, p, e);
   const shown = rating === null ? "no rating shown" : `rated ${step(rating).label}`;
   return own ? `${shown}, yours ${step(own.rating).label}` : shown;
+}
+
+/** The colours of the cells, and the signs of cells with a rating by the reviewer. */
+function gridLegend() {
+  const grader = review.head.graders[app.grader];
+  const own = (text) => el("span", { class: "rating own" }, text);
+  const [first, second] = review.head.scale.slice(-2).map(([rating]) => rating);
+  if (review.head.blind || grader === undefined) return legend([own(second), "your rating"]);
+  return legend(
+    [own(`${second} ✓`), "you agree"],
+    [own(`${first}→${second}`), `${grader}: ${first}, you: ${second}`],
+    [el("span", { class: "rating" }, "–"), "without a rating"],
+  );
 }
 
 // The selected pair

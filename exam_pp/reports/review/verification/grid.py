@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
-from exam_pp.phases.review.verification.checked import CheckedPassage, blank_pair, shortened
+from exam_pp.phases.review.verification.checked import (
+    UNGRADED,
+    CheckedPassage,
+    GradedPair,
+    blank_pair,
+    shortened,
+)
 from exam_pp.phases.review.verification.grid import Grid, GridRows
 from exam_pp.rendering.document import Block, Cell, Heading, Table
 from exam_pp.reports.review.verification.base import VerificationReport, omission, without_empty_columns
@@ -14,13 +22,24 @@ _TEXT = 40
 """Characters of a passage at the end of its row."""
 _ANSWER = 80
 """Characters of an answer next to its grade."""
+_PASSAGE = 3
+"""Column of the passage ids."""
+_FIRST_ENTRY = 4
+"""Column of the first entry."""
 
 
-def grid_report(*, answers_in_cells: bool = False) -> VerificationReport[Grid]:
-    """The report with answers in the grid (for formats that wrap cells), or in a table below it."""
-    return VerificationReport(
-        "Grid of passages and bank entries", summary, partial(blocks, in_cells=answers_in_cells), table
-    )
+PAGE = 3000
+"""Characters of a passage that a heat map keeps, about a page."""
+
+
+def grid_report(form: str = "text") -> VerificationReport[Grid]:
+    """The report for an output format.
+
+    HTML shows a heat map with the texts behind each cell. Markdown, which wraps cells, has the answers in
+    the grid; other formats have them in a table below it.
+    """
+    layout = heat_maps if form == "html" else partial(blocks, in_cells=form == "md")
+    return VerificationReport("Grid of passages and bank entries", summary, layout, table)
 
 
 def summary(selection: Grid) -> str:
@@ -42,6 +61,19 @@ def blocks(selection: Grid, *, in_cells: bool) -> list[Block]:
             parts.append(_grid(rows, passages, in_cells=in_cells))
             if not in_cells:
                 parts += _answers(rows, passages)
+        parts += omission(rows.passages.omitted, "passage", len(passages))
+    return parts
+
+
+def heat_maps(selection: Grid) -> list[Block]:
+    """For each query its numbered entries, and a heat map of its passages."""
+    parts: list[Block] = []
+    highest = max(chain((1,), (_highest(rows) for rows in selection.queries.values())))
+    for rows in selection.queries.values():
+        passages = rows.passages.items()
+        parts += [Heading(rows.query.heading), _legend(rows)]
+        if passages:
+            parts.append(_heat_map(rows, passages, highest))
         parts += omission(rows.passages.omitted, "passage", len(passages))
     return parts
 
@@ -87,7 +119,7 @@ def _grid(rows: GridRows, passages: list[CheckedPassage], *, in_cells: bool) -> 
     boxed: set[tuple[int, int]] = set()
     for passage in passages:
         cells: list[Cell] = []
-        for column, entry_id in enumerate(rows.entries, 4):
+        for column, entry_id in enumerate(rows.entries, _FIRST_ENTRY):
             pair = passage.pairs.get(entry_id)
             rating = pair.rating if pair else None
             if rating is not None and rating >= min_grade:
@@ -100,6 +132,47 @@ def _grid(rows: GridRows, passages: list[CheckedPassage], *, in_cells: bool) -> 
              shortened(passage.text, _TEXT)]
         )  # fmt: skip
     return Table(columns, cells_of, boxed=boxed)
+
+
+def _highest(rows: GridRows) -> int:
+    """The threshold, or the highest rating if that is higher."""
+    ratings = (passage.best_rating or 0 for passage in rows.passages.items())
+    return max(chain((rows.query.min_grade,), ratings))
+
+
+def _heat_map(rows: GridRows, passages: list[CheckedPassage], highest: int) -> Table:
+    """The grid as a heat map; the darkest shade is the rating ``highest``, and covered cells are boxed."""
+    grid = _grid(rows, passages, in_cells=False)
+    order = [_PASSAGE, *(column for column in range(len(grid.columns)) if column != _PASSAGE)]
+    shades: dict[tuple[int, int], int] = {}
+    details: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    for row, passage in enumerate(passages):
+        details[row, 0] = [("text", passage.text)]
+        for column, entry_id in enumerate(rows.entries, _FIRST_ENTRY):
+            pair = passage.pairs.get(entry_id)
+            if pair is None:
+                continue
+            if pair.rating is not None:
+                shades[row, column] = max(0, min(5, round(5 * pair.rating / highest)))
+            if texts := _texts_of(pair):
+                details[row, column] = texts
+    return replace(
+        grid,
+        columns=[grid.columns[column] for column in order],
+        rows=[[cells[column] for column in order] for cells in grid.rows],
+        shades=shades,
+        box=f"covered: {rows.query.min_grade} or higher",
+        hints=dict(enumerate(rows.entries.values(), _FIRST_ENTRY)),
+        details=details,
+        details_title="Passages, answers and replies",
+    )
+
+
+def _texts_of(pair: GradedPair) -> list[tuple[str, str]]:
+    """The texts behind a rating: answer, reply, rule, and the reason for a missing rating."""
+    rule = pair.source if pair.source not in (None, "number", UNGRADED) else None
+    texts = (("answer", pair.answer), ("reply", pair.reply), ("rule", rule), (UNGRADED, pair.reason))
+    return [(label, text) for label, text in texts if text]
 
 
 def _answers(rows: GridRows, passages: list[CheckedPassage]) -> list[Block]:

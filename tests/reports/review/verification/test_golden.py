@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "reports"
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "golden_reports.py"), run_name="golden")
 COMMAND: Callable[[str, str], list[str]] = SCRIPT["command"]
+WITHOUT_ASSETS: Callable[[str], str] = SCRIPT["without_assets"]
 
 
 @pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("html", "html")])
@@ -29,13 +30,16 @@ def test_golden_report(
 ) -> None:
     monkeypatch.setattr(provenance, "VERSION", SCRIPT["VERSION"])
     main(COMMAND(report, form))
-    assert capsys.readouterr().out == (GOLDEN / f"{report}.{suffix}").read_text(encoding="utf-8")
+    output = capsys.readouterr().out
+    if form == "html":
+        output = WITHOUT_ASSETS(output)
+    assert output == (GOLDEN / f"{report}.{suffix}").read_text(encoding="utf-8")
 
 
 def test_hostile_passage_is_text() -> None:
     for page in GOLDEN.glob("*.html"):
         text = page.read_text(encoding="utf-8")
-        assert "<script" not in text, page.name
+        assert text.count("<script") == 1, page.name  # the script of the page itself
         assert "default-src 'none'" in text
     assert "&lt;script&gt;alert" in (GOLDEN / "uncovered.html").read_text(encoding="utf-8")
 

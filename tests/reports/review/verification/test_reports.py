@@ -273,7 +273,7 @@ class TestGrid:
         subject = query(passage("p", both(4), grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1930s"})))
         plain = Grid()
         plain.add(subject)
-        in_cells = grid_report(answers_in_cells=True).blocks(plain)
+        in_cells = grid_report("md").blocks(plain)
         wide = [block for block in in_cells if isinstance(block, Table)]
         assert wide[1].rows[0][4:6] == ["4 · Elvis", "0 · the 1930s"]
         assert tables(plain)[1].rows[0][4:6] == [4, 0]

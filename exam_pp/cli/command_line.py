@@ -1,0 +1,44 @@
+"""The command line of a running command, for the provenance of its output."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+_SECRET = re.compile(r"(^|_)(key|token|secret|password)s?$")
+
+
+def command_line(context: click.Context, *, without: Collection[str] = ()) -> str:
+    """Return the command with the arguments and options that the user gave, as a shell would read it.
+
+    Equal calls give equal lines, in the order of ``--help``. Values of keys, tokens and passwords are masked.
+
+    Args:
+        context: Context of the command.
+        without: Names of parameters to leave out, such as the output.
+    """
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+        if given and name not in without:
+            words += _words(parameter, context.params.get(name))
+    return shlex.join(words)
+
+
+def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
+    values = value if isinstance(value, tuple | list) else [value]
+    if not isinstance(parameter, click.Option):
+        yield from map(str, values)
+        return
+    name = max(parameter.opts, key=len)
+    if parameter.is_flag:
+        yield name if value or not parameter.secondary_opts else parameter.secondary_opts[0]
+        return
+    for one in values:
+        yield from (name, "***" if _SECRET.search(parameter.name or "") else str(one))
