@@ -17,7 +17,7 @@ from exam_pp.formats.base import (
     register,
 )
 from exam_pp.formats.dropped_fields import DroppedFields, used
-from exam_pp.formats.sample import Fit, Sample, fits, with_keys
+from exam_pp.formats.sample import Fit, Sample, fits, most, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import check_name
@@ -25,6 +25,8 @@ from exam_pp.store.files import is_read_once, write_text
 from exam_pp.store.trec.published_boards import is_board_header
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import (
+    NAMED_COLUMNS,
+    QUERY_COLUMNS,
     count_ignored_values,
     is_leaderboard,
     read_leaderboard_means,
@@ -106,6 +108,16 @@ def _is_published_cover(sample: Sample) -> bool:
     return _is_leaderboard_of_means(sample) and sample.header[1] == PUBLISHED_COVER
 
 
+def _is_of_queries(sample: Sample) -> bool:
+    """Whether the table has scores of queries: beside queries and systems, all cells are numbers or empty."""
+    header = [name.lower() for name in sample.header]
+    if not sample.columns or len(QUERY_COLUMNS.intersection(header)) != 1:
+        return False  # tables with both id and text of the query are of Open RAG Eval
+    places = [place for place, name in enumerate(header) if name not in NAMED_COLUMNS]
+    rows = [[row[place] for place in places if place < len(row) and row[place]] for row in sample.rows[1:]]
+    return most(map(bool, rows)) and all(is_number(cell) for row in rows for cell in row)
+
+
 def _sniff_leaderboard(sample: Sample) -> Fit:
     if isinstance(sample.object.get("tables"), list):
         return Fit.FAIR
@@ -115,7 +127,8 @@ def _sniff_leaderboard(sample: Sample) -> Fit:
     is_autojudge = set(sample.header) >= {"run_id", "measure", "value"}
     if _is_published_table(sample) or (sample.is_titled and sample.is_of_systems and not is_autojudge):
         return Fit.CERTAIN
-    return Fit.LOOSE if sample.columns and sample.is_of_systems else Fit.NOT
+    is_loose = (sample.columns and sample.is_of_systems) or (_is_of_queries(sample) and not is_autojudge)
+    return Fit.LOOSE if is_loose else Fit.NOT
 
 
 def one_measure(scores: Iterable[Score], name: str, dropped: DroppedFields) -> list[Score]:

@@ -98,7 +98,7 @@ def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    return len(cells) > 1 and bool(cells[0]) and not cells[0].startswith("#") and not is_footer(cells[0])
+    return len(cells) > 1 and bool(cells[0]) and not is_footer(cells[0])
 
 
 def long_rows(

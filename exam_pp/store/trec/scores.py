@@ -29,6 +29,10 @@ _ALIASES = {
     "value": ("value", "score"),
 }
 """Other names of the columns of the long format, in order of preference."""
+QUERY_COLUMNS = frozenset(_ALIASES[_QUERY])
+"""Names of a column of queries."""
+NAMED_COLUMNS = frozenset(name for column in _LONG[:3] for name in _ALIASES[column])
+"""Names of columns of systems, queries and names of measures, which are not scores."""
 _IGNORED_SUFFIXES = (
     "stderr", "std-err", "std", "+/-", "±",
     " low", " high", " letters", " worst case", " best case", " order open",

@@ -138,6 +138,7 @@ def test_scores_of_queries_in_csv(text: str, tmp_path: Path) -> None:
     """Without a column of systems, the system is the file name."""
     path = tmp_path / "a.csv"
     path.write_text(text)
+    assert format_of(path).name == "leaderboard"
     assert sorted(read_all_scores(path)) == [
         Score("a", "q1", "P@10", 0.2), Score("a", "q1", "nDCG@10", 0.5), Score("a", "q2", "nDCG@10", 0.25),
     ]  # fmt: skip
