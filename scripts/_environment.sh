@@ -25,7 +25,7 @@ is_current() {
 prepare_environment() {
     local base digest extras folder=.venv-$1
     case $1 in
-        demo) extras=fast,plots ;; # local models and figures
+        demo) extras=fast ;; # local models
         dev) extras=fast,openai,plots,diversity,browser,dev ;;
     esac
     base=$(find_python)

@@ -11,6 +11,7 @@ import click
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import take, together
 from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.errors import SelectionError
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
@@ -22,6 +23,8 @@ _MODEL_HELP = (
     "(see `exam-pp list models`)."
 )
 _ENGINES = ["auto", "transformers", "ctranslate2"]
+_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+_NO_ANSWER_AT = ["auto", "cls", "first"]
 _DTYPES = ["auto", "float32", "bfloat16", "float16"]
 
 
@@ -38,7 +41,8 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             show_default=True,
             metavar="NAME",
             help="Backend of the model: text2text (T5-like), text-generation (decoder-only), "
-            "question-answering (extractive) or openai (endpoint).",
+            "question-answering (extractive), openai (chat endpoint) or openai-completions (endpoint for "
+            "plain text).",
         ),
         click.option("--revision", metavar="NAME", help="Branch, tag or commit of a Hugging Face model."),
         click.option(
@@ -114,18 +118,89 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             show_default=True,
             help="Number of simultaneous requests to an endpoint.",
         ),
+        _decoding_options,
     )
+
+
+def _decoding_options(function: F) -> F:
+    """Add the options for sampling, penalties and the form of replies."""
+    return together(
+        click.option(
+            "--temperature",
+            type=NumberRange(min=0),
+            default=0,
+            show_default=True,
+            help="Temperature of sampling; 0 takes the likeliest reply. Endpoints, and local models with "
+            "transformers.",
+        ),
+        click.option(
+            "--top-p",
+            type=NumberRange(min=0, max=1, min_open=True),
+            help="Sample from the likeliest tokens with this probability.  [default: all tokens; for "
+            "endpoints, that of the server]",
+        ),
+        click.option(
+            "--sampling-seed",
+            type=int,
+            help="Seed of sampling.  [default: 0; for endpoints, that of the server]",
+        ),
+        click.option(
+            "--presence-penalty",
+            type=NumberRange(min=-2, max=2),
+            help="Penalty for tokens that the reply contains (endpoints).  [default: that of the server]",
+        ),
+        click.option(
+            "--frequency-penalty",
+            type=NumberRange(min=-2, max=2),
+            help="Penalty for each occurrence of a token in the reply (endpoints).  [default: that of the "
+            "server]",
+        ),
+        click.option(
+            "--max-tokens",
+            type=IntRange(1),
+            help="Maximum number of tokens in a reply, without thinking.  [default: that of the prompt]",
+        ),
+        click.option(
+            "--stop",
+            multiple=True,
+            metavar="TEXT",
+            help="Text at which a reply ends (endpoints; repeatable).",
+        ),
+        click.option(
+            "--reasoning-effort",
+            type=click.Choice(_EFFORTS),
+            help="How much a model reasons before a reply (openai).  [default: that of the server]",
+        ),
+        click.option(
+            "--response-format",
+            metavar="text|json|FILE",
+            help="Form of the replies (openai): text, json, or that of a file with a JSON Schema.  [default: "
+            "that of the server]",
+        ),
+        click.option(
+            "--no-answer-at",
+            type=click.Choice(_NO_ANSWER_AT),
+            default="auto",
+            show_default=True,
+            help='Token at which question-answering models score "no answer": cls puts the classification '
+            "token before the question, first is the first token; auto is cls for T5-like models that have "
+            "this token.",
+        ),
+    )(function)
 
 
 def take_model_options(options: dict[str, Any], *, in_process_group: bool = False) -> ModelOptions:
     """Remove the model options from a command's keyword arguments, and return them as an object.
 
-    Raises an error in a process group, unless the command supports it (``in_process_group``).
+    Raises an error in a process group, unless the command supports it (``in_process_group``), and for
+    ``--greedy`` with a temperature.
     """
     from exam_pp.llm import ModelOptions
     from exam_pp.phases.grading.distributed import refuse_process_group
 
     if not in_process_group:
         refuse_process_group()
+    if options["greedy"] and options["temperature"] > 0:
+        raise SelectionError("--greedy cannot be combined with --temperature above 0: use only one of them.")
     names = [field.name for field in fields(ModelOptions) if field.name in options]
     return ModelOptions(num_beams=1 if options.pop("greedy") else None, **take(options, *names))

@@ -8,13 +8,16 @@ from pathlib import Path
 
 from exam_pp.errors import ModelError, UnknownNameError
 from exam_pp.llm.base import BUNDLED, LLM, ModelOptions
+from exam_pp.llm.decoding import check_decoding, check_reply_limit
 from exam_pp.registry import Registry
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
 """Names of models without a checkpoint, with their backends."""
-_PIPELINES_WITHOUT_THINKING = ("text2text", "question-answering")
+_PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering")
+_PIPELINES_WITHOUT_THINKING = (*_PIPELINES_WITHOUT_LISTS, "openai-completions")
+_ENDPOINTS = ("openai", "openai-completions")
 
 
 def load_llm(options: ModelOptions) -> LLM:
@@ -24,12 +27,13 @@ def load_llm(options: ModelOptions) -> LLM:
     :class:`exam_pp.errors.MissingExtraError`.
     """
     _refuse_misspelt_name(options.model)
-    if options.base_url and options.pipeline != "openai":
-        raise ModelError("--base-url needs --model-pipeline openai.")
+    if options.base_url and options.pipeline not in _ENDPOINTS:
+        raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
     if options.thinking_tokens and options.model in _OWN_MODELS:
         raise ModelError(f"--thinking-tokens cannot be used with the model {options.model!r}.")
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
         raise ModelError("--thinking-tokens needs --model-pipeline text-generation or openai.")
+    check_decoding(options, has_own_rules=options.model in _OWN_MODELS)
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 
 
@@ -37,7 +41,7 @@ def can_read_lists(options: ModelOptions) -> bool:
     """Whether the model can answer prompts with lists, which needs a decoder-only model or an endpoint."""
     if options.model in _OWN_MODELS:
         return options.model == "fake"
-    return options.pipeline not in _PIPELINES_WITHOUT_THINKING
+    return options.pipeline not in _PIPELINES_WITHOUT_LISTS
 
 
 def can_rate(options: ModelOptions) -> bool:
@@ -67,9 +71,10 @@ def _seq2seq(options: ModelOptions) -> LLM:
     from exam_pp.llm.seq2seq import Seq2SeqEngine, Seq2SeqLLM
 
     checkpoint = Checkpoint(options)
+    check_reply_limit(options, checkpoint.max_new_tokens)
     encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
     engine: Seq2SeqEngine | None = None
-    if options.engine != "transformers" and not options.device_map:
+    if options.engine != "transformers" and not (options.device_map or options.samples):
         engine = start_ctranslate2(options, checkpoint)
     engine = engine or TransformersEngine(options, checkpoint)
     kind = Seq2SeqLLM
@@ -83,10 +88,12 @@ def _seq2seq(options: ModelOptions) -> LLM:
 def _causal(options: ModelOptions) -> LLM:
     """Load a decoder-only checkpoint with the engine that the options and the installation allow."""
     from exam_pp.llm.causal import CausalCheckpoint, CausalLLM
+    from exam_pp.llm.chat import longest_reply
     from exam_pp.llm.conversion import requests_ctranslate2, start
     from exam_pp.llm.ctranslate2_causal import CTranslate2CausalLLM
 
     checkpoint = CausalCheckpoint(options)
+    check_reply_limit(options, longest_reply(checkpoint.context))
     if requests_ctranslate2(options):
         return start(options, lambda: CTranslate2CausalLLM(checkpoint))
     return CausalLLM(checkpoint)
@@ -102,6 +109,12 @@ def _endpoint(options: ModelOptions) -> LLM:
     from exam_pp.llm.endpoint import load_endpoint
 
     return load_endpoint(options)
+
+
+def _completions(options: ModelOptions) -> LLM:
+    from exam_pp.llm.completions import load_completions
+
+    return load_completions(options)
 
 
 def _lexical(options: ModelOptions) -> LLM:
@@ -126,6 +139,7 @@ BACKENDS.add("text2text", _seq2seq)
 BACKENDS.add("text-generation", _causal)
 BACKENDS.add("question-answering", _extractive)
 BACKENDS.add("openai", _endpoint)
+BACKENDS.add("openai-completions", _completions)
 BACKENDS.add("fake", _fake)
 BACKENDS.add("lexical", _lexical)
 BACKENDS.add("random", _random)

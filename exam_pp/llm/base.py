@@ -10,6 +10,7 @@ from exam_pp.requests import Completion, Request
 
 Engine = Literal["auto", "transformers", "ctranslate2"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+NoAnswerAt = Literal["auto", "cls", "first"]
 
 Batch = list[int]
 """Indices of requests in a sequence."""
@@ -27,7 +28,8 @@ class ModelOptions:
 
     Args:
         model: A name on the Hugging Face Hub, a folder, ``bundled``, a baseline, or a model of an endpoint.
-        pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering`` or ``openai``.
+        pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``, ``openai`` or
+            ``openai-completions``.
         revision: The branch, tag or commit of a model on the Hub.
         device: ``cpu``, ``cuda`` or ``cuda:N``. Default: the first GPU, else the CPU.
         device_map: ``auto`` distributes the weights over all GPUs and the main memory of the machine.
@@ -42,6 +44,20 @@ class ModelOptions:
         base_url: The URL of an endpoint.
         timeout: Seconds after which a call to an endpoint is cancelled and repeated.
         concurrency: The number of simultaneous calls to an endpoint.
+        temperature: The temperature of sampling. 0: always the likeliest reply. Local models sample with
+            transformers, and the replies do not depend on the batches.
+        top_p: The probability of the tokens from which a reply is sampled (nucleus sampling, Holtzman et
+            al., 2020). Default: all tokens; for endpoints, the default of the server.
+        sampling_seed: The seed of sampling. Default: 0; for endpoints, the default of the server.
+        presence_penalty: The penalty of an endpoint for tokens that occur in the reply.
+        frequency_penalty: The penalty of an endpoint for each occurrence of a token in the reply.
+        max_tokens: The maximal number of tokens in a reply. Default: the limit of the prompt.
+        stop: Texts at which an endpoint ends a reply.
+        reasoning_effort: How much a model behind an endpoint reasons, such as ``low``.
+        response_format: ``text``, ``json``, or a file with a JSON Schema that an endpoint enforces.
+        no_answer_at: Where extractive models score "no answer": ``cls`` puts the classification token
+            before the question, ``first`` takes the first token. Default: ``cls`` for T5-like models whose
+            tokenizer has such a token without inserting it, else the token of the tokenizer.
     """
 
     model: str
@@ -60,11 +76,27 @@ class ModelOptions:
     base_url: str | None = None
     timeout: float = 120.0
     concurrency: int = 16
+    temperature: float = 0
+    top_p: float | None = None
+    sampling_seed: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    reasoning_effort: str | None = None
+    response_format: str | None = None
+    no_answer_at: NoAnswerAt = "auto"
+
+    @property
+    def samples(self) -> bool:
+        """Whether replies are sampled."""
+        return self.temperature > 0
 
     @property
     def beams(self) -> int:
-        """The beam size: ``num_beams``, else 5 for seq2seq models (as published) and 1 for all others."""
-        return self.num_beams or (PUBLISHED_BEAMS if self.pipeline == "text2text" else 1)
+        """The beam size: ``num_beams``, else 5 for seq2seq models (as published), and 1 to sample."""
+        published = self.pipeline == "text2text" and not self.samples
+        return self.num_beams or (PUBLISHED_BEAMS if published else 1)
 
     @property
     def thinking(self) -> dict[str, int]:

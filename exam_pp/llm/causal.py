@@ -13,7 +13,9 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
+from exam_pp.llm.decoding import recorded_decoding
 from exam_pp.llm.encoding import Encoded, label_pieces
+from exam_pp.llm.sampling import Sampler
 from exam_pp.requests import Completion, Request
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class DecoderLLM(BatchedLLM[Encoded]):
             options.max_input_tokens,
             checkpoint.ends(),
             options.thinking_tokens,
+            options.max_tokens,
         )
         self._stops = sorted(self._encoder.stops)
 
@@ -85,8 +88,9 @@ class DecoderLLM(BatchedLLM[Encoded]):
             "prompt_format": "chat" if self._encoder.is_chat else "plain",
             **({"prompt_date": PROMPT_DATE.isoformat()} if self._encoder.names_date else {}),
             "num_beams": self._options.beams,
-            "do_sample": False,
-            "max_new_tokens": self._encoder.max_reply_tokens,
+            "do_sample": self._options.samples,
+            **({} if self._options.max_tokens else {"max_new_tokens": self._encoder.max_reply_tokens}),
+            **recorded_decoding(self._options),
             **self._options.thinking,
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
@@ -154,9 +158,10 @@ class CausalLLM(DecoderLLM):
         self, requests: Sequence[Request], encoded: Sequence[Encoded]
     ) -> Callable[[], list[Completion]]:
         """Return a function that runs the batch when it is called, so that one batch runs at a time."""
-        return lambda: self._run(requests[0], [prompt.ids for prompt in encoded])
+        return lambda: self._run(requests, [prompt.ids for prompt in encoded])
 
-    def _run(self, first: Request, prompts: list[list[int]]) -> list[Completion]:
+    def _run(self, requests: Sequence[Request], prompts: list[list[int]]) -> list[Completion]:
+        first = requests[0]
         one_line = self.ends_with_line(first)
         shared = self._shared_tokens(prompts)
         with self._torch.inference_mode():
@@ -164,7 +169,10 @@ class CausalLLM(DecoderLLM):
             cache = self._prefill(ids, mask, shared) if first.labels or shared else None
             logprobs = self._label_logprobs(first.labels, ids, mask, cache, one_line)
             watcher = _OverflowWatcher(self._options.beams)
-            texts = self._replies(ids, mask, cache, self._encoder.new_tokens(first), one_line, watcher)
+            processors: list[Any] = [watcher]
+            if self._options.samples:
+                processors.append(Sampler(self._options, [request.key() for request in requests]))
+            texts = self._replies(ids, mask, cache, self._encoder.new_tokens(first), one_line, processors)
         return [
             Completion(text, label_logprobs=probs) if valid else Completion(error=self._placed.overflow)
             for text, probs, valid in zip(texts, logprobs, watcher.is_valid(len(prompts)), strict=True)
@@ -261,7 +269,7 @@ class CausalLLM(DecoderLLM):
         cache: Any,
         max_new_tokens: int,
         one_line: bool,
-        watcher: _OverflowWatcher,
+        processors: list[Any],
     ) -> list[str]:
         transformers = import_transformers()
         config = transformers.GenerationConfig(
@@ -273,7 +281,7 @@ class CausalLLM(DecoderLLM):
             eos_token_id=self._stops or None,
         )
         options: dict[str, Any] = {} if cache is None else {"past_key_values": cache}
-        options["logits_processor"] = [watcher]
+        options["logits_processor"] = processors
         if one_line:
             options["stopping_criteria"] = transformers.StoppingCriteriaList([self._line_end(ids.shape[1])])
         output = self._model.generate(ids, attention_mask=mask, generation_config=config, **options)

@@ -28,13 +28,32 @@ def as_messages(parts: Iterable[Part]) -> list[dict[str, str]]:
     ]
 
 
+def longest_reply(context: int) -> int:
+    """Maximal number of tokens in a reply of a model with a context of ``context`` tokens."""
+    return context // 2
+
+
+def plain_text(model: str, parts: Iterable[Part]) -> str:
+    """The prompt for a model without a chat template, with a blank line between the turns of a repair.
+
+    Raises :class:`ModelError` for a prompt with a system part.
+    """
+    parts = tuple(parts)
+    if any(part.role == "system" for part in parts):
+        raise ModelError(
+            f"The prompt has a part for the role 'system', but the model {model!r} has no chat template: use "
+            "a chat model or another prompt."
+        )
+    return Request(parts).text
+
+
 class CausalEncoder(PromptEncoder):
     """Encodes requests for a model with a context of ``context`` tokens, and decodes its replies.
 
-    A prompt leaves room for the reply: ``max_new_tokens`` and the thinking tokens, but at most half of the
-    context. ``stops`` are the token ids that end a reply. ``opening_tag`` is the tag that begins the thinking
-    text if the chat template writes it at the end of every prompt, else empty. Raises :class:`ModelError` if
-    thinking text would be read as a reply.
+    A prompt leaves room for the reply: ``reply_tokens`` (default: those of the request) and the thinking
+    tokens, but at most half of the context. ``stops`` are the token ids that end a reply. ``opening_tag`` is
+    the tag that begins the thinking text if the chat template writes it at the end of every prompt, else
+    empty. Raises :class:`ModelError` if thinking text would be read as a reply.
     """
 
     def __init__(
@@ -45,10 +64,12 @@ class CausalEncoder(PromptEncoder):
         max_tokens: int | None,
         stops: Iterable[int],
         thinking_tokens: int = 0,
+        reply_tokens: int | None = None,
     ) -> None:
         self._model = model
         self._context = context
         self._thinking_tokens = thinking_tokens
+        self._reply_tokens = reply_tokens
         self._special = _special_tokens(tokenizer)
         self._hidden = _special_ids(tokenizer) - _thinking_tags(tokenizer)
         self.is_chat = bool(getattr(tokenizer, "chat_template", None))
@@ -71,12 +92,13 @@ class CausalEncoder(PromptEncoder):
 
     def new_tokens(self, request: Request) -> int:
         """Maximal number of tokens in the reply, including thinking text."""
-        return min(request.max_new_tokens + self._thinking_tokens, self.max_reply_tokens)
+        limit = self._reply_tokens or request.max_new_tokens
+        return min(limit + self._thinking_tokens, self.max_reply_tokens)
 
     @property
     def max_reply_tokens(self) -> int:
         """Maximal number of tokens in any reply."""
-        return self._context // 2
+        return longest_reply(self._context)
 
     def line_ends(self) -> frozenset[int]:
         """The ids of tokens that consist of line breaks only."""
@@ -97,12 +119,7 @@ class CausalEncoder(PromptEncoder):
         if self.is_chat:
             ids: list[int] = self._tokenizer(self._render(parts), add_special_tokens=False)["input_ids"]
             return ids
-        if roles := {part.role for part in parts} - {"user"}:
-            raise ModelError(
-                f"The prompt has a part for the role {min(roles)!r}, but the model {self._model!r} has no "
-                "chat template: use a chat model or another prompt."
-            )
-        ids = super()._whole(parts)
+        ids = super()._whole([Part(plain_text(self._model, parts))])
         if ids and ids[-1] == self._tokenizer.eos_token_id and parts:
             ids = ids[:-1]  # some tokenizers append an end-of-sequence token, which cannot be continued
         return ids or [self._first_token()]

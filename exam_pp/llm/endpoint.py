@@ -1,4 +1,4 @@
-"""OpenAI-compatible endpoints, such as a vLLM server, for the pipeline ``openai``.
+"""OpenAI-compatible chat endpoints, such as a vLLM server, for the pipeline ``openai``.
 
 The API key comes from the environment variable ``OPENAI_API_KEY``; it is never logged or written to files.
 """
@@ -10,7 +10,7 @@ import math
 import os
 import random
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from email.utils import parsedate_to_datetime
 from itertools import islice
@@ -23,6 +23,7 @@ from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm.chat import as_messages
+from exam_pp.llm.decoding import recorded_decoding, response_format
 from exam_pp.llm.encoding import clean
 from exam_pp.requests import THINKING_TAGS, Completion, Request
 
@@ -50,7 +51,8 @@ UNSEEN_SHARE = 1e-3
 """Label likelihoods are used only if the labels that the server did not list have less than this share."""
 
 NEGLIGIBLE_LOGPROB = -100.0
-_NOT_A_COMPLETION = "the reply is not a chat completion"
+_ARGUMENTS = {"sampling_seed": "seed"}
+"""Names of decoding options in calls, where they differ."""
 _TAGS = [tag for pair in THINKING_TAGS for tag in pair]
 _RETRIED = {408, 409, 425, 429}
 _HINTS = {
@@ -87,6 +89,8 @@ class EndpointLLM:
     an unreachable endpoint raise :class:`ModelError`.
     """
 
+    _expected = "a chat completion"
+
     def __init__(self, options: ModelOptions) -> None:
         try:
             import openai
@@ -103,6 +107,8 @@ class EndpointLLM:
             raise ModelError(f"--base-url is missing. To use api.openai.com, set {KEY}.")
         for library in ("httpx", "httpx2"):  # these log every call with its whole URL
             logging.getLogger(library).setLevel(logging.WARNING)
+        self._decoding = recorded_decoding(options)
+        self._extra = self._extra_arguments()
         self._supports_logprobs = True
         self._failed_in_a_row = 0
         self._refused_passage: str | None = None
@@ -116,7 +122,8 @@ class EndpointLLM:
             "engine": "openai",
             "base_url": f"{url.scheme}://{url.netloc}{url.path}",
             "temperature": 0,
-            "max_new_tokens": LONGEST_REPLY,
+            **({} if self._options.max_tokens else {"max_new_tokens": LONGEST_REPLY}),
+            **self._decoding,
             **self._options.thinking,
             "exam_pp": __version__,
         }
@@ -226,7 +233,7 @@ class EndpointLLM:
         api = self._openai
         wants_logprobs = bool(request.labels) and self._supports_logprobs
         try:
-            answer = client.chat.completions.create(**self._arguments(request, wants_logprobs))
+            answer = self._create(client, self._arguments(request, wants_logprobs))
         except (api.APITimeoutError, TimeoutError) as error:
             raise _AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)") from error
         except api.APIStatusError as error:
@@ -238,24 +245,91 @@ class EndpointLLM:
                 raise self._error(f"cannot be reached ({reason}): check that the server is running") from None
             raise _AttemptError(f"connection failed ({reason})") from error
         except (api.APIError, ValueError, TypeError) as error:  # the body is not a JSON object
-            raise _AttemptError(_NOT_A_COMPLETION) from error
-        return _read(
-            answer, request.labels if wants_logprobs else (), thinks=self._options.thinking_tokens > 0
-        )
+            raise self._not_a_completion() from error
+        return self._read(answer, request, wants_logprobs)
 
     def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
-        messages = as_messages(request.parts)
-        longest = min(request.max_new_tokens, LONGEST_REPLY) + self._options.thinking_tokens
-        arguments: dict[str, Any] = {
+        longest = self._options.max_tokens or min(request.max_new_tokens, LONGEST_REPLY)
+        return {
             "model": self.name,
-            "messages": [message | {"content": clean(message["content"])} for message in messages],
-            "temperature": 0,
-            # Some of OpenAI's models support only the newer name, many other servers only the older one.
-            "max_completion_tokens" if self._is_openai else "max_tokens": longest,
+            **self._prompt(request),
+            "temperature": self._decoding.get("temperature", 0),
+            self._limit_name: longest + self._options.thinking_tokens,
+            **self._extra,
+            **(self._logprobs_arguments() if wants_logprobs else {}),
         }
-        if wants_logprobs:
-            arguments |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+
+    def _extra_arguments(self) -> dict[str, Any]:
+        """The arguments of all calls for the decoding options that were given."""
+        arguments = {_ARGUMENTS.get(name, name): value for name, value in self._decoding.items()}
+        for own in ("temperature", "max_tokens"):
+            arguments.pop(own, None)
+        if self._options.response_format is not None:
+            arguments["response_format"] = response_format(self._options)
         return arguments
+
+    def _create(self, client: Any, arguments: dict[str, Any]) -> Any:
+        """Call the endpoint."""
+        return client.chat.completions.create(**arguments)
+
+    def _prompt(self, request: Request) -> dict[str, Any]:
+        """The argument with the prompt."""
+        messages = as_messages(request.parts)
+        return {"messages": [message | {"content": clean(message["content"])} for message in messages]}
+
+    @property
+    def _limit_name(self) -> str:
+        """The argument with the maximal number of tokens.
+
+        Some of OpenAI's models support only the newer name, many other servers only the older one.
+        """
+        return "max_completion_tokens" if self._is_openai else "max_tokens"
+
+    def _logprobs_arguments(self) -> dict[str, Any]:
+        """The arguments that request likelihoods."""
+        return {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+
+    def _not_a_completion(self) -> _AttemptError:
+        return _AttemptError(f"the reply is not {self._expected}")
+
+    def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
+        """Read text and label likelihoods of a reply; raises :class:`_AttemptError` for other replies.
+
+        Servers return thinking text in a separate field or before the text. In the latter case, a text that
+        was cut off without a closing tag is all thinking text, and gets an opening tag.
+        """
+        try:
+            choice = answer.choices[0]
+            text, finish, reasoning = self._fields(choice)
+        except (AttributeError, IndexError, TypeError) as error:
+            raise self._not_a_completion() from error
+        if text is not None and not isinstance(text, str):
+            raise self._not_a_completion()
+        # A model may run out of tokens while thinking; its empty reply would be read as a grade.
+        if (
+            text is None
+            or finish == "content_filter"
+            or (not text.strip() and (finish == "length" or reasoning))
+        ):
+            return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
+        text = clean(text).strip()
+        thinks = self._options.thinking_tokens > 0
+        if thinks and finish == "length" and not reasoning and not any(tag in text for tag in _TAGS):
+            text = THINKING_TAGS[0][0] + text
+        wants_labels = has_logprobs and bool(request.labels)
+        logprobs = _label_logprobs(lambda: self._tokens(choice), request.labels) if wants_labels else ()
+        return Completion(text, label_logprobs=logprobs)
+
+    def _fields(self, choice: Any) -> tuple[Any, Any, Any]:
+        """The text, the finish reason and the thinking text of a reply."""
+        message = choice.message
+        reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
+        return message.content, choice.finish_reason, reasoning
+
+    def _tokens(self, choice: Any) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """Each token of the reply with the likeliest tokens at its place and their log-probabilities."""
+        for token in choice.logprobs.content:
+            yield token.token, [(other.token, other.logprob) for other in token.top_logprobs]
 
     def _after_status_error(
         self, client: Any, request: Request, error: Any, wants_logprobs: bool
@@ -336,31 +410,9 @@ def _retry_after(headers: Any) -> float | None:
         return None
 
 
-def _read(answer: Any, labels: tuple[str, ...], thinks: bool) -> Completion:
-    """Read text and label likelihoods of a chat completion; raises :class:`_AttemptError` for other replies.
-
-    Servers return thinking text in a separate field or before the text. In the latter case, a text that was
-    cut off without a closing tag is all thinking text, and gets an opening tag.
-    """
-    try:
-        choice = answer.choices[0]
-        message, finish = choice.message, choice.finish_reason
-        text = message.content
-    except (AttributeError, IndexError, TypeError) as error:
-        raise _AttemptError(_NOT_A_COMPLETION) from error
-    if text is not None and not isinstance(text, str):
-        raise _AttemptError(_NOT_A_COMPLETION)
-    reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
-    # A model may run out of tokens while thinking; its empty reply would be read as a grade.
-    if text is None or finish == "content_filter" or (not text.strip() and (finish == "length" or reasoning)):
-        return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
-    text = clean(text).strip()
-    if thinks and finish == "length" and not reasoning and not any(tag in text for tag in _TAGS):
-        text = THINKING_TAGS[0][0] + text
-    return Completion(text, label_logprobs=_label_logprobs(choice, labels) if labels else ())
-
-
-def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
+def _label_logprobs(
+    tokens: Callable[[], Iterator[tuple[str, list[tuple[str, float]]]]], labels: Sequence[str]
+) -> tuple[float, ...]:
     """Log-probabilities of the labels as first token of the reply; empty if they are unknown.
 
     They are known only if the first token of the reply is a label, possibly with whitespace around it. The
@@ -368,16 +420,16 @@ def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
     label of the reply.
     """
     try:
-        first = next(token for token in choice.logprobs.content if token.token.strip())
-        if first.token.strip() not in labels:
+        first, likeliest = next((token, likeliest) for token, likeliest in tokens() if token.strip())
+        if first.strip() not in labels:
             return ()
         mass = dict.fromkeys(labels, 0.0)
         seen = 0.0
-        for token in first.top_logprobs:
-            probability = math.exp(min(float(token.logprob), 0.0))  # min() in this order keeps NaN
+        for token, logprob in likeliest:
+            probability = math.exp(min(float(logprob), 0.0))  # min() in this order keeps NaN
             seen += probability
-            if token.token.strip() in mass:
-                mass[token.token.strip()] += probability
+            if token.strip() in mass:
+                mass[token.strip()] += probability
     except (AttributeError, TypeError, ValueError, StopIteration):
         return ()
     total = math.fsum(mass.values())

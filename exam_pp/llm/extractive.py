@@ -3,6 +3,10 @@
 The answer is the span of the passage with the highest sum of start and end scores, unless "no answer"
 scores higher by more than a threshold (Rajpurkar et al., "Know What You Don't Know", 2018; Devlin et al.,
 "BERT", 2019, section 4.3). Long passages are read in overlapping windows.
+
+"No answer" is scored at the classification token. T5-like models tuned on SQuAD2, such as
+``sjrhuschlee/flan-t5-large-squad2``, have this token as ``<cls>``, and their makers ask to put it before the
+question, because the tokenizer does not insert it.
 """
 
 from __future__ import annotations
@@ -31,6 +35,9 @@ MAX_WINDOW, STRIDE = 384, 128
 MAX_ANSWER_TOKENS = 30
 NULL_THRESHOLD = 0.0
 """Required difference between "no answer" and the best span; 0 as in reports on SQuAD2 checkpoints."""
+
+_T5_LIKE = {"t5", "mt5", "umt5", "longt5", "switch_transformers"}
+"""Model types whose tokenizers do not insert a classification token."""
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
 
@@ -70,6 +77,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         self._options = options
         self._checkpoint = checkpoint
         self._tokenizer = checkpoint.tokenizer
+        self._adds_cls = _adds_cls(options, checkpoint)
         self._placed = PlacedModel(checkpoint)
         self._model, self._device = self._placed.model, self._placed.device
         longest = getattr(checkpoint.config, "max_position_embeddings", None) or MAX_WINDOW
@@ -84,12 +92,20 @@ class ExtractiveLLM(BatchedLLM[Window]):
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,
             **self._placed.provenance(),
+            **self._no_answer_at,
             "null_threshold": NULL_THRESHOLD,
             "max_answer_tokens": MAX_ANSWER_TOKENS,
             "max_input_tokens": self._window,
             "stride": STRIDE,
             "exam_pp": __version__,
         }
+
+    @property
+    def _no_answer_at(self) -> dict[str, str]:
+        """The place of "no answer" for provenance; empty for the place that the tokenizer sets."""
+        if self._adds_cls:
+            return {"no_answer_at": "cls"}
+        return {"no_answer_at": "first"} if self._options.no_answer_at == "first" else {}
 
     def group(self, request: Request, prompt: Window) -> Hashable:
         """All requests may share a batch."""
@@ -107,6 +123,8 @@ class ExtractiveLLM(BatchedLLM[Window]):
                 "QuestionCompleteConciseUnanswerablePromptWithChoices."
             )
         question, passage = clean(question).strip(), clean(passage)
+        if self._adds_cls:
+            question = f"{self._tokenizer.cls_token}{question}"
         question_tokens = len(self._tokenizer(question, "", verbose=False)["input_ids"])
         room = self._window - question_tokens
         if room < 1 + min(STRIDE, self._window // 4):
@@ -132,7 +150,9 @@ class ExtractiveLLM(BatchedLLM[Window]):
         )
         ids = [token for window in encoding["input_ids"] for token in window]
         first = inputs[0]["input_ids"]
-        null = first.index(self._tokenizer.cls_token_id) if self._tokenizer.cls_token_id in first else 0
+        null = 0
+        if self._options.no_answer_at != "first" and self._tokenizer.cls_token_id in first:
+            null = first.index(self._tokenizer.cls_token_id)
         return Window(ids, passage=passage, inputs=inputs, spans=spans, null=null)
 
     def start(self, requests: Sequence[Request], encoded: Sequence[Window]) -> Callable[[], list[Completion]]:
@@ -199,3 +219,23 @@ class ExtractiveLLM(BatchedLLM[Window]):
         null = min(null for _, null in windows)
         text = prompt.passage[start:end].strip()
         return Completion(text if text and null - score <= NULL_THRESHOLD else UNANSWERABLE)
+
+
+def _adds_cls(options: ModelOptions, checkpoint: ExtractiveCheckpoint) -> bool:
+    """Whether to put the classification token before the question.
+
+    Raises :class:`ModelError` if the options request a token that the tokenizer lacks.
+    """
+    tokenizer = checkpoint.tokenizer
+    if options.no_answer_at == "first":
+        return False
+    if tokenizer.cls_token_id is None:
+        if options.no_answer_at == "cls":
+            raise ModelError(
+                f"--no-answer-at cls cannot be used with the model {options.model!r}: its tokenizer has no "
+                "classification token."
+            )
+        return False
+    if tokenizer.cls_token_id in tokenizer("a", "a")["input_ids"]:
+        return False
+    return options.no_answer_at == "cls" or checkpoint.config.model_type in _T5_LIKE

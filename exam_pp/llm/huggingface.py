@@ -15,6 +15,7 @@ from exam_pp.llm.checkpoint import (
     pick_device,
     pick_dtype,
 )
+from exam_pp.llm.sampling import Sampler
 from exam_pp.llm.seq2seq import Job
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion
 
@@ -109,6 +110,7 @@ class TransformersEngine:
         self._torch = torch
         self._device = pick_device(options)
         self._dtype = pick_dtype(options, self._device)
+        self._options = options
         self._beams = options.beams
         self._tokenizer = checkpoint.tokenizer
         self._start_tokens = checkpoint.start_tokens
@@ -143,7 +145,7 @@ class TransformersEngine:
             states = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
             batch = _Batch(states, mask, self._prompt_cache(states, mask))
             watcher = _LabelWatcher(labels, len(job.prompts), self._beams, len(self._start_tokens))
-            texts = self._replies(batch, job.max_new_tokens, watcher)
+            texts = self._replies(batch, job, watcher)
             logprobs = self._label_logprobs(batch, labels, watcher)
             finite = states.isfinite().all(-1).all(-1).tolist()
         return [
@@ -177,13 +179,13 @@ class TransformersEngine:
     def _starts(self, rows: int) -> torch.Tensor:
         return self._torch.tensor([self._start_tokens] * rows, device=self._device)
 
-    def _replies(self, batch: _Batch, max_new_tokens: int, watcher: _LabelWatcher) -> list[str]:
+    def _replies(self, batch: _Batch, job: Job, watcher: _LabelWatcher) -> list[str]:
         """Generate the replies of a batch, long replies separately."""
-        all_rows = list(range(batch.mask.shape[0]))
-        rows, finished = self._generate(batch, all_rows, min(FIRST_TOKENS, max_new_tokens), watcher)
+        all_rows, limit = list(range(batch.mask.shape[0])), job.max_new_tokens
+        rows, finished = self._generate(batch, all_rows, min(FIRST_TOKENS, limit), job.keys, watcher)
         unfinished = [row for row, done in enumerate(finished) if not done]
-        if unfinished and max_new_tokens > FIRST_TOKENS:
-            again, _ = self._generate(batch, unfinished, max_new_tokens)
+        if unfinished and limit > FIRST_TOKENS:
+            again, _ = self._generate(batch, unfinished, limit, job.keys)
             for row, tokens in zip(unfinished, again, strict=True):
                 rows[row] = tokens
         replies: list[str] = self._tokenizer.batch_decode(
@@ -192,7 +194,12 @@ class TransformersEngine:
         return [reply.strip() for reply in replies]
 
     def _generate(
-        self, batch: _Batch, rows: list[int], max_new_tokens: int, watcher: _LabelWatcher | None = None
+        self,
+        batch: _Batch,
+        rows: list[int],
+        max_new_tokens: int,
+        keys: Sequence[str],
+        watcher: _LabelWatcher | None = None,
     ) -> tuple[list[list[int]], list[bool]]:
         """The best sequence of each row, and whether its search ended before the length limit.
 
@@ -210,6 +217,9 @@ class TransformersEngine:
             eos_token_id=self._eos,
             decoder_start_token_id=self._start_tokens[0],
         )
+        processors: list[Any] = [watcher] if watcher else []
+        if self._options.samples:
+            processors.append(Sampler(self._options, [keys[row] for row in rows]))
         # The cache contains the keys and values of the prompt for every beam, because `generate` would
         # compute them again for each beam. It expands states and mask to the beams itself.
         output = self._model.generate(
@@ -218,7 +228,7 @@ class TransformersEngine:
             decoder_input_ids=self._starts(len(rows)),
             past_key_values=batch.cache(rows, self._beams),
             generation_config=config,
-            logits_processor=[watcher] if watcher else [],
+            logits_processor=processors,
         )
         sequences = output.view(-1, self._beams, output.shape[-1])[:, :, len(self._start_tokens) :]
         finished = (sequences == self._eos).any(-1).all(-1).tolist()

@@ -9,17 +9,19 @@ from typing import Any, Protocol
 from exam_pp import __version__
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
+from exam_pp.llm.decoding import recorded_decoding
 from exam_pp.llm.encoding import Encoded, PromptEncoder
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A batch for an engine: prompts with the same labels and length limit."""
+    """A batch for an engine: prompts with the same labels and length limit, and their keys for sampling."""
 
     prompts: list[list[int]]
     labels: tuple[str, ...]
     max_new_tokens: int
+    keys: Sequence[str] = ()
 
 
 class Seq2SeqEngine(Protocol):
@@ -66,7 +68,8 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
             "num_beams": self._options.beams,
             "early_stopping": self._options.beams > 1,
             "length_penalty": 1.0,
-            "max_new_tokens": self._max_new_tokens,
+            **({} if self._options.max_tokens else {"max_new_tokens": self._max_new_tokens}),
+            **recorded_decoding(self._options),
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
         }
@@ -84,5 +87,6 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
         self, requests: Sequence[Request], encoded: Sequence[Encoded]
     ) -> Callable[[], list[Completion]]:
         """Start a batch on the engine."""
-        limit = min(requests[0].max_new_tokens, self._max_new_tokens)
-        return self._engine.start(Job([prompt.ids for prompt in encoded], requests[0].labels, limit))
+        limit = min(self._options.max_tokens or requests[0].max_new_tokens, self._max_new_tokens)
+        keys = [request.key() for request in requests] if self._options.samples else []
+        return self._engine.start(Job([prompt.ids for prompt in encoded], requests[0].labels, limit, keys))

@@ -161,16 +161,6 @@ def _block(block: Block, numbers: Iterator[int]) -> str:
             )
 
 
-def _picture(picture: Picture, name: str) -> str:
-    title = escape(picture.title)
-    # Wide pictures scroll in narrow windows, which needs the focus for the keyboard.
-    focus = f' tabindex="0" role="group" aria-label="{title}"' if picture.width > WIDTH else ""
-    return (
-        f'<figure><div class="scroll"{focus}>{svg(picture, name)}</div>'
-        f"<figcaption><strong>{title}.</strong> {escape(picture.caption)}</figcaption></figure>"
-    )
-
-
 def _marked(text: str, marks: Sequence[Span]) -> str:
     return "".join(
         f"<mark>{escape(piece)}</mark>" if inside else escape(piece)
@@ -194,6 +184,16 @@ def _short(text: str, forms: Mapping[str, int] | None = None, *, ids: bool = Tru
             ]
             position = match.end()
     return "".join([*parts, escape(text[position:])])
+
+
+def _picture(picture: Picture, name: str) -> str:
+    title = escape(picture.title)
+    # Wide pictures scroll in narrow windows, which needs the focus for the keyboard.
+    focus = f' tabindex="0" role="group" aria-label="{title}"' if picture.width > WIDTH else ""
+    return (
+        f'<figure><div class="scroll"{focus}>{svg(picture, name)}</div>'
+        f"<figcaption><strong>{title}.</strong> {escape(picture.caption)}</figcaption></figure>"
+    )
 
 
 def _table(table: Table, name: str) -> str:

@@ -76,16 +76,16 @@ OpenTab = Callable[..., Tab]
 def pages(demo: Path) -> Path:
     """The folder of the demo, with the HTML pages of its reports; two models graded the passages."""
     graded, bank, grades = demo / "two.jsonl.gz", demo / "bank.jsonl", ("--prompt-class", RATED)
-    run("rename", demo / "graded.jsonl.gz", "-o", demo / "renamed.jsonl.gz", "--model", "lexical=other")
+    run("rename", demo / "graded.jsonl.gz", "-o", demo / "renamed.jsonl.gz", "--grader", "lexical=other")
     run("merge", demo / "graded.jsonl.gz", demo / "renamed.jsonl.gz", "-o", graded)
-    first = (graded, *grades, "--model", "lexical")
+    first = (graded, *grades, "--grader", "lexical")
     made = {
         "leaderboard": ("evaluate", "cover", *first, "--bank", bank, "--cutoff", 5),
         "clinic": ("bank", "clinic", *first, "--bank", bank),
         "grid": ("verify", "grid", *first, "--bank", bank),
         "disagreements": ("verify", "disagreements", *first, "--bank", bank),
         "agreement": ("analyze", "agreement", *first),
-        "diff": ("diff", graded, graded, *grades, "--model", "lexical", "--model-after", "other"),
+        "diff": ("diff", graded, graded, *grades, "--grader", "lexical", "--grader-after", "other"),
     }
     for name, command in made.items():
         run(*command, "--format", "html", "-o", demo / f"{name}.html")

@@ -81,3 +81,13 @@ def qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) ->
     folder = tmp_path_factory.mktemp("qa")
     small_models.save_bert_qa(folder, texts)
     return folder
+
+
+@pytest.fixture(scope="session")
+def t5_qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Path:
+    """A T5-style model for extractive question answering, whose tokenizer does not insert its ``<cls>``."""
+    from tests.llm import small_models
+
+    folder = tmp_path_factory.mktemp("t5-qa")
+    small_models.save_t5_qa(folder, texts)
+    return folder

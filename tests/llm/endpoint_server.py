@@ -30,6 +30,20 @@ def completion(
     return 200, {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}, {}
 
 
+def text_completion(
+    text: str | None, logprobs: dict[str, float] | None = None, finish: str = "stop"
+) -> Answer:
+    """A completion of plain text; ``logprobs`` are the alternatives of its first token, its own first."""
+    choice: dict[str, Any] = {"index": 0, "finish_reason": finish, "text": text, "logprobs": None}
+    if logprobs is not None:
+        first = next(iter(logprobs))
+        choice["logprobs"] = {
+            "tokens": [first], "token_logprobs": [logprobs[first]], "top_logprobs": [logprobs],
+            "text_offset": [0],
+        }  # fmt: skip
+    return 200, {"id": "c", "object": "text_completion", "created": 0, "model": "m", "choices": [choice]}, {}
+
+
 def failure(status: int, message: str, **headers: str) -> Answer:
     """An error in the format of OpenAI."""
     return status, {"error": {"message": message, "type": "t", "code": None, "param": None}}, headers
@@ -37,9 +51,11 @@ def failure(status: int, message: str, **headers: str) -> Answer:
 
 def rating(body: dict[str, Any], _count: int = 0) -> Answer:
     """A rating that depends only on the prompt."""
-    text = str(sum(body["messages"][-1]["content"].encode()) % 6)
+    prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
+    text = str(sum(prompt.encode()) % 6)
     rest = {str(label): -9.0 - label for label in range(6) if str(label) != text}
-    return completion(text, {text: -0.01, **rest} if body.get("logprobs") else None)
+    answer = text_completion if "prompt" in body else completion
+    return answer(text, {text: -0.01, **rest} if body.get("logprobs") else None)
 
 
 class Server:
@@ -49,6 +65,7 @@ class Server:
         self.script = script
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.answered: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.active = self.most_active = 0
@@ -57,7 +74,7 @@ class Server:
         self.url = ""
 
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
-        prompt = json.dumps(body["messages"])
+        prompt = json.dumps(body["messages"] if "messages" in body else body["prompt"])
         with self.lock:
             self.bodies.append(body)
             self.headers.append(headers)
@@ -92,6 +109,7 @@ def serve(script: Script = rating) -> Iterator[Server]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            state.paths.append(self.path)
             status, value, headers = state.answer(body, {k.lower(): v for k, v in self.headers.items()})
             data = value if isinstance(value, bytes) else json.dumps(value).encode()
             try:

@@ -1,4 +1,4 @@
-"""Small Llama-style and BERT-style checkpoints for tests."""
+"""Small Llama-style, BERT-style and T5-style checkpoints for tests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import BertConfig, BertForQuestionAnswering, PreTrainedTokenizerFast
+from transformers import (
+    BertConfig,
+    BertForQuestionAnswering,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForQuestionAnswering,
+)
 
 from scripts.bench.keyed_llama import CONTEXT, byte_tokenizer, rendered, save_llama
+from scripts.bench.keyed_model import TINY, make_tokenizer
 
-__all__ = ["CONTEXT", "byte_tokenizer", "rendered", "save_bert_qa", "save_llama"]
+__all__ = ["CONTEXT", "byte_tokenizer", "rendered", "save_bert_qa", "save_llama", "save_t5_qa"]
 
 
 def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
@@ -40,3 +47,22 @@ def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
     )  # fmt: skip
     BertForQuestionAnswering(config).eval().save_pretrained(folder)
     fast.save_pretrained(folder)
+
+
+def save_t5_qa(folder: Path, texts: Iterable[str], cls: str | None = "<cls>") -> None:
+    """Save a T5 with a span head and a tokenizer that has the token ``cls`` but does not insert it."""
+    torch.manual_seed(11)
+    tokenizer = make_tokenizer(texts, 1500)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer.model_max_length = 128
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    if cls is not None:
+        tokenizer.add_special_tokens({"cls_token": cls})
+    config = T5Config(
+        **TINY, vocab_size=len(tokenizer), decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+        feed_forward_proj="gated-gelu", initializer_factor=3.0,
+    )  # fmt: skip
+    T5ForQuestionAnswering(config).eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)

@@ -6,6 +6,7 @@ import copy
 import importlib.util
 import math
 import random
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -364,10 +365,10 @@ def test_out_of_memory_halves_the_batch(
 
     run = CausalLLM._run
 
-    def scarce(self: Any, first: Request, rows: list[list[int]]) -> Any:
+    def scarce(self: Any, requests: Sequence[Request], rows: list[list[int]]) -> Any:
         if len(rows) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-        return run(self, first, rows)
+        return run(self, requests, rows)
 
     requests = [as_request(prompt) for prompt in prompts[:8]]
     plenty = dict(load_llm(options(causal_checkpoints["chat"])).generate(requests))

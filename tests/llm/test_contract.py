@@ -35,7 +35,15 @@ PASSAGES = [
 ]
 
 NEEDS = {"ctranslate2": "ctranslate2", "ctranslate2 causal": "ctranslate2", "openai": "openai"}
-VARIANTS = ("ctranslate2", "text-generation plain", "ctranslate2 causal")
+NEEDS["openai-completions"] = "openai"
+VARIANTS = (
+    "ctranslate2",
+    "text-generation plain",
+    "ctranslate2 causal",
+    "text2text sampled",
+    "text-generation sampled",
+    "question-answering cls",
+)
 """Further engines and kinds of checkpoints of the registered backends."""
 CASES = [
     pytest.param(
@@ -70,7 +78,15 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
             yield name, ModelOptions(chat, pipeline="text-generation", engine="ctranslate2")
         case "question-answering":
             yield name, ModelOptions(str(request.getfixturevalue("qa_checkpoint")), pipeline=name)
-        case "openai":
+        case "text2text sampled":
+            yield name, ModelOptions(folder("checkpoints", "flat"), temperature=1.5, top_p=0.9)
+        case "text-generation sampled":
+            flat = folder("causal_checkpoints", "flat")
+            yield name, ModelOptions(flat, pipeline="text-generation", temperature=1.5, sampling_seed=3)
+        case "question-answering cls":
+            t5 = str(request.getfixturevalue("t5_qa_checkpoint"))
+            yield name, ModelOptions(t5, pipeline="question-answering")
+        case "openai" | "openai-completions":
             with serve(rating) as server:
                 yield name, ModelOptions("m", pipeline=name, base_url=server.url)
         case _:
@@ -83,7 +99,7 @@ every_backend = pytest.mark.parametrize("case", CASES, indirect=True)
 def requests_for(name: str) -> list[Request]:
     """Requests that the backend supports: ratings and extractions, or extractions only."""
     questions = ["What causes tides?", "Wer? 誰?"]
-    prompts = [EXTRACTION] if name == "question-answering" else [RATING, EXTRACTION]
+    prompts = [EXTRACTION] if name.startswith("question-answering") else [RATING, EXTRACTION]
     return [
         Request(prompt.render({"question": question, "context": passage}), prompt.labels, 12, one_line=True)
         for passage in PASSAGES
@@ -179,7 +195,7 @@ def test_provenance_is_stable_json(case: tuple[str, ModelOptions]) -> None:
 )
 def test_a_prompt_that_is_too_long_is_an_error_of_its_completion(case: tuple[str, ModelOptions]) -> None:
     name, options = case
-    prompt = EXTRACTION if name == "question-answering" else RATING
+    prompt = EXTRACTION if name.startswith("question-answering") else RATING
     requests = [
         Request(prompt.render({"question": question, "context": "A text."}), prompt.labels, 12)
         for question in ("why " * 3000, "Why?")

@@ -13,6 +13,7 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, extractive, load_llm
 from exam_pp.prompts import PROMPTS
 from exam_pp.requests import Request
+from tests.llm.small_models import save_t5_qa
 
 PROMPT = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
 QUESTION = "What pulls the water of the oceans?"
@@ -97,3 +98,87 @@ def test_other_prompts_are_refused(qa_checkpoint: Path, name: str) -> None:
     unsupported = Request(prompt.render({prompt.kind: "the tides", "context": "text"}), prompt.labels)
     with pytest.raises(ModelError, match="extracts"):
         load(qa_checkpoint).batches([unsupported])
+
+
+def published(model: Any, tokenizer: Any, question: str, passage: str) -> tuple[float, str]:
+    """The score of "no answer" minus that of the best span, and the span.
+
+    This is the rule of transformers' script for SQuAD2 (``postprocess_qa_predictions`` in utils_qa.py): the
+    best of the 20 highest starts and ends, at most 30 tokens long. The question begins with the token at
+    which "no answer" is scored, as the model cards of ``sjrhuschlee/flan-t5-*-squad2`` ask.
+    """
+    question = f"{tokenizer.cls_token}{question}"
+    room = 128 - len(tokenizer(question, "")["input_ids"])
+    features = tokenizer(
+        question, passage, truncation="only_second", max_length=128, stride=min(128, room // 2),
+        return_overflowing_tokens=True, return_offsets_mapping=True,
+    )  # fmt: skip
+    candidates: list[tuple[float, tuple[int, int]]] = []
+    null = float("inf")
+    for row, ids in enumerate(features["input_ids"]):
+        assert ids[0] == tokenizer.cls_token_id
+        with torch.inference_mode():
+            output = model(torch.tensor([ids]))
+        starts, ends = output.start_logits[0], output.end_logits[0]
+        null = min(null, (starts[0] + ends[0]).item())
+        offsets = [
+            offset if part == 1 else None
+            for offset, part in zip(features["offset_mapping"][row], features.sequence_ids(row), strict=True)
+        ]
+        for start in starts.argsort(descending=True)[:20].tolist():
+            for end in ends.argsort(descending=True)[:20].tolist():
+                first, last = offsets[start], offsets[end]
+                if first is not None and last is not None and start <= end < start + 30:
+                    candidates.append(((starts[start] + ends[end]).item(), (first[0], last[1])))
+    best, span = max(candidates)
+    return null - best, passage[slice(*span)].strip()
+
+
+def test_t5_models_get_their_classification_token(
+    t5_qa_checkpoint: Path, passages: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = AutoModelForQuestionAnswering.from_pretrained(t5_qa_checkpoint).eval()
+    tokenizer = AutoTokenizer.from_pretrained(t5_qa_checkpoint)
+    texts = [*passages, " ".join(passages)]
+    scored = [published(model, tokenizer, QUESTION, text) for text in texts]
+    assert len({span for _, span in scored}) > 20
+    median = sorted(difference for difference, _ in scored)[len(scored) // 2] + 0.01
+    for threshold, batch_tokens in ((0.0, 1), (median, 1), (median, 100_000)):
+        monkeypatch.setattr(extractive, "NULL_THRESHOLD", threshold)
+        expected = ["unanswerable" if score > threshold else span for score, span in scored]
+        llm = load(t5_qa_checkpoint, batch_tokens=batch_tokens)
+        replies = dict(llm.generate([request(QUESTION, text) for text in texts]))
+        assert [replies[index].text for index in range(len(texts))] == expected
+    assert "unanswerable" in expected
+    assert llm.provenance()["no_answer_at"] == "cls"
+
+
+def test_the_place_of_no_answer_can_be_chosen(t5_qa_checkpoint: Path, qa_checkpoint: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(t5_qa_checkpoint)
+    plain = tokenizer(QUESTION, "Text.")["input_ids"]
+    for place, ids in (("auto", [tokenizer.cls_token_id, *plain]), ("first", plain)):
+        llm = load(t5_qa_checkpoint, no_answer_at=place)
+        (encoded,) = llm.encode([request(QUESTION, "Text.")])
+        assert (encoded.ids, encoded.null) == (ids, 0)
+    assert llm.provenance()["no_answer_at"] == "first"
+    bert = AutoTokenizer.from_pretrained(qa_checkpoint)
+    for place in ("auto", "cls"):  # the tokenizer inserts the token itself
+        llm = load(qa_checkpoint, no_answer_at=place)
+        (encoded,) = llm.encode([request(QUESTION, "Text.")])
+        assert encoded.ids == bert(QUESTION, "Text.")["input_ids"]
+        assert "no_answer_at" not in llm.provenance()
+
+
+def test_a_tokenizer_without_classification_token(tmp_path: Path, texts: list[str]) -> None:
+    save_t5_qa(tmp_path, texts, cls=None)
+    llm = load(tmp_path)
+    (encoded,) = llm.encode([request(QUESTION, "Text.")])
+    assert encoded.ids == AutoTokenizer.from_pretrained(tmp_path)(QUESTION, "Text.")["input_ids"]
+    assert "no_answer_at" not in llm.provenance()
+    with pytest.raises(ModelError, match=r"--no-answer-at cls .*no classification token"):
+        load(tmp_path, no_answer_at="cls")
+
+
+def test_the_place_of_no_answer_needs_an_extractive_model() -> None:
+    with pytest.raises(ModelError, match=r"--no-answer-at needs --model-pipeline question-answering"):
+        load_llm(ModelOptions("google/flan-t5-base", no_answer_at="first"))

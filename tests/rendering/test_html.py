@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import render
 
@@ -57,3 +62,71 @@ def test_cells() -> None:
     assert "default-src 'none'" in page
     assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "https:" not in page
+
+
+def test_the_policy_allows_only_the_page_s_own_script_and_style() -> None:
+    page = render(Report("t", []), "html")
+    match = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert match
+    policy = dict(part.split(" ", 1) for part in match[1].split("; "))
+    for name in ("script", "style"):
+        text = page.split(f"<{name}>")[1].split(f"</{name}>")[0]
+        assert policy[f"{name}-src"] == f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+    for name in ("default-src", "connect-src", "form-action", "base-uri", "trusted-types"):
+        assert policy[name] == "'none'"
+    assert not re.search(r"<[^>]+ (style|on\w+)=", page.split("<body")[1].split("<script>")[0])
+
+
+@pytest.mark.parametrize(
+    "word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "import("]
+)
+def test_the_script_makes_no_markup_and_no_connection(word: str) -> None:
+    assert word not in render(Report("t", []), "html").split("<script>")[1]
+
+
+def test_sections_notes_and_provenance() -> None:
+    blocks: list[Block] = [Paragraph("a"), Paragraph("b"), Heading("One"), Paragraph("c"), Heading("Two")]
+    page = render(Report("t", blocks, Provenance(models=("m",))), "html")
+    assert '<ul class="notes">\n<li>a</li>\n<li>b</li>\n</ul>' in page
+    assert "<p>c</p>" in page
+    assert page.count('<section class="panel"') == 3
+    assert '<a href="#s2">Two</a>' in page
+    assert '<h2 id="s2">Two</h2>' in page
+    assert re.search(r"<footer><p>Made by exam_pp .*model m\.</p></footer>", page)
+    assert "<nav" not in render(Report("t", [Heading("One")]), "html")
+
+
+def test_long_names_are_whole_in_the_page() -> None:
+    name = "QuestionSelfRatedUnanswerablePromptWithChoices"
+    page = render(Report(name, [Table([name], [["d04/a3a83f32ef282a720611f6ea78d9790a"]])]), "html")
+    parser = Texts()
+    parser.feed(page)
+    assert "".join(parser.texts).count(name) == 3  # title of the window, heading, column
+    assert f'<span class="name" title="{name}">QuestionSelfRated<span' in page
+    assert '<span class="name" title="d04/a3a83f32ef282a720611f6ea78d9790a">' in page
+
+
+def test_numbers_with_errors_and_intervals_are_numeric_columns() -> None:
+    table = Table(
+        ["a", "b", "c", "d"], [["0.5 ± 0.1", "0.5 [0.4, 0.6]", "0.512ab", "2 apples a day"], ["", "", "", ""]]
+    )
+    page = render(Report("t", [table]), "html")
+    assert re.findall(r'<th scope="col"( class="number")?>', page) == [' class="number"'] * 3 + [""]
+
+
+def test_heat_maps() -> None:
+    """Shades with a legend, boxes with their meaning, and the texts behind cells."""
+    table = Table(
+        ["row", "1"], [["x", 4], ["y", None]], shades={(0, 1): 5}, boxed={(0, 1)}, box="four or more",
+        hints={1: HOSTILE}, details={(0, 0): [("text", HOSTILE)], (0, 1): [("answer", "yes")]},
+    )  # fmt: skip
+    page = render(Report("t", [table]), "html")
+    assert '<th scope="row">x</th><td class="number boxed shade-5">4</td>' in page
+    assert '<li><span class="rating shade-5">4</span></li>' in page
+    assert "four or more</li>" in page
+    assert "<dt>answer</dt><dd>yes</dd>" in page
+    assert HOSTILE not in page
+    # Other formats show the table without them.
+    plain = Table(["row", "1"], [["x", 4], ["y", None]], boxed={(0, 1)})
+    for form in ("text", "md", "tsv", "json", "latex"):
+        assert render(Report("t", [table]), form) == render(Report("t", [plain]), form)

@@ -12,6 +12,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView
 from exam_pp.graders.base import Grader, PassageUnit
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.make import make_grader
+from exam_pp.llm.decoding import DECODING
 from exam_pp.phases.grading.scheduler import (
     WINDOW_REQUESTS,
     Answer,
@@ -149,9 +150,15 @@ DECISIVE = (
     "num_beams",
     "max_input_tokens",
     "thinking_tokens",
+    "no_answer_at",
+    *DECODING,
 )
 """Recorded model options that change replies; reused grades with another value are reported."""
-_DEFAULTS = {"thinking_tokens": 0}
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(["no_answer_at", *DECODING]),
+    "thinking_tokens": 0,
+    "temperature": 0,
+}
 """Values of decisive options that a grade does not record."""
 
 

@@ -35,7 +35,7 @@ for (const box of document.querySelectorAll(".table")) {
   improveTable(box);
   if (box.querySelector(".behind")) makeSelectable(box);
 }
-for (const box of document.querySelectorAll(".scroll")) makeReachable(box);
+for (const box of document.querySelectorAll(".table .scroll")) makeReachable(box);
 makeNamesCopy();
 followSections();
 printDetails();

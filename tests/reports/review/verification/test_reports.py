@@ -279,6 +279,23 @@ class TestGrid:
         assert tables(plain)[1].rows[0][4:6] == [4, 0]
         assert tables(plain)[2].rows == [["p", 1, 4, "Elvis"]]
 
+    def test_heat_map(self) -> None:
+        """The passage is the first column; every rated cell has a shade, and texts are behind the cells."""
+        subject = query(
+            passage("p", both(4), grades(EXTRACTION, {"q/a": "Elvis"}), text="Elvis sang."),
+            passage("unrated"),
+        )
+        selection = Grid(characters=3000)
+        selection.add(subject)
+        _, heat = [block for block in grid_report("html").blocks(selection) if isinstance(block, Table)]
+        assert list(heat.columns) == ["passage", "judgment", "best", "≥4", "1", "2", "text"]
+        assert [row[0] for row in heat.rows] == ["p", "unrated"]
+        assert heat.shades == {(0, 4): 5, (0, 5): 0}
+        assert heat.boxed == {(0, 4)}
+        assert heat.hints == {4: PIONEERS, 5: "When did it begin?"}
+        assert heat.details[0, 0] == [("text", "Elvis sang.")]
+        assert heat.details[0, 4] == [("answer", "Elvis")]
+
     def test_limit_and_number_of_answers(self) -> None:
         report = Grid(2, limit=1)
         rows = shown(report, query(*self.PASSAGES))

@@ -1,0 +1,164 @@
+"""Decoding options: which backend supports which, their ranges, and their form in files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import BUNDLED, ModelOptions
+
+DECODING = (
+    "temperature",
+    "top_p",
+    "sampling_seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "max_tokens",
+    "stop",
+    "reasoning_effort",
+    "response_format",
+)
+"""Names of the decoding options in :class:`ModelOptions` and ``llm_options``; commands have dashes."""
+
+_SAMPLING = ("top_p", "sampling_seed")
+_LOCAL = {"temperature", *_SAMPLING, "max_tokens"}
+_SUPPORTED: Mapping[str, set[str]] = {
+    "text2text": _LOCAL,
+    "text-generation": _LOCAL,
+    "question-answering": set(),
+    "openai": set(DECODING),
+    "openai-completions": set(DECODING) - {"reasoning_effort", "response_format"},
+}
+_RANGES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "temperature": (lambda value: 0 <= value < math.inf, "at least 0"),
+    "top_p": (lambda value: 0 < value <= 1, "above 0 and at most 1"),
+    "presence_penalty": (lambda value: -2 <= value <= 2, "from -2 to 2"),
+    "frequency_penalty": (lambda value: -2 <= value <= 2, "from -2 to 2"),
+    "max_tokens": (lambda value: value >= 1, "at least 1"),
+    "stop": (all, "a text that is not empty"),
+}
+_SCHEMA_HASH_DIGITS = 16
+
+
+def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> None:
+    """Raise :class:`ModelError` for an option that the backend does not support, or a value out of range.
+
+    ``has_own_rules`` says that the model is not a language model, such as a baseline. Backends of other
+    packages check their options themselves.
+    """
+    given = _given(options)
+    for name, value in given.items():
+        is_valid, expected = _RANGES.get(name, (None, ""))
+        if is_valid is not None and not is_valid(value):
+            raise ModelError(f"{_option(name)} must be {expected}, not {value!r}.")
+    if options.no_answer_at != "auto" and (has_own_rules or options.pipeline != "question-answering"):
+        raise ModelError("--no-answer-at needs --model-pipeline question-answering.")
+    if has_own_rules or options.model == BUNDLED:
+        if given:
+            raise ModelError(f"{_option(min(given))} cannot be used with the model {options.model!r}.")
+        return
+    supported = _SUPPORTED.get(options.pipeline)
+    for name in given:
+        if supported is not None and name not in supported:
+            fitting = [pipeline for pipeline, names in _SUPPORTED.items() if name in names]
+            raise ModelError(
+                f"{_option(name)} cannot be used with --model-pipeline {options.pipeline}; it needs "
+                f"{' or '.join(fitting)}."
+            )
+    if options.pipeline in ("text2text", "text-generation"):
+        _check_sampling(options)
+
+
+def _check_sampling(options: ModelOptions) -> None:
+    """Raise ModelError for options that would have no effect on the replies of a local model."""
+    if not options.samples:
+        for name in _SAMPLING:
+            if getattr(options, name) is not None:
+                raise ModelError(
+                    f"{_option(name)} needs --temperature above 0: at temperature 0 a local model always "
+                    "takes the likeliest token."
+                )
+        return
+    if options.num_beams is not None and options.num_beams > 1:
+        raise ModelError("--temperature above 0 cannot be combined with beam search: use one beam.")
+    if options.engine == "ctranslate2" or options.compute_type is not None:
+        raise ModelError(
+            "--temperature above 0 needs --engine transformers: the samples of CTranslate2 depend on the "
+            "batches."
+        )
+
+
+def check_reply_limit(options: ModelOptions, limit: int) -> None:
+    """Raise :class:`ModelError` if ``--max-tokens`` is above the longest reply of a local model."""
+    if options.max_tokens is not None and options.max_tokens > limit:
+        raise ModelError(
+            f"--max-tokens {options.max_tokens} is above the longest reply of the model {options.model!r}: "
+            f"{limit} tokens."
+        )
+
+
+def recorded_decoding(options: ModelOptions) -> dict[str, Any]:
+    """The decoding options that differ from the defaults, as grades record them.
+
+    A JSON Schema is recorded as ``json-schema:HASH``. Without ``--max-tokens`` the limit is that of model
+    and prompt, which backends record as ``max_new_tokens``. Raises :class:`ModelError` for a schema that
+    cannot be read.
+    """
+    recorded = _given(options)
+    if options.samples and options.pipeline in ("text2text", "text-generation"):
+        recorded["sampling_seed"] = options.sampling_seed or 0
+    schema = response_format(options)
+    if schema is not None and schema["type"] == "json_schema":
+        text = json.dumps(schema["json_schema"]["schema"], sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:_SCHEMA_HASH_DIGITS]
+        recorded["response_format"] = f"json-schema:{digest}"
+    return recorded
+
+
+def response_format(options: ModelOptions) -> dict[str, Any] | None:
+    """The ``response_format`` of a call to an endpoint; None without ``--response-format``.
+
+    Raises :class:`ModelError` for a file that is not a JSON Schema.
+    """
+    name = options.response_format
+    if name is None:
+        return None
+    if name in ("text", "json"):
+        return {"type": "text" if name == "text" else "json_object"}
+    try:
+        schema = json.loads(Path(name).read_text("utf-8"))
+    except OSError as error:
+        raise ModelError(
+            f"--response-format {name!r} is neither text nor json nor a readable file with a JSON Schema "
+            f"({error.strerror})."
+        ) from error
+    except ValueError as error:
+        raise ModelError(f"The JSON Schema {name!r} of --response-format is not JSON: {error}.") from error
+    if not isinstance(schema, dict):
+        raise ModelError(f"The JSON Schema {name!r} of --response-format is not a JSON object.")
+    title = re.sub(r"[^A-Za-z0-9_-]+", "_", str(schema.get("title") or "reply"))[:64]
+    return {"type": "json_schema", "json_schema": {"name": title, "schema": schema, "strict": True}}
+
+
+def _given(options: ModelOptions) -> dict[str, Any]:
+    """The decoding options that differ from the defaults, by name."""
+    given: dict[str, Any] = {}
+    for name in DECODING:
+        value = getattr(options, name)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # 1.0 and 1 are the same in files and calls
+        if name == "stop":
+            value = list(value) or None
+        if value is not None and (name, value) != ("temperature", 0):
+            given[name] = value
+    return given
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,56 @@
+"""Short forms of long names: which words are names, where they are cut, and that they stay distinct."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.rendering.short_names import long_names, short_forms
+
+SELF_RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+EXTRACTION = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+EXPLAINED = "QuestionSelfRatedExplanationPromptWithExam"
+MD5 = "d04/a3a83f32ef282a720611f6ea78d9790a"
+
+
+def cut(*texts: str) -> dict[str, str]:
+    return {name: name[:end] for name, end in short_forms(texts).items()}
+
+
+def test_class_names_are_cut_between_words() -> None:
+    assert cut(f"{SELF_RATED} by m", EXTRACTION) == {
+        SELF_RATED: "QuestionSelfRated",
+        EXTRACTION: "QuestionComplete",
+    }
+
+
+def test_short_forms_are_distinct() -> None:
+    assert cut(SELF_RATED, EXPLAINED) == {
+        SELF_RATED: "QuestionSelfRatedUnanswerable",
+        EXPLAINED: "QuestionSelfRatedExplanation",
+    }
+    assert cut(MD5, f"{MD5[:20]}ffffffffffffffff") == {
+        MD5: MD5[:21],
+        f"{MD5[:20]}ffffffffffffffff": f"{MD5[:20]}f",
+    }
+
+
+def test_ids_are_cut_anywhere() -> None:
+    assert cut(MD5) == {MD5: MD5[:14]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["d04-p16", "Cover(min_grade=4)@20", "Donaudampfschifffahrtsgesellschaft", "state-of-the-art-compound",
+     "潮汐は月の引力によって引き起こされる現象であり毎日二回起こる", "a text of several short words"],
+)  # fmt: skip
+def test_words_and_short_names_stay_whole(text: str) -> None:
+    assert list(long_names(text)) == []
+
+
+@given(st.lists(st.from_regex(r"[a-c]{2}[A-C0-9]{22,30}", fullmatch=True), unique=True))
+def test_no_start_is_the_start_of_another_name(names: list[str]) -> None:
+    for name, start in cut(*names).items():
+        if start != name:
+            assert [other for other in names if other.startswith(start)] == [name]
