@@ -35,6 +35,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--unit": "Part of an answer that becomes a passage",
     },
     "Model and prompt": {
+        "--answer-match": "Comparison of extracted answers with gold answers",
         "--model": "Model that is asked",
         "--model-pipeline": "Backend of the model",
         "--prompt-class": "Prompt: to ask with, or only grades with this prompt",
@@ -114,6 +115,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--mostly": "Limit of the sign non-relevant",
         "--no-facets": "Ignore facets",
         "--often": "Lowest number of passages that cover an entry",
+        "--only-model": "Let a model decide on every answer",
         "--per-entry": "Compare ratings instead of labels",
         "--propose": "Signs for which removals are proposed",
         "--ranking": "System whose ranking gives the order",
@@ -142,6 +144,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "Output": {
         "--bank-output": "Test bank to write, too",
+        "--as-file": "Print a prompt as a prompt file",
         "--blind": "Hide grades and systems until the reviewer has rated",
         "--bom": "Byte order mark in CSV",
         "--by-query": "Write a file for each query",
@@ -192,7 +195,7 @@ REPEATABLE_ONLY_IN = {
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
     "--prompt-class": "in `grade`, to ask with several prompts; in `rename` as OLD=NEW",
-    "--prompt-file": "except in `show prompt`, which shows one",
+    "--prompt-file": "except in `show prompt`, `verify-answers` and `bank closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query` and `db`, which hold several files",
     "--system": "except in `export candidates`, which writes one ranking",
