@@ -1,4 +1,4 @@
-"""The walk-through runs all phases, and writes the files of the workbench paper's Table 3, with the same names."""
+"""The walk-through runs all phases, and writes the files of the workbench paper under their names."""
 
 from __future__ import annotations
 

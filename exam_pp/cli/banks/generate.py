@@ -153,9 +153,9 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
       exam-pp generate answers queries.jsonl -o cited-answers.jsonl --contexts passages.jsonl.gz \\
         --ranking bm25 --model gpt-4o --model-pipeline openai
     """
+    from exam_pp.phases.banks.generate_answers import AnswerOptions, generate_answers_file
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
-    from exam_pp.phases.banks.generate_answers import AnswerOptions, generate_answers_file
 
     if options["contexts"] is None and options["ranking"] is not None:
         raise click.UsageError("--ranking needs --contexts.")

@@ -14,8 +14,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.banks.relevant_passages import ranked_passages
 from exam_pp.phases.banks.generate_answers import AnswerOptions, AnswersSummary, generate_answers_file
+from exam_pp.phases.banks.relevant_passages import ranked_passages
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.answers import ANSWER_PROMPTS, STYLES
 from exam_pp.requests import Completion, Request
