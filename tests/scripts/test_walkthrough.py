@@ -104,7 +104,7 @@ def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path:
     ranks = {line[0]: line[-1] for line in lines}
     official = json.loads((demo_data / "official_leaderboard.json").read_text())
     assert {system: rank for system, rank in ranks.items() if not rank.startswith("≈")} == {
-        system: str(rank) for system, rank in official.items()
+        system: f"{rank:g}" for system, rank in official.items()
     }
     assert {system for system, rank in ranks.items() if rank.startswith("≈")} == {"fake-web", "fake-direct"}
     assert "Spearman" in (out / "dl20-table-4.txt").read_text()

@@ -192,7 +192,7 @@ def test_empty_answers_are_written_and_failures_listed(
 ) -> None:
     """A system without an answer scores 0; a call that failed says nothing about the system."""
     queries = write_jsonl("four.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(4)])
-    replies = {
+    replies: dict[str, Completion | str] = {
         "text 0": "An answer.", "text 1": " \n", "text 2": Completion(error="the call failed"),
         "text 3": "<think>I am still",
     }  # fmt: skip
