@@ -63,7 +63,9 @@ def passages(demo_data: Path, tmp_path: Path) -> Path:
     return path
 
 
+# The script starts about sixty commands.
 @pytest.mark.integration
+@pytest.mark.timeout(900)
 def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path: Path) -> None:
     """From queries and passages to Table 4, with generated systems, both prompts and three thresholds."""
     out = tmp_path / "out"

@@ -87,6 +87,13 @@ def command(
 
     if output.form == "published" and output.per_query:
         raise click.UsageError("--format published does not support --per-query.")
+    selections = grade_filters(**criteria)
+    columns = len(selections) * max(1, len(set(min_grades)))
+    if output.form == "published" and output.official is None and columns > 1:
+        raise click.UsageError(
+            "--format published has one leaderboard; use --grader, --prompt-class and --min-grade once, or add "
+            "--official."
+        )
     evaluations = {
         grader: evaluate.cover(
             graded,
@@ -98,7 +105,7 @@ def command(
             missing_queries=missing_queries,
             soft=soft,
         )
-        for grader, selection in grade_filters(**criteria).items()
+        for grader, selection in selections.items()
     }
     evaluation = grader_columns(evaluations)
     inputs = [graded, bank, queries]

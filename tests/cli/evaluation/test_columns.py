@@ -196,6 +196,19 @@ def test_qrels_have_one_grader_and_threshold(
     assert "once" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [["--min-grade", "3", "--min-grade", "4"], ["--prompt-class", NUGGETS]])
+def test_the_published_layout_of_cover_has_one_column(
+    files: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["evaluate", "cover", str(files), *LEXICAL, "--prompt-class", QUESTIONS, "--cutoff", "3"]
+    with pytest.raises(SystemExit) as stop:
+        main([*asked, *more, "--format", "published"])
+    assert stop.value.code == 2
+    assert "one leaderboard" in capsys.readouterr().err
+    main([*asked, "--min-grade", "3", "--min-grade", "3", "--format", "published"])
+    assert capsys.readouterr().out.startswith("method\tExamCover")
+
+
 def test_labels_of_several_levels_are_written_once(files: Path, demo_data: Path, tmp_path: Path) -> None:
     """The label is the highest grade at every threshold, so the qrels are those without a threshold."""
     asked = ["evaluate", "qrels", str(files), *LEXICAL, "--prompt-class", QUESTIONS]
