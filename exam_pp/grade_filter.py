@@ -243,7 +243,7 @@ class GradeSelector:
         self.check_any(file)
         if set_count > 1:
             raise SelectionError(
-                f"{len(self.selected)} sets of grades in {file} match the filter options. Choose one of: "
+                f"{file} has {len(self.selected)} sets of grades that match the filter options. Choose one of: "
                 f"{_listing(self.selected)}."
             )
         if len(self.hashes) > 1 and self.filter.choice == "merge":
