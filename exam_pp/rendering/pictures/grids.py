@@ -69,7 +69,7 @@ def heatmap(
         f"Easiest query: {easiest}. Hardest query: {hardest}."
     )
     caption = (
-        f"{measure} of each system (rows, best on top) on each query (columns, easiest on the left)."
+        "Rows: systems, the best on top. Columns: queries, the easiest on the left."
         + (f" A column is the mean of up to {size} queries." if size > 1 else "")
     )
     return Picture(title, description, caption, width, height, grid + legend)
