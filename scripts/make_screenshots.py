@@ -3,8 +3,8 @@
 Usage: python scripts/make_screenshots.py [FOLDER]      (needs playwright and Chromium)
 
 Without FOLDER, the pictures that README.md or a page of docs/ shows are written to docs/images. FOLDER gets
-all pictures, to look at: every report on a desktop, on a phone and in the dark. The collection is graded by the bundled
-model and by the lexical baseline. Pictures have 256 colours to keep them small.
+all pictures, to look at: every report on a desktop, on a phone and in the dark. The collection is graded
+by the bundled model and by the lexical baseline. Pictures have 256 colours to keep them small.
 """
 
 from __future__ import annotations

@@ -68,9 +68,8 @@ def heatmap(
         f"{min(known):.3g} to {high:.3g}. Best system: {rows[0][0]}, mean {_mean(rows[0][1]):.3f}. "
         f"Easiest query: {easiest}. Hardest query: {hardest}."
     )
-    caption = (
-        "Rows: systems, the best on top. Columns: queries, the easiest on the left."
-        + (f" A column is the mean of up to {size} queries." if size > 1 else "")
+    caption = "Rows: systems, the best on top. Columns: queries, the easiest on the left." + (
+        f" A column is the mean of up to {size} queries." if size > 1 else ""
     )
     return Picture(title, description, caption, width, height, grid + legend)
 
