@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES
+from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES, SCORING_RULES
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILES,
@@ -20,6 +20,7 @@ from exam_pp.cli.options import (
     grade_filter,
     output_option,
     plot_option,
+    take,
 )
 
 
@@ -29,6 +30,7 @@ from exam_pp.cli.options import (
 @ONLY_QUERIES
 @CONDITIONS
 @RUN_TYPES
+@SCORING_RULES
 @plot_option("V_strict of the first condition against the second")
 @click.option(
     "--plot-length",
@@ -68,11 +70,12 @@ def command(
       exam-pp analyze nuggets assigned.jsonl.gz assigned-2.jsonl.gz --bank nuggets.jsonl
     """
     from exam_pp.phases.analysis.nugget_conditions import compare_conditions, two_conditions
-    from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions, score_files
+    from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, read_conditions, score_files
     from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
 
+    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital"))
     conditions = read_conditions(
-        files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries
+        files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, rules=rules
     )
     agreement = compare_conditions(*two_conditions(conditions))
     inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]

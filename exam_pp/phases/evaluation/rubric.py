@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
@@ -22,7 +21,13 @@ from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
-from exam_pp.phases.evaluation.result import Evaluation, check_names, counted_names, missing_query_notes
+from exam_pp.phases.evaluation.result import (
+    Evaluation,
+    MissingQueries,
+    check_names,
+    counted_names,
+    missing_query_notes,
+)
 from exam_pp.phases.evaluation.selected_grades import (
     SelectedGrades,
     read_selected,
@@ -32,8 +37,6 @@ from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, Scores
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
-
-MissingQueries = Literal["zero", "skip"]
 
 
 @dataclass(frozen=True)

@@ -113,21 +113,27 @@ def test_an_empty_answer_scores_zero_and_keeps_its_run(write_jsonl: WriteJsonl, 
     assert "1 query (q2) of the bank" in " ".join(evaluation.notes)
 
 
-def test_queries_without_vital_nuggets_are_not_in_the_mean_of_v(write_jsonl: WriteJsonl) -> None:
+def test_queries_without_vital_nuggets(write_jsonl: WriteJsonl) -> None:
+    """V is 0 there, as in the track's code, or undefined."""
     bank = write_jsonl("bank.jsonl", [bank_line("q1", "vo"), bank_line("q2", "oo"), bank_line("q3", "?")])
     lines = [
         ["q1", [answer("a", "q1", "NS")]],
         ["q2", [answer("a", "q2", "SS")]],
         ["q3", [answer("a", "q3", "S")]],
     ]
-    evaluation = single(nugget_scores(write_jsonl("g.jsonl", lines), bank))
+    lines[0] = ["q1", [answer("a", "q1", "PS")]]
+    graded = write_jsonl("g.jsonl", lines)
+    evaluation = single(nugget_scores(graded, bank))
+    skipping = single(nugget_scores(graded, bank, missing_vital="skip"))
 
-    actual = means(evaluation)
-    assert actual["a", "V_strict"] == 0, "the mean over q1 only"
-    assert actual["a", "W"] == (1 / 3 + 1) / 2
-    assert actual["a", "A"] == (0.5 + 1 + 1) / 3
+    actual, skipped = means(evaluation), means(skipping)
+    assert (actual["a", "V"], skipped["a", "V"]) == (0.5 / 3, 0.5), "the mean over q1 to q3; over q1"
+    assert actual["a", "W"] == pytest.approx((2 / 3 + 1 + 0) / 3)
+    assert skipped["a", "W"] == pytest.approx((2 / 3 + 1) / 2)
+    assert actual["a", "A"] == skipped["a", "A"] == (0.75 + 1 + 1) / 3
     notes = " ".join(evaluation.notes)
-    assert "No vital nugget for 2 queries (q2, q3)" in notes
+    assert "No vital nugget for 2 queries (q2, q3): V and V_strict are 0 there." in notes
+    assert "(q2, q3): V and V_strict are undefined there, and not in their means." in skipping.notes[0]
     assert "No vital or okay nugget for 1 query (q3)" in notes
     assert "1 nugget is neither vital nor okay" in notes
 
@@ -258,6 +264,9 @@ def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> No
     assert [(row["Run ID"], row["Task"], row["L"].strip()) for row in rows] == [
         ("full", "RAG", "3.00"),
         ("half", "AG", "1.00"),
+        ("Min", None, "1.00"),
+        ("Median", None, "2.00"),
+        ("Max", None, "3.00"),
     ]
     assert rows[1]["bounds"] == "[0.2500, 0.5000]"
     assert "Means over 2 queries, sorted by V_strict." in notes_of(report)
@@ -271,7 +280,8 @@ def test_means_over_fewer_queries_are_noted(tmp_path: Path) -> None:
     notes = notes_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
 
     assert notes == (
-        "Means over 3 queries (V 2), sorted by V. Some means are over fewer queries: a has V of 1 of 2."
+        "Means over 3 queries (V 2), sorted by V. Some means are over fewer queries: a has V of 1 of 2. "
+        "Min, Median and Max are over the runs of each query, averaged over the queries."
     )
 
 
@@ -300,8 +310,10 @@ def test_a_judge_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: P
     rows = rows_of(nugget_report(nugget_leaderboard(conditions)))
 
     assert [condition.name for condition in conditions] == ["judge", "human:ann"]
-    assert [row["Run ID"] for row in rows] == ["a", "b"]
-    assert [(row["judge V_strict"], row["human:ann V_strict"]) for row in rows] == [(1, 0.5), (0.5, 0.75)]
+    assert [row["Run ID"] for row in rows] == ["a", "b", "Min", "Median", "Max"]
+    assert [(row["judge V_strict"], row["human:ann V_strict"]) for row in rows] == [
+        (1, 0.5), (0.5, 0.75), (0.5, 0.5), (0.75, 0.625), (1, 0.75),
+    ]  # fmt: skip
     assert list(rows[0]).count("L") == 1
 
 
@@ -317,17 +329,19 @@ def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank
 
     assert max(map(len, out.splitlines())) <= 100
     assert top.splitlines()[0].split() == ["Run", "ID", "judge", "V_strict", "human:ann", "V_strict", "L"]
-    assert [line.split()[:3] for line in top.splitlines()[2:]] == [
+    assert [line.split()[:3] for line in top.splitlines()[2:4]] == [
         ["a", "1.0000", "0.0000"],
         ["b", "0.5000", "0.2500"],
     ]
+    assert [line.split()[0] for line in top.splitlines()[4:]] == ["Min", "Median", "Max"]
     assert judge.splitlines()[0] == "judge"
-    assert [line.split()[0] for line in judge.splitlines()[3:]] == ["a", "b"]
+    assert [line.split()[0] for line in judge.splitlines()[3:]] == ["a", "b", "Min", "Median", "Max"]
     assert ann.splitlines()[0] == "human:ann"
     assert "bounds" in ann
-    assert [line.split()[0] for line in ann.splitlines()[3:]] == ["b", "a"], "each by its own scores"
+    assert [line.split()[0] for line in ann.splitlines()[3:5]] == ["b", "a"], "each by its own scores"
     assert notes[0] == "Means over 2 queries, sorted by V_strict."
-    assert all(note.startswith("human:ann: ") for note in notes[1:-1])
+    assert all(note.startswith("human:ann: ") for note in notes[1:-2])
+    assert notes[-2].startswith("Min, Median and Max are over the runs of each query")
     assert " ".join(notes[-1].split()).endswith(
         ": models judge, human:ann; prompt class NuggetAssignment; bank nuggets.jsonl; 2 queries."
     )
@@ -370,7 +384,7 @@ def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, writ
     conditions = read_conditions([graded, labelled], [edited], names=["AutoAssign", "ManualAssign"])
     rows = rows_of(nugget_report(nugget_leaderboard(conditions)))
 
-    assert [row["Run ID"] for row in rows] == ["full", "half"]
+    assert [row["Run ID"] for row in rows[:2]] == ["full", "half"]
     assert rows[0]["ManualAssign A"] == (0 + 2 / 3) / 2, "ann labelled the answer to q2 alone"
     assert rows[1]["ManualAssign A"] is None
 
