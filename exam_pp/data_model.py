@@ -227,6 +227,18 @@ class _GradesOfOneModel(Record):
         value = (self.prompt_info or {}).get("prompt_hash")
         return None if value is None else str(value)
 
+    @property
+    def answer_match(self) -> str | None:
+        """The rule that compared answers with gold answers; None if it is not recorded."""
+        value = (self.prompt_info or {}).get("answer_match")
+        return None if value is None else str(value)
+
+    @property
+    def max_rating(self) -> int | None:
+        """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
+        value = (self.prompt_info or {}).get("max_rating")
+        return value if isinstance(value, int) else None
+
 
 class RubricGrades(RubricMixin, _GradesOfOneModel):
     """The grades that one model with one prompt gave a passage, for many bank entries.
@@ -405,6 +417,14 @@ class GradesView(Protocol):
     @property
     def prompt_hash(self) -> str | None:
         """Hash of the prompt template; None if it is not recorded."""
+
+    @property
+    def answer_match(self) -> str | None:
+        """The rule that compared answers with gold answers; None if it is not recorded."""
+
+    @property
+    def max_rating(self) -> int | None:
+        """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
 
     @property
     def model_options(self) -> dict[str, Any] | None:

@@ -132,6 +132,7 @@ class _GradeGroup:
     accepted: bool
     is_rated: bool
     prompt_hash: str | None
+    max_rating: int | None
 
 
 @dataclass
@@ -160,6 +161,7 @@ class GradeSelector:
                 grades.prompt_class,
                 grades.prompt_hash,
                 grades.is_rated,
+                grades.max_rating,
             )
             if self._depends_on_entries:
                 metadata = (*metadata, self.filter.accepts(grades))
@@ -167,7 +169,7 @@ class GradeSelector:
             if group is None:  # for speed, the filter is applied once per group
                 key, accepted = GradeKey.of(grades, self.filter), self.filter.accepts(grades)
                 group = groups[metadata] = _GradeGroup(
-                    len(groups), key, accepted, grades.is_rated, grades.prompt_hash
+                    len(groups), key, accepted, grades.is_rated, grades.prompt_hash, grades.max_rating
                 )
             numbers.append(group.number)
             if group.accepted:
@@ -189,6 +191,12 @@ class GradeSelector:
     def rated(self) -> bool:
         """Whether any selected grades are on a scale, not only correct or wrong."""
         return any(group.is_rated for group in self._accepted())
+
+    @property
+    def max_rating(self) -> int | None:
+        """The highest rating of the scale that the selected grades record; None if they record none."""
+        recorded = (group.max_rating for group in self._accepted() if group.max_rating is not None)
+        return max(recorded, default=None)
 
     @property
     def hashes(self) -> set[str]:

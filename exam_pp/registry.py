@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from importlib import import_module
@@ -10,6 +11,8 @@ from pkgutil import iter_modules
 from typing import Generic, TypeVar
 
 from exam_pp.errors import ExamError, UnknownNameError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -32,15 +35,19 @@ class Registry(Generic[T]):
         self._values: dict[str, T] = {}
         self._lazy: dict[str, Callable[[], T]] = {}
         self._aliases: dict[str, str] = {}
+        self._old_names: set[str] = set()
         self._plugins_read = False
 
-    def add(self, name: str, value: T, *, aliases: tuple[str, ...] = ()) -> T:
+    def add(
+        self, name: str, value: T, *, aliases: tuple[str, ...] = (), old_names: tuple[str, ...] = ()
+    ) -> T:
         """Register a value.
 
         Args:
             name: Its name.
             value: The value.
             aliases: Other names of the value.
+            old_names: Aliases that are read in files; :meth:`get` logs a warning for them.
 
         Returns:
             The value.
@@ -48,9 +55,10 @@ class Registry(Generic[T]):
         Raises:
             ValueError: A name is already registered.
         """
-        self._claim(name, *aliases)
+        self._claim(name, *aliases, *old_names)
         self._values[name] = value
-        self._aliases.update(dict.fromkeys(aliases, name))
+        self._aliases.update(dict.fromkeys((*aliases, *old_names), name))
+        self._old_names.update(old_names)
         return value
 
     def add_lazy(self, name: str, make: Callable[[], T]) -> None:
@@ -67,7 +75,7 @@ class Registry(Generic[T]):
         self._lazy[name] = make
 
     def get(self, name: str) -> T:
-        """The value of a name.
+        """The value of a name that a user chose; logs a warning for an old name.
 
         Args:
             name: The name of the value, or an alias.
@@ -80,6 +88,21 @@ class Registry(Generic[T]):
         """
         if name not in self:
             raise UnknownNameError(self._unknown(name))
+        self.warn_of_old_name(name)
+        return self._value(name)
+
+    def warn_of_old_name(self, name: str | None) -> None:
+        """Log a warning if a name that a user chose is the old name of a value.
+
+        Args:
+            name: The name; None is not a name.
+        """
+        if name in self._old_names:
+            log.warning(
+                "%r is an old name; the %s is now called %r.", name, self.kind, self._aliases[name or ""]
+            )
+
+    def _value(self, name: str) -> T:
         key = self._aliases.get(name, name)
         if key in self._lazy:
             self._values[key] = self._lazy[key]()
@@ -87,7 +110,7 @@ class Registry(Generic[T]):
         return self._values[key]
 
     def find(self, name: str | None) -> T | None:
-        """The value of a name, or None.
+        """The value of a name, such as one in a file, or None.
 
         Args:
             name: The name of the value, or an alias. None is not a name.
@@ -95,7 +118,7 @@ class Registry(Generic[T]):
         Returns:
             The value, or None if the name is not registered.
         """
-        return self.get(name) if name is not None and name in self else None
+        return self._value(name) if name is not None and name in self else None
 
     def names(self) -> list[str]:
         """Return all names, sorted, without aliases."""
@@ -133,7 +156,9 @@ class Registry(Generic[T]):
                 raise ValueError(f"{self.kind} {name!r} is already registered")
 
     def _unknown(self, name: str) -> str:
-        close = get_close_matches(name, [*self.names(), *self._aliases], n=1)
+        known = {name.lower(): name for name in [*self._aliases, *self.names()]}
+        close = [known[match] for match in get_close_matches(name.lower(), known, n=1)]
+        close = [self._aliases[match] if match in self._old_names else match for match in close]
         hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(self.names())}."
         return f"No {self.kind} named {name!r}. {hint}"
 

@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "data" / "demo"
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+CUTOFF = 5
+"""Ranks that are imported and that count, so that no report notes missing ranks."""
 REPORTS = ("clinic", "grid", "disagreements", "agreement", "diff")
 DEVICES = {
     "": ((1240, 800), "light"),
@@ -44,7 +46,7 @@ def make_pages(folder: Path) -> None:
     bank = DEMO / "questions.jsonl"
     run(
         "import", "--runs", DEMO / "runs", "--texts", DEMO / "passages.tsv",
-        "--queries", DEMO / "queries.jsonl", "--qrels", DEMO / "qrels.txt", "--top", 5,
+        "--queries", DEMO / "queries.jsonl", "--qrels", DEMO / "qrels.txt", "--top", CUTOFF,
         "-o", folder / "passages.jsonl.gz",
     )  # fmt: skip
     graded = folder / "passages.jsonl.gz"
@@ -58,11 +60,11 @@ def make_pages(folder: Path) -> None:
     for name, more in (("review", ()), ("blind", ("--blind",))):
         run(
             "review", graded, "--bank", bank, "--prompt-class", RATED,
-            "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
+            "--cutoff", CUTOFF, "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
         )  # fmt: skip
     grades = (graded, "--prompt-class", RATED, "--grader", "bundled")
     for name, command in {
-        "clinic": ("bank", "clinic", *grades, "--bank", bank),
+        "clinic": ("bank", "clinic", *grades, "--bank", bank, "--cutoff", CUTOFF),
         "grid": ("verify", "grid", *grades, "--bank", bank),
         "disagreements": ("verify", "disagreements", *grades, "--bank", bank),
         "agreement": ("analyze", "agreement", *grades),

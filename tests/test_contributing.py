@@ -177,7 +177,7 @@ def test_a_grading_prompt(checkout: Checkout, where: str) -> None:
         head = '"""Prompts of a test."""\n\nfrom exam_pp.prompts.base import Prompt, register\n'
         head += "from exam_pp.prompts.reading import rating_reader\n\n"
         checkout.add("exam_pp/prompts/usefulness.py", f"{head}{PROMPT}\nregister([USEFULNESS])\n")
-        last = "from exam_pp.prompts.umbrela import UMBRELA\n"
+        last = "from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS\n"
         new = f"{last}from exam_pp.prompts.usefulness import USEFULNESS\n"
         checkout.edit("exam_pp/prompts/__init__.py", last, new)
     assert re.search(r"^Usefulness +question +0 to 3 +A test, 2026", checkout.exam_pp("list prompts"), re.M)

@@ -17,9 +17,11 @@ from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary
 from exam_pp.phases.grading.grade import grade as grade_queries
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.prompts.base import Unparsed
+from exam_pp.prompts.answer_key import with_answer_match
+from exam_pp.prompts.base import AnswerMatch, Unparsed
 from exam_pp.prompts.custom import PromptFile, prompt_of
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
@@ -44,6 +46,7 @@ def grade(
     unparsed: Unparsed = "default",
     soft: bool | None = None,
     regrade: bool = False,
+    answer_match: AnswerMatch = "paper",
 ) -> Iterator[QueryPassages]:
     """Grade passages in memory, against every bank entry of their query or directly.
 
@@ -62,6 +65,8 @@ def grade(
             the rule of the ``published`` code.
         soft: Whether to store the probabilities of all grades. None: only if they take no extra time.
         regrade: Whether to grade pairs again that already have a grade.
+        answer_match: How to compare extracted answers with gold answers: ``paper`` (an edit distance below
+            20 %, as EXAM++ prints it) or ``strict`` (equal numbers, synonyms of true and false).
 
     Returns:
         An iterator of the queries in input order, with the new grades after the grades of the input.
@@ -74,13 +79,14 @@ def grade(
         ModelError: The model cannot be loaded.
         DataError: A file cannot be read or has the wrong format.
     """
-    options = GradeOptions(_prompts(prompts), unparsed, soft, regrade)
+    options = GradeOptions(_prompts(prompts, answer_match), unparsed, soft, regrade)
     texts = {} if queries is None else _texts(queries)
     exam = Exam(_bank(bank), texts)
     files.check_prompts(options.prompts, bank=bank is not None, queries=queries is not None)
     files.check_kinds(exam.bank, options.prompts)
-    if bank is not None and any(prompt.answer_key for prompt in options.prompts):
-        files.check_answer_keys(exam.bank, bank if isinstance(bank, PathLike) else "the bank")
+    if bank is not None:
+        for match in {prompt.answer_match for prompt in options.prompts if prompt.answer_key}:
+            files.check_answer_keys(exam.bank, bank if isinstance(bank, PathLike) else "the bank", match)
     model_options = _model(model)
     files.check_lists(model_options, options.prompts)
     llm = load_llm(model_options)
@@ -123,6 +129,7 @@ def grade_file(
     unparsed: Unparsed = "default",
     soft: bool | None = None,
     regrade: bool = False,
+    answer_match: AnswerMatch = "paper",
 ) -> files.FileSummary:
     """Grade a passages file into a graded file, like ``exam-pp grade``.
 
@@ -139,6 +146,7 @@ def grade_file(
         unparsed: How to rate replies that are not a number, as in :func:`exam_pp.grade`.
         soft: Whether to store the probabilities of all grades. None: only if they take no extra time.
         regrade: Whether to grade pairs again that already have a grade.
+        answer_match: How to compare extracted answers with gold answers, as in :func:`exam_pp.grade`.
 
     Returns:
         Counts such as ``queries``, ``passages``, ``graded``, ``ungraded`` and ``reasons``.
@@ -150,7 +158,7 @@ def grade_file(
     return files.grade_file(
         files.GradeFiles(Path(passages), Path(output), _path(bank), queries=_path(queries)),
         _model(model),
-        GradeOptions(_prompts(prompts), unparsed, soft, regrade),
+        GradeOptions(_prompts(prompts, answer_match), unparsed, soft, regrade),
     )
 
 
@@ -158,9 +166,10 @@ def make_prompt(**keys: Any) -> Prompt:
     """Make your own prompt from the keys of a prompt file (see docs/prompts.md).
 
     Args:
-        **keys: Required: ``name``, ``kind`` (``question``, ``nugget`` or ``direct``), ``template`` with its
-            placeholders, and ``reading``, the rule to read replies. Optional: ``scale`` (the highest rating),
-            ``choices``, ``examples``, ``version`` and ``cite``.
+        **keys: Required: ``name``, ``kind`` (such as ``question``, ``nugget`` or ``direct``), ``template``
+            with its placeholders or ``template_file``, and ``reading``, the rule to read replies. Optional:
+            ``system`` or ``system_file``, ``placeholders`` (their texts in the template), ``scale`` (the
+            highest rating), ``choices``, ``examples``, ``repair``, ``version`` and ``cite``.
 
     Returns:
         The prompt. ``PROMPTS.add(prompt.name, prompt)`` makes it available by its name.
@@ -172,12 +181,13 @@ def make_prompt(**keys: Any) -> Prompt:
         prompt_file = PromptFile.model_validate(keys)
     except ValidationError as error:
         raise data_error(error, None) from error
-    return prompt_of(prompt_file)
+    return prompt_of(prompt_file, read=lambda name: read_text(Path(name)))
 
 
-def _prompts(prompts: Prompts) -> list[Prompt]:
+def _prompts(prompts: Prompts, match: AnswerMatch) -> list[Prompt]:
     items = [prompts] if isinstance(prompts, str | Prompt) else prompts
-    return [PROMPTS.get(item) if isinstance(item, str) else item for item in items]
+    named = [PROMPTS.get(item) if isinstance(item, str) else item for item in items]
+    return [with_answer_match(prompt, match) for prompt in named]
 
 
 def _model(model: str | ModelOptions) -> ModelOptions:

@@ -170,6 +170,14 @@ UNPARSED = click.option(
     "(default); "
     "no rating (ungraded); or the rule of the published implementation, which swaps 0 and 1 (published).",
 )
+ANSWER_MATCH = click.option(
+    "--answer-match",
+    type=click.Choice(["paper", "strict"]),
+    default="paper",
+    show_default=True,
+    help="Comparison of extracted answers with gold answers: edit distance below 20 % (paper); or also equal "
+    "numbers, synonyms of true and false, and no question about 'all of the above' (strict).",
+)
 QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics or irds:NAME"
 QUERY_TEXTS = f"Texts of the queries ({QUERY_FORMATS})."
 ONLY_QUERIES = click.option(

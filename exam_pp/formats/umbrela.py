@@ -13,6 +13,10 @@ from exam_pp.formats.base import Format, register
 from exam_pp.formats.sample import with_keys
 from exam_pp.store.json_lines import read_records
 
+PROMPT_CLASS = "UMBRELA"
+"""The prompt class of labels that another tool made with the prompt of UMBRELA."""
+HIGHEST_LABEL = 3
+
 
 class JudgeRow(Record):
     """A line of UMBRELA: the label of a passage with prompt and reply.

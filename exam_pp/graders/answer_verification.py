@@ -1,4 +1,4 @@
-"""Answer verification: a model judges extracted answers whose words match no gold answer."""
+"""Answer verification: a model compares extracted answers with gold answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import Grading
-from exam_pp.prompts.answer_key import checkable_golds, is_correct
-from exam_pp.prompts.base import Prompt
+from exam_pp.prompts.answer_key import gold_answers, is_correct
+from exam_pp.prompts.base import AnswerMatch, Prompt
 from exam_pp.prompts.reading import is_ill_formed, is_unanswerable
 from exam_pp.prompts.thinking import without_thinking
 from exam_pp.requests import Completion, Request
@@ -23,15 +23,32 @@ MAX_NEW_TOKENS = 16
 class AnswerVerifier:
     """Grades answers that an earlier run extracted (EXAM++, 2024, section 4.2.1).
 
-    An answer whose words match a gold answer is correct; an unanswerable or ill-formed answer is wrong. For
-    all other answers the model is asked whether they are as correct as a gold answer, in one call for each
-    gold answer. ``source`` is recorded in ``prompt_info``: the model and the prompt of the extraction.
+    The model is asked whether an answer is as correct as a gold answer, in one call for each gold answer; one
+    yes is enough. With ``only_model``, it is asked about every answer, as in the paper. Otherwise an answer
+    whose words match a gold answer (by the rule ``answer_match``) is correct without a call, and an
+    unanswerable or ill-formed answer is wrong. Questions without gold answers (``[]``) are never asked about:
+    "unanswerable" is correct. ``source`` is recorded in ``prompt_info``: the model and the prompt of the
+    extraction.
     """
 
     prompt: Prompt
     model: str
     options: dict[str, Any]
     source: dict[str, Any] = field(default_factory=dict)
+    only_model: bool = True
+    answer_match: AnswerMatch = "paper"
+
+    @property
+    def gold_rule(self) -> AnswerMatch:
+        """The rule that selects the gold answers: a model can be asked about all of them."""
+        return "paper" if self.only_model else self.answer_match
+
+    @property
+    def policy(self) -> dict[str, str]:
+        """The keys of ``prompt_info`` that say who decides on an answer."""
+        if self.only_model:
+            return {"verified_by": "model"}
+        return {"verified_by": "words or model", "answer_match": self.answer_match}
 
     def with_source(self, source: dict[str, Any]) -> AnswerVerifier:
         """A copy of this verifier for answers from ``source``."""
@@ -55,8 +72,10 @@ class AnswerVerifier:
         return self._grades(answers, replies)
 
     def _golds_to_verify(self, entry: Entry, answer: str) -> list[str]:
-        golds = checkable_golds(entry) or []
-        if is_correct(answer, golds) or is_unanswerable(answer) or is_ill_formed(answer):
+        golds = gold_answers(entry, self.gold_rule) or []
+        if not self.only_model and (
+            is_correct(answer, golds, self.answer_match) or is_unanswerable(answer) or is_ill_formed(answer)
+        ):
             return []
         return list(dict.fromkeys(golds))
 
@@ -75,7 +94,7 @@ class AnswerVerifier:
             entry_replies = replies.get(entry.entry_id, [])
             accepted, problem = self._read(entry_replies)
             if not entry_replies:
-                accepted = is_correct(answer, checkable_golds(entry) or [])
+                accepted = is_correct(answer, gold_answers(entry, self.gold_rule) or [], self.gold_rule)
             if problem is not None and not accepted:
                 errors[entry.entry_id] = problem
                 continue
@@ -84,7 +103,12 @@ class AnswerVerifier:
         grades: dict[str, Any] = {
             "model": self.model,
             "model_options": self.options,
-            "prompt_info": {**self.prompt.provenance(), "answer_verifier": self.model, **self.source},
+            "prompt_info": {
+                **self.prompt.provenance(),
+                **self.policy,
+                "answer_verifier": self.model,
+                **self.source,
+            },
             "prompt_type": "question",
             "correct": correct,
             "wrong": wrong,
@@ -115,9 +139,13 @@ class AnswerVerifier:
         return accepted, problem
 
 
-def answers_of(grades: RubricGrades, entries: dict[str, Entry]) -> Iterator[tuple[Entry, str]]:
-    """Yield pairs of question and stored answer, without thinking text, if gold answers can be compared."""
+def answers_of(
+    grades: RubricGrades, entries: dict[str, Entry], match: AnswerMatch = "paper"
+) -> Iterator[tuple[Entry, str]]:
+    """Yield pairs of question and stored answer, without thinking text, if the rule can use a gold answer."""
     for entry_id, answer in grades.answers:
         entry = entries.get(entry_id)
-        if entry is not None and entry.gold_answers is not None and checkable_golds(entry) is not None:
+        if entry is None or entry.gold_answers is None:
+            continue
+        if gold_answers(entry, match) is not None:
             yield entry, without_thinking(answer) or ""

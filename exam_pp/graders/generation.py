@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.entry_list import read_entries
-from exam_pp.prompts.generation import GENERATION_PROMPTS, PUBLISHED_COUNT, REPAIR_PROMPTS
+from exam_pp.prompts.generation import (
+    GENERATION_PROMPTS,
+    PUBLISHED_COUNT,
+    REPAIR_PROMPTS,
+    explores_facets,
+)
 from exam_pp.requests import Completion, Part, Request
 from exam_pp.test_bank import EntryKind
 
@@ -40,8 +45,9 @@ class Generated:
 
 @dataclass(frozen=True)
 class EntryGenerator:
-    """Generates entries with the prompts of the workbench paper (Dietz, SIGIR 2024, Table 1).
+    """Generates entries with the prompts of the workbench paper (Dietz, SIGIR 2024, Table 1), or with others.
 
+    ``prompts`` replace them: one with the placeholder ``{subtopic}`` for facets, the other for queries.
     ``count`` is the number of entries that a TREC DL prompt asks for (None: 10, as in the paper). After a
     reply without a list the instruction is sent again, at most ``repairs`` times; a failed call is not
     repeated.
@@ -51,10 +57,13 @@ class EntryGenerator:
     count: int | None = None
     repairs: int = 1
     max_new_tokens: int = MAX_NEW_TOKENS
+    prompts: Sequence[Prompt] = ()
 
     def prompt(self, unit: GenerationUnit) -> Prompt:
-        """The TREC CAR prompt for a facet, the TREC DL prompt for a query without facets."""
-        return GENERATION_PROMPTS[self.kind, unit.facet_text is not None]
+        """The prompt for a facet or for a query without facets."""
+        facet = unit.facet_text is not None
+        own = (prompt for prompt in self.prompts if explores_facets(prompt) == facet)
+        return next(own, GENERATION_PROMPTS[self.kind, facet])
 
     def run(self, unit: GenerationUnit) -> Generator[list[Request], list[Completion], Generated]:
         """Send the request, read the reply, and repeat the request if necessary."""
@@ -72,10 +81,11 @@ class EntryGenerator:
             texts = None if reply.error else read_entries(reply.text, f"{self.kind}s")
             if texts or reply.error or calls > self.repairs:
                 break
-            request = self._repair(request, reply.text)
+            request = self._repair(prompt, request, reply.text)
         reason = reply.error or prompt.parse(reply.text, None, "default").reason
         return Generated(texts or [], reply.text, calls, None if texts else reason)
 
-    def _repair(self, request: Request, reply: str) -> Request:
+    def _repair(self, prompt: Prompt, request: Request, reply: str) -> Request:
         turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
-        return Request((*request.parts, turn, *REPAIR_PROMPTS[self.kind].render({})), (), self.max_new_tokens)
+        repair = prompt.repaired_by(REPAIR_PROMPTS[self.kind]).render({})
+        return Request((*request.parts, turn, *repair), (), self.max_new_tokens)

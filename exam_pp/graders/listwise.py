@@ -76,5 +76,5 @@ def _count_unread(labels: Sequence[Completion], prompt: Prompt) -> int:
 def _repair(request: Request, reply: Completion, prompt: Prompt, count: int) -> Request:
     turn = Part(reply.text, slot="reply", role="assistant")
     labels = " or ".join(prompt.labels)
-    repair = LABELS_REPAIR.render({"count": str(count), "labels": labels})
+    repair = prompt.repaired_by(LABELS_REPAIR).render({"count": str(count), "labels": labels})
     return replace(request, parts=(*request.parts, turn, *repair), pairs=0)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from exam_pp.graders.listwise import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
 from exam_pp.graders.listwise import REPAIRS, as_list, label_in_batches
-from exam_pp.prompts.base import CUT_SLOT
+from exam_pp.prompts.base import CUT_SLOT, Prompt
 from exam_pp.prompts.entry_list import plain_label, read_entries, read_labels
 from exam_pp.prompts.nuggets import LIST_SLOT, NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
 from exam_pp.requests import Completion, Request
@@ -74,7 +74,8 @@ class Nuggets:
 class Nuggetizer:
     """Lists at most ``max_nuggets`` nuggets of ``max_words`` words, labels their importance, keeps ``keep``.
 
-    With ``for_editing`` nuggets get no importance and all are kept, for an editor to revise (section 3.2).
+    ``creation`` and ``importance`` are the prompts. With ``for_editing`` nuggets get no importance and all
+    are kept, for an editor to revise (section 3.2).
     """
 
     max_nuggets: int = MAX_NUGGETS
@@ -82,6 +83,8 @@ class Nuggetizer:
     max_words: int = MAX_WORDS
     for_editing: bool = False
     repairs: int = REPAIRS
+    creation: Prompt = NUGGET_CREATION
+    importance: Prompt = NUGGET_IMPORTANCE
 
     def run(self, segments: Segments) -> Generator[list[Request], list[Completion], Nuggets]:
         """Update the list with each window of ten segments, then label importance, ten nuggets in a call."""
@@ -95,7 +98,7 @@ class Nuggetizer:
         if self.for_editing or not nuggets:
             return Nuggets([(nugget, None) for nugget in nuggets], windows)
         labels = yield from label_in_batches(
-            nuggets, lambda chunk: _importance(segments.query_text, chunk), NUGGET_IMPORTANCE, self.repairs
+            nuggets, lambda chunk: self._importance(segments.query_text, chunk), self.importance, self.repairs
         )
         return self._ordered(nuggets, labels, windows)
 
@@ -108,7 +111,11 @@ class Nuggetizer:
             LIST_SLOT: as_list(nuggets),
             "length": str(len(nuggets)),
         }
-        return Request(NUGGET_CREATION.render(values), max_new_tokens=MAX_NEW_TOKENS)
+        return Request(self.creation.render(values), max_new_tokens=MAX_NEW_TOKENS)
+
+    def _importance(self, query: str, nuggets: Sequence[str]) -> Request:
+        values = {"count": str(len(nuggets)), "query": query, LIST_SLOT: as_list(nuggets)}
+        return Request(self.importance.render(values), max_new_tokens=MAX_LABEL_TOKENS, pairs=0)
 
     def _updated(self, passages: list[str], reply: Completion, before: list[str]) -> Window:
         if reply.error is not None:
@@ -143,7 +150,7 @@ class Nuggetizer:
         importance: dict[str, str | None] = {}
         unlabelled: dict[str, str] = {}
         for nugget, label in zip(nuggets, labels, strict=True):
-            reason = label.error or NUGGET_IMPORTANCE.parse(label.text, None, "default").reason
+            reason = label.error or self.importance.parse(label.text, None, "default").reason
             importance[nugget] = None if reason else plain_label(label.text)
             if reason:
                 unlabelled[nugget] = f"{reason}: {label.text}" if label.text else reason
@@ -157,8 +164,3 @@ class Nuggetizer:
 
 
 _ORDER = {"vital": 0, "okay": 1}
-
-
-def _importance(query: str, nuggets: Sequence[str]) -> Request:
-    values = {"count": str(len(nuggets)), "query": query, LIST_SLOT: as_list(nuggets)}
-    return Request(NUGGET_IMPORTANCE.render(values), max_new_tokens=MAX_LABEL_TOKENS, pairs=0)

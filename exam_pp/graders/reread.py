@@ -136,7 +136,7 @@ def _rating(key: str, verdict: Verdict, old: SelfRating | None, prompt: Prompt) 
 
 
 def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in (info or {}).items() if key != "unparsed"}
+    return {key: value for key, value in (info or {}).items() if key not in ("unparsed", "answer_match")}
 
 
 def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> DirectGrade:

@@ -17,7 +17,12 @@ NO_TEXT = "the passage has no text"
 
 
 def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
-    """Return the ``unparsed`` key of ``prompt_info``; empty for the default, the policy of the papers."""
+    """Return the key ``unparsed`` or ``answer_match`` of ``prompt_info``, if the prompt has such a policy.
+
+    The default of ``unparsed``, the policy of the papers, is not recorded.
+    """
+    if prompt.answer_key:
+        return {"answer_match": prompt.answer_match}
     return {"unparsed": unparsed} if prompt.is_rated and unparsed != "default" else {}
 
 

@@ -3,17 +3,17 @@
 from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
+from exam_pp.prompts.graded_relevance import GRADED_RELEVANCE
 from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
-from exam_pp.prompts.umbrela import UMBRELA
 
 __all__ = [
     "ANSWER_VERIFICATION",
     "ASSIGNMENT_PROMPTS",
     "DIRECT_PROMPTS",
     "GENERATION_PROMPTS",
+    "GRADED_RELEVANCE",
     "PROMPTS",
     "RUBRIC_PROMPTS",
-    "UMBRELA",
     "Prompt",
 ]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from exam_pp.prompts.base import ReadingRule, Unparsed, Verdict
-from exam_pp.prompts.reading import is_ill_formed, is_unanswerable, without_markup
+from exam_pp.prompts.base import AnswerMatch, Prompt, ReadingRule, Unparsed, Verdict
+from exam_pp.prompts.reading import (
+    NOT_CHECKABLE,
+    for_extractive_model,
+    is_ill_formed,
+    is_unanswerable,
+    without_markup,
+)
 from exam_pp.stemming import content_stems, tokens
 from exam_pp.test_bank import Entry
 
@@ -49,43 +56,56 @@ def is_checkable(gold: str) -> bool:
     return bool(text) and not _NOT_CHECKABLE.fullmatch(text)
 
 
-def checkable_golds(entry: Entry) -> list[str] | None:
-    """The gold answers that can be compared with text; None if the entry has only other gold answers.
+def gold_answers(entry: Entry, match: AnswerMatch) -> list[str] | None:
+    """The gold answers that a rule compares with replies; None if the rule cannot use any of them.
 
-    An empty list means that the correct answer is "unanswerable". Raises ValueError for an entry without
-    ``gold_answers``.
+    ``paper`` compares every gold answer, ``strict`` none that refers to other choices, such as "all of the
+    above". An empty list means that the correct answer is "unanswerable". Raises ValueError for an entry
+    without ``gold_answers``.
     """
     if entry.gold_answers is None:
         raise ValueError(f"{entry.entry_id} has no gold_answers")
-    golds = [gold for gold in entry.gold_answers if is_checkable(gold)]
+    golds = [gold for gold in entry.gold_answers if gold.strip() and (match == "paper" or is_checkable(gold))]
     return golds if golds or not entry.gold_answers else None
 
 
-def matches(answer: str, gold: str) -> bool:
+def matches(answer: str, gold: str, match: AnswerMatch = "paper") -> bool:
     """Whether the words of an answer match a gold answer.
 
-    The edit distance of the normalised answers must be below 20 % of the longer answer. If both contain
-    numbers, these must be equal: by the distance alone, 3.5 km would match 35 km. A gold answer "true" or
-    "yes" also accepts yes, correct and right; "false" or "no" accepts no, incorrect and wrong.
+    The edit distance of the normalised answers must be below 20 % of the longer answer (EXAM++, 2024, section
+    4.2.1). With ``strict``, numbers in both answers must also be equal: by the distance alone, 3.5 km matches
+    35 km. A gold answer "true" or "yes" then also accepts yes, correct and right; "false" or "no" accepts no,
+    incorrect and wrong.
     """
+    if match == "paper":
+        return _near(*_comparable(answer, gold))
     truth = _TRUTH.get(gold.lower().strip(_STRIP))
     if truth is not None:
         # Normalisation would drop the "not" of "not true" as a stop word.
         plain = answer.lower().strip(_STRIP)
-        return plain in truth or (not _NEGATIONS.intersection(tokens(plain)) and _near(plain, gold))
-    return _near(answer, gold)
+        return plain in truth or (not _NEGATIONS.intersection(tokens(plain)) and _equal_numbers(plain, gold))
+    return _equal_numbers(answer, gold)
 
 
-def _near(answer: str, gold: str) -> bool:
+def _comparable(answer: str, gold: str) -> tuple[str, str]:
+    """Both answers normalised; only lower-cased if one of them consists of stop words."""
     left, right = _normalise(answer), _normalise(gold)
-    if not left or not right:
-        left, right = answer.strip().lower(), gold.strip().lower()
-    if left == right:
-        return bool(left)
-    left_numbers, right_numbers = _numbers(left), _numbers(right)
-    if left_numbers and right_numbers and left_numbers != right_numbers:
-        return False
+    if left and right:
+        return left, right
+    return answer.strip().lower(), gold.strip().lower()
+
+
+def _near(left: str, right: str) -> bool:
     return Levenshtein.distance(left, right) < MAX_DISTANCE * max(len(left), len(right))
+
+
+def _equal_numbers(answer: str, gold: str) -> bool:
+    """Whether two answers are near, and have the same numbers if both have numbers."""
+    left, right = _comparable(answer, gold)
+    left_numbers, right_numbers = _numbers(left), _numbers(right)
+    if left != right and left_numbers and right_numbers and left_numbers != right_numbers:
+        return False
+    return _near(left, right)
 
 
 def _numbers(text: str) -> list[str]:
@@ -97,40 +117,59 @@ def _numbers(text: str) -> list[str]:
 _normalise = lru_cache(maxsize=65_536)(normalise)
 
 
-def is_correct(answer: str, golds: Sequence[str]) -> bool:
+def is_correct(answer: str, golds: Sequence[str], match: AnswerMatch = "paper") -> bool:
     """Whether an answer is correct; without gold answers, "unanswerable" is correct.
 
     With gold answers, expressions of unanswerability and ill-formed answers (empty, or a lone choice label)
-    are wrong, unless they match a gold answer "no" or "false". The answer is compared with
-    and without its markup.
+    are wrong. With ``strict``, they are correct if they match a gold answer "no" or "false". The answer is
+    compared with and without its markup.
     """
     plain = without_markup(answer)
-    return _is_correct(answer, golds) or (plain is not answer and _is_correct(plain, golds))
+    return _is_correct(answer, golds, match) or (plain is not answer and _is_correct(plain, golds, match))
 
 
-def _is_correct(answer: str, golds: Sequence[str]) -> bool:
+def _is_correct(answer: str, golds: Sequence[str], match: AnswerMatch) -> bool:
     if not golds:
         return is_unanswerable(answer)
-    if any(gold.lower().strip(_STRIP) in _TRUTH and matches(answer, gold) for gold in golds):
+    if match == "strict" and any(
+        gold.lower().strip(_STRIP) in _TRUTH and matches(answer, gold, match) for gold in golds
+    ):
         return True
     if is_unanswerable(answer) or is_ill_formed(answer):
         return False
-    return any(matches(answer, gold) for gold in golds)
+    return any(matches(answer, gold, match) for gold in golds)
 
 
-def read_answer(reply: str, entry: Entry | None, _unparsed: Unparsed = "default") -> Verdict:
-    """Read a reply to a prompt with answer key: 1 if it matches a gold answer, else 0."""
-    golds = None if entry is None else checkable_golds(entry)
-    if golds is None:
-        return Verdict(None, False, reason=NOT_CHECKABLE)
-    return Verdict(None, is_correct(reply, golds))
+def _rule(match: AnswerMatch, description: str) -> ReadingRule:
+    def read(reply: str, entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+        golds = None if entry is None else gold_answers(entry, match)
+        if golds is None:
+            return Verdict(None, False, reason=NOT_CHECKABLE)
+        return Verdict(None, is_correct(reply, golds, match))
+
+    return ReadingRule("answer-key", description, read)
 
 
-NOT_CHECKABLE = "the gold answer cannot be compared with text"
-
-ANSWER_KEY = ReadingRule(
-    "answer-key",
+_DESCRIPTION = (
     "1 if the reply matches a gold answer of the bank: lower-cased, without stop words, Porter-stemmed, edit "
-    'distance below 20 %; else 0 (with `gold_answers: []`, 1 for "unanswerable")',
-    read_answer,
+    'distance below 20 %; else 0 (with `gold_answers: []`, 1 for "unanswerable")'
 )
+ANSWER_KEY_RULES: Mapping[AnswerMatch, ReadingRule] = {
+    "paper": _rule("paper", _DESCRIPTION),
+    "strict": _rule("strict", f"{_DESCRIPTION}; numbers are equal, and true-or-false answers have synonyms"),
+}
+"""The rule of the paper (EXAM++, 2024, section 4.2.1), and a stricter one, by the value of --answer-match."""
+EXTRACTIVE_RULES: Mapping[AnswerMatch, ReadingRule] = {
+    match: for_extractive_model(rule) for match, rule in ANSWER_KEY_RULES.items()
+}
+"""The same rules for extractive models."""
+
+ANSWER_KEY = ANSWER_KEY_RULES["paper"]
+
+
+def with_answer_match(prompt: Prompt, match: AnswerMatch) -> Prompt:
+    """The prompt with another rule for the comparison with gold answers; other prompts are unchanged."""
+    for rules in (ANSWER_KEY_RULES, EXTRACTIVE_RULES):
+        if any(prompt.parse is rule for rule in rules.values()):
+            return replace(prompt, parse=rules[match], answer_match=match)
+    return prompt

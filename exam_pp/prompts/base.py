@@ -22,6 +22,9 @@ Kind = Literal[
 Unparsed = Literal["default", "ungraded", "published"]
 """Treatment of replies without a number: the papers' defaults, ungraded, or the published code's rule."""
 
+AnswerMatch = Literal["paper", "strict"]
+"""The comparison of answers with gold answers: as EXAM++ prints it, or with equal numbers and synonyms."""
+
 STILL_THINKING = "the reply ended before the model finished thinking"
 
 CUT_SLOT = "context"
@@ -75,9 +78,12 @@ class Prompt:
         choices: The labels of the scale as text, lowest first, such as ``("No", "Yes")``; empty for numbers
             and free text. With ``max_rating``, each label means a rating.
         answer_key: Whether replies are compared with the gold answers of the bank.
+        answer_match: The rule for this comparison; recorded in files.
         version: Increases whenever the text changes.
         style: The ``prompt_style`` in files.
         system: A text in the system role, before the template.
+        repair: The text that follows a reply without a readable list, with the placeholders ``{count}`` and
+            ``{labels}``. Empty: the text of exam_pp.
         info: Further keys of ``prompt_info`` in files.
     """
 
@@ -89,9 +95,11 @@ class Prompt:
     max_rating: int | None = None
     choices: tuple[str, ...] = ()
     answer_key: bool = False
+    answer_match: AnswerMatch = "paper"
     version: int = 1
     style: str = ""
     system: str = ""
+    repair: str = ""
     info: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -134,8 +142,8 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of the system text followed by the template."""
-        return hashlib.sha256((self.system + self.template).encode()).hexdigest()[:16]
+        """First 16 hex digits of the SHA-256 of the system text, the template and the repair text."""
+        return hashlib.sha256((self.system + self.template + self.repair).encode()).hexdigest()[:16]
 
     @cached_property
     def slots(self) -> tuple[str, ...]:
@@ -167,6 +175,17 @@ class Prompt:
                 parts.append(Part(values[slot], slot=slot, may_be_cut=slot == CUT_SLOT))
         return tuple(parts)
 
+    def repaired_by(self, prompt: Prompt) -> Prompt:
+        """The prompt that follows a reply that cannot be read.
+
+        Args:
+            prompt: The prompt of exam_pp for this purpose.
+
+        Returns:
+            The prompt, with the text of ``repair`` if it is not empty.
+        """
+        return replace(prompt, template=self.repair) if self.repair else prompt
+
     def provenance(self) -> dict[str, Any]:
         """The ``prompt_info`` of files: keys of published files, ``prompt_version`` and ``prompt_hash``."""
         return {
@@ -187,14 +206,27 @@ PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
 
 
 def with_aliases(criteria: GradeFilter) -> GradeFilter:
-    """Return the filter, which also accepts all other names of its prompt class."""
+    """Return the filter, which also accepts all other names of its prompt class; warn of an old name."""
+    PROMPTS.warn_of_old_name(criteria.prompt_class)
     prompt = PROMPTS.find(criteria.prompt_class)
     if prompt is None:
         return criteria
     return replace(criteria, prompt_class=prompt.name, also_called=PROMPTS.aliases(prompt.name))
 
 
-def register(prompts: Iterable[Prompt], aliases: Mapping[str, tuple[str, ...]] | None = None) -> None:
-    """Add prompts to the registry under their names; ``aliases`` are other names of some of them."""
+def register(
+    prompts: Iterable[Prompt],
+    aliases: Mapping[str, tuple[str, ...]] | None = None,
+    old_names: Mapping[str, tuple[str, ...]] | None = None,
+) -> None:
+    """Add prompts to the registry under their names.
+
+    ``aliases`` are other names of some of them; ``old_names`` are aliases that users are warned of.
+    """
     for prompt in prompts:
-        PROMPTS.add(prompt.name, prompt, aliases=(aliases or {}).get(prompt.name, ()))
+        PROMPTS.add(
+            prompt.name,
+            prompt,
+            aliases=(aliases or {}).get(prompt.name, ()),
+            old_names=(old_names or {}).get(prompt.name, ()),
+        )

@@ -1,27 +1,40 @@
-"""Custom prompts from TOML files: name, kind, template with placeholders, and reading rule."""
+"""Prompts of your own from TOML files, and prompts of exam_pp in the form of such files."""
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from string import Formatter
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
-from exam_pp.errors import DataError
-from exam_pp.prompts.answer_key import ANSWER_KEY
-from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, ReadingRule
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
+from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, Reader, ReadingRule
+from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
+from exam_pp.prompts.nuggets import (
+    IMPORTANCE,
+    IMPORTANCE_LABELS,
+    LIST_SLOT,
+    NUGGET_LIST,
+    THREE_LABELS,
+    assignment_reader,
+)
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
+    EXTRACTIVE_EXTRACTION,
     YES_NO,
     final_score_reader,
     number_reader,
     rating_reader,
     yes_no_reader,
 )
+from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 SCALED: dict[str, Callable[[int], ReadingRule]] = {
     "rating": rating_reader,
@@ -29,45 +42,113 @@ SCALED: dict[str, Callable[[int], ReadingRule]] = {
     "final-score": final_score_reader,
 }
 """Reading rules that need a scale."""
-UNSCALED = {rule.name: rule for rule in (YES_NO, EXTRACTION, ANY_ANSWER, ANSWER_KEY)}
-READINGS = (*SCALED, *UNSCALED)
-
-_KINDS = {
-    "rating": ("question", "nugget"),
-    "number": ("question", "nugget", "direct"),
-    "final-score": ("question", "nugget", "direct"),
-    "yes-no": ("question", "nugget", "direct"),
-    "extraction": ("question", "nugget"),
-    "any-answer": ("question", "nugget"),
-    "answer-key": ("question",),
+_UNSCALED = {
+    rule.name: rule
+    for rule in (
+        YES_NO,
+        EXTRACTION,
+        ANY_ANSWER,
+        ANSWER_KEY,
+        EXTRACTIVE_EXTRACTION,
+        EXTRACTIVE_RULES["paper"],
+        LIST_RULES["questions"],
+        LIST_RULES["nuggets"],
+        IMPORTANCE,
+    )
 }
-_SLOTS = {"question": ("question", "query"), "nugget": ("nugget", "query"), "direct": ("query",)}
-_EXAMPLES = "{examples}"
+_ASSIGNMENT = assignment_reader(THREE_LABELS).name
+
+_OF_ENTRIES = (
+    "rating",
+    "number",
+    "final-score",
+    "yes-no",
+    "extraction",
+    "any-answer",
+    "extractive-extraction",
+)
+_READINGS: Mapping[str, tuple[str, ...]] = {
+    "question": (*_OF_ENTRIES, "answer-key", "extractive-answer-key"),
+    "nugget": _OF_ENTRIES,
+    "direct": ("number", "final-score", "yes-no"),
+    "verification": ("yes-no",),
+    "assignment": (_ASSIGNMENT,),
+    "generate": ("questions", "nuggets"),
+    "nuggetize": ("nuggets", "importance"),
+}
+"""The reading rules of every kind of prompt."""
+
+
+class _Slots(NamedTuple):
+    """The placeholders that a template must have, and those that it can have."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+_SLOTS: Mapping[str, _Slots] = {
+    "question": _Slots(("question", CUT_SLOT), ("query",)),
+    "nugget": _Slots(("nugget", CUT_SLOT), ("query",)),
+    "direct": _Slots(("query", CUT_SLOT)),
+    "verification": _Slots(("question", "correct_answer", "answer")),
+    "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count")),
+    "generate": _Slots(("query",), (FACET_SLOT, "count")),
+    "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
+    "importance": _Slots(("query", LIST_SLOT), ("count",)),
+}
+"""The placeholders by the kind of prompt, or by its reading rule if the kind has several shapes."""
+_REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
+    "generate": (),
+    "assignment": ("count", "labels"),
+    "importance": ("count", "labels"),
+}
+"""The placeholders of ``repair``, by kind or reading rule; other prompts are not repeated."""
+_EXAMPLES = "examples"
 _BRACES_HINT = "For a literal brace write {{ or }}."
+_IN_BRACES = re.compile(r"\{([^\W\d]\w*)\}")
 
 
 class PromptFile(BaseModel):
-    """The keys of a prompt file. ``scale`` is the highest rating; the lowest is 0."""
+    """The keys of a prompt file. ``scale`` is the highest rating; the lowest is 0.
+
+    The template is ``template``, or the content of ``template_file``, whose path is relative to the prompt
+    file; likewise ``system`` and ``system_file``. ``placeholders`` maps a placeholder of exam_pp to the text
+    that stands for it in the template, such as ``{passage}`` for ``context``.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     name: StrictStr = Field(min_length=1)
-    kind: Literal["question", "nugget", "direct"]
-    template: StrictStr = Field(min_length=1)
+    kind: Literal["question", "nugget", "direct", "verification", "assignment", "generate", "nuggetize"]
+    template: StrictStr | None = Field(default=None, min_length=1)
+    template_file: StrictStr | None = Field(default=None, min_length=1)
+    system: StrictStr | None = None
+    system_file: StrictStr | None = Field(default=None, min_length=1)
+    placeholders: dict[str, StrictStr] = Field(default_factory=dict)
     reading: StrictStr | None = None
     scale: StrictInt | None = Field(default=None, ge=1, le=99)
-    choices: tuple[StrictStr, StrictStr] | None = None
+    choices: tuple[StrictStr, ...] | None = None
+    repair: StrictStr = ""
     version: StrictInt = Field(default=1, ge=1)
     cite: StrictStr = "a prompt file"
     example: StrictStr | None = None
     examples: list[dict[str, StrictStr]] = Field(default_factory=list)
 
+    @property
+    def shape(self) -> str:
+        """The key of the placeholders: the kind, or ``importance``."""
+        return "importance" if self.reading == "importance" else self.kind
 
-def parse_prompt(text: str, file: str) -> Prompt:
+
+ReadText = Callable[[str], str]
+"""Returns the content of a file that a prompt file names, and raises DataError if it cannot be read."""
+
+
+def parse_prompt(text: str, file: str, read: ReadText | None = None) -> Prompt:
     """Parse a prompt from a TOML text; errors name ``file``.
 
-    Raises :class:`DataError`, and pydantic's ValidationError for keys that are missing, unknown or of the
-    wrong type.
+    ``read`` reads the files that the prompt file names. Raises :class:`DataError`, and pydantic's
+    ValidationError for keys that are missing, unknown or of the wrong type.
     """
     try:
         values: dict[str, Any] = tomllib.loads(text)
@@ -79,44 +160,135 @@ def parse_prompt(text: str, file: str) -> Prompt:
             f"{keys.name!r} is already the name of another prompt; choose a new one.",
             file=file, field="name",
         )  # fmt: skip
-    return prompt_of(keys, file)
+    return prompt_of(keys, file, read)
 
 
-def prompt_of(keys: PromptFile, file: str | None = None) -> Prompt:
+def prompt_of(keys: PromptFile, file: str | None = None, read: ReadText | None = None) -> Prompt:
     """Make the prompt from validated keys; raises :class:`DataError`, which names ``file``."""
-    rule = _reading(keys, file)
+    rule, choices = _reading(keys, file)
+    keys = keys.model_copy(update={"template": _template(keys, file, read)})
     template = _with_examples(keys, file).strip("\n")
     _check_template(template, keys, file)
+    _check_repair(keys, file)
+    key_rules = (ANSWER_KEY, EXTRACTIVE_RULES["paper"])
     return Prompt(
         name=keys.name,
         kind=keys.kind,
         template=template,
         parse=rule,
         cite=keys.cite,
-        max_rating=keys.scale,
-        choices=(keys.choices or ("No", "Yes")) if rule.name == YES_NO.name else (),
-        answer_key=rule is ANSWER_KEY,
+        max_rating=ASSIGNMENT_RATINGS[choices[-1]] if keys.kind == "assignment" else keys.scale,
+        choices=choices,
+        answer_key=keys.kind == "verification" or any(rule is key_rule for key_rule in key_rules),
         version=keys.version,
         style=template.splitlines()[0],
+        system=_system(keys, file, read),
+        repair=keys.repair,
+        info={} if keys.scale is None else {"max_rating": keys.scale},
     )
 
 
-def _reading(keys: PromptFile, file: str | None) -> ReadingRule:
-    known = ", ".join(READINGS)
+def _template(keys: PromptFile, file: str | None, read: ReadText | None) -> str:
+    """The template with the placeholders of exam_pp."""
+    if keys.template is not None and keys.template_file is not None:
+        raise DataError("cannot be combined with 'template'.", file=file, field="template_file")
+    if keys.template is not None:
+        text = keys.template
+    elif keys.template_file is not None:
+        text = _content(keys.template_file, file, "template_file", read)
+    else:
+        raise DataError(
+            "is missing; write the template, or name its file with 'template_file'.",
+            file=file, field="template",
+        )  # fmt: skip
+    return _renamed(text, keys, file) if keys.placeholders else text
+
+
+def _content(name: str, file: str | None, field: str, read: ReadText | None) -> str:
+    """The stripped content of a file that a key names."""
+    if read is None:
+        raise DataError("cannot be read here; write its text instead.", file=file, field=field)
+    if text := read(name).strip():
+        return text
+    raise DataError(f"{name} is empty.", file=file, field=field)
+
+
+def _system(keys: PromptFile, file: str | None, read: ReadText | None) -> str:
+    if keys.system is not None and keys.system_file is not None:
+        raise DataError("cannot be combined with 'system'.", file=file, field="system_file")
+    system = keys.system or ""
+    if keys.system_file is not None:
+        system = _content(keys.system_file, file, "system_file", read)
+    known = {*_all_slots(keys), _EXAMPLES, *_texts_of(keys)}
+    for match in _IN_BRACES.finditer(system):
+        if match[1] in known or match[0] in known:
+            raise DataError(
+                f"contains {match[0]}, but placeholders are filled in the template only.",
+                file=file, field="system" if keys.system_file is None else "system_file",
+            )  # fmt: skip
+    return system.strip("\n")
+
+
+def _texts_of(keys: PromptFile) -> tuple[str, ...]:
+    return tuple(keys.placeholders.values())
+
+
+def _all_slots(keys: PromptFile) -> tuple[str, ...]:
+    slots = _SLOTS[keys.shape]
+    return (*slots.required, *slots.optional)
+
+
+def _renamed(template: str, keys: PromptFile, file: str | None) -> str:
+    """The template with exam_pp's placeholders for the texts of ``placeholders``, and escaped braces.
+
+    If all texts are names in braces, as for Python's ``str.format``, doubled braces stand for one brace.
+    """
+    known = (*_all_slots(keys), _EXAMPLES)
+    for slot, text in keys.placeholders.items():
+        field = f"placeholders.{slot}"
+        if slot not in known:
+            names = ", ".join(known)
+            raise DataError(
+                f"is not a placeholder of a {keys.kind} prompt{_suggest(slot, known)}; use: {names}.",
+                file=file, field=field,
+            )  # fmt: skip
+        if not text or text not in template:
+            raise DataError(f"{text!r} does not occur in the template.", file=file, field=field)
+    if all(_IN_BRACES.fullmatch(text) for text in _texts_of(keys)):
+        names_of = {text[1:-1]: slot for slot, text in keys.placeholders.items()}
+        pieces = _placeholders(template, file, "template")
+        return "".join(
+            _escaped(literal) + ("" if slot is None else f"{{{names_of.get(slot, slot)}}}")
+            for literal, slot in pieces
+        )
+    slots = {text: slot for slot, text in keys.placeholders.items()}
+    longest_first = sorted(slots, key=len, reverse=True)
+    parts = re.split(f"({'|'.join(map(re.escape, longest_first))})", template)
+    return "".join(f"{{{slots[part]}}}" if part in slots else _escaped(part) for part in parts)
+
+
+def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...]]:
+    """The reading rule and the labels of the scale, lowest first."""
+    readings = _READINGS[keys.kind]
+    known = ", ".join(readings)
     if keys.reading is None:
         raise DataError(f"is missing; use one of: {known}.", file=file, field="reading")
-    if keys.reading not in READINGS:
+    everywhere = tuple(dict.fromkeys(name for names in _READINGS.values() for name in names))
+    if keys.reading not in everywhere:
+        hint = _suggest(keys.reading, everywhere)
         raise DataError(
-            f"{keys.reading!r} is not a reading rule{_suggest(keys.reading, READINGS)}; use one of: {known}.",
+            f"{keys.reading!r} is not a reading rule{hint}; use one of: {known}.",
             file=file, field="reading",
         )  # fmt: skip
-    if keys.kind not in _KINDS[keys.reading]:
+    if keys.reading not in readings:
         raise DataError(
-            f"{keys.reading!r} cannot be used for a {keys.kind} prompt.", file=file, field="reading"
-        )
-    if keys.choices is not None and keys.reading != YES_NO.name:
+            f"{keys.reading!r} cannot be used for a {keys.kind} prompt; use one of: {known}.",
+            file=file, field="reading",
+        )  # fmt: skip
+    if keys.choices is not None and keys.reading not in (YES_NO.name, _ASSIGNMENT):
         raise DataError(
-            f"cannot be used with the reading rule {keys.reading!r}, only with {YES_NO.name!r}.",
+            f"cannot be used with the reading rule {keys.reading!r}, only with {YES_NO.name!r} and "
+            f"{_ASSIGNMENT!r}.",
             file=file, field="choices",
         )  # fmt: skip
     if keys.reading in SCALED:
@@ -125,28 +297,50 @@ def _reading(keys: PromptFile, file: str | None) -> ReadingRule:
                 f"is missing; the reading rule {keys.reading!r} needs the highest rating.",
                 file=file, field="scale",
             )  # fmt: skip
-        return SCALED[keys.reading](keys.scale)
+        return SCALED[keys.reading](keys.scale), ()
     if keys.scale is not None:
         raise DataError(f"cannot be used with the reading rule {keys.reading!r}.", file=file, field="scale")
-    return UNSCALED[keys.reading] if keys.choices is None else yes_no_reader(_choices(keys.choices, file))
+    if keys.kind == "assignment":
+        labels = _assignment_labels(keys.choices or THREE_LABELS, file)
+        return assignment_reader(labels), labels
+    if keys.kind == "nuggetize":
+        return (IMPORTANCE, IMPORTANCE_LABELS) if keys.reading == "importance" else (NUGGET_LIST, ())
+    if keys.reading != YES_NO.name:
+        return _UNSCALED[keys.reading], ()
+    if keys.choices is None:
+        return YES_NO, ("No", "Yes")
+    choices = _choices(keys.choices, file)
+    return yes_no_reader(choices), choices
 
 
-def _choices(choices: tuple[str, str], file: str | None) -> tuple[str, str]:
-    no, yes = (word.strip() for word in choices)
-    if not no or not yes or no.lower() == yes.lower():
+def _assignment_labels(choices: tuple[str, ...], file: str | None) -> tuple[str, ...]:
+    ordered = tuple(label for label in THREE_LABELS if label in choices)
+    if len(choices) < 2 or choices != ordered or choices[-1] != THREE_LABELS[-1]:
+        raise DataError(
+            f"must be two or three of {', '.join(THREE_LABELS)}, in this order and with the last.",
+            file=file, field="choices",
+        )  # fmt: skip
+    return choices
+
+
+def _choices(choices: tuple[str, ...], file: str | None) -> tuple[str, str]:
+    no, *others = (word.strip() for word in choices)
+    if len(others) != 1 or not no or not others[0] or no.lower() == others[0].lower():
         raise DataError("must be two different words, the word for no first.", file=file, field="choices")
-    return no, yes
+    return no, others[0]
 
 
 def _with_examples(keys: PromptFile, file: str | None) -> str:
     """The template with its few-shot examples, whose default layout is the text after ``{examples}``."""
-    before, placeholder, after = keys.template.partition(_EXAMPLES)
+    template = keys.template or ""
+    before, placeholder, after = template.partition(f"{{{_EXAMPLES}}}")
     if not keys.examples:
-        if placeholder:
+        if placeholder and "examples" not in keys.model_fields_set:
             raise DataError(
-                "contains {examples}, but the key 'examples' is missing.", file=file, field="template"
-            )
-        return keys.template
+                "contains {examples}, but the key 'examples' is missing; write examples = [] for none.",
+                file=file, field="template",
+            )  # fmt: skip
+        return before + after
     if not placeholder:
         raise DataError("must contain {examples} where the examples belong.", file=file, field="template")
     layout = (keys.example or after.rstrip() + " {answer}").strip("\n")
@@ -185,8 +379,10 @@ def _placeholders(template: str, file: str | None, field: str) -> list[tuple[str
 
 
 def _check_template(template: str, keys: PromptFile, file: str | None) -> None:
+    if not template.strip():
+        raise DataError("is empty.", file=file, field="template")
     slots = [slot for _, slot in _placeholders(template, file, "template") if slot is not None]
-    allowed = (*_SLOTS[keys.kind], CUT_SLOT)
+    allowed = _all_slots(keys)
     for slot in slots:
         if slot not in allowed:
             names = ", ".join(f"{{{name}}}" for name in allowed)
@@ -195,13 +391,63 @@ def _check_template(template: str, keys: PromptFile, file: str | None) -> None:
                 f"has the unknown placeholder {{{slot}}}{hint}; a {keys.kind} prompt can have {names}.",
                 file=file, field="template",
             )  # fmt: skip
-    for slot in (_SLOTS[keys.kind][0], CUT_SLOT):
+    for slot in _SLOTS[keys.shape].required:
         if slot not in slots:
             raise DataError(f"does not contain the placeholder {{{slot}}}.", file=file, field="template")
-        if slots.count(slot) > 1:
+    if slots.count(CUT_SLOT) > 1:
+        raise DataError(
+            f"contains the placeholder {{{CUT_SLOT}}} more than once.", file=file, field="template"
+        )
+    if keys.kind == "assignment" and (LIST_SLOT in slots) == ("nugget" in slots):
+        raise DataError(
+            "must contain one of the placeholders {nuggets}, for lists of ten, and {nugget}, for one nugget.",
+            file=file, field="template",
+        )  # fmt: skip
+
+
+def _check_repair(keys: PromptFile, file: str | None) -> None:
+    if not keys.repair:
+        return
+    allowed = _REPAIR_SLOTS.get(keys.shape)
+    if allowed is None:
+        raise DataError(
+            "cannot be used here; only prompts for lists of entries or labels are repeated.",
+            file=file, field="repair",
+        )  # fmt: skip
+    for _, slot in _placeholders(keys.repair, file, "repair"):
+        if slot is not None and slot not in allowed:
+            names = ", ".join(f"{{{name}}}" for name in allowed) or "no placeholders"
             raise DataError(
-                f"contains the placeholder {{{slot}}} more than once.", file=file, field="template"
+                f"has the unknown placeholder {{{slot}}}; it can have {names}.", file=file, field="repair"
             )
+
+
+def prompt_as_file(prompt: Prompt) -> str:
+    """The prompt as the text of a prompt file, under a new name.
+
+    Raises :class:`SelectionError` for a prompt that no prompt file can describe.
+    """
+    reading = prompt.parse.name if isinstance(prompt.parse, ReadingRule) else None
+    shape = "importance" if reading == "importance" else prompt.kind
+    if reading not in _READINGS.get(prompt.kind, ()) or not {*_SLOTS[shape].required} <= {*prompt.slots}:
+        raise SelectionError(
+            f"The prompt {prompt.name!r} cannot be written as a prompt file. If it follows a reply that "
+            "cannot be read, its text is the key 'repair' of a prompt file."
+        )
+    keys: dict[str, object] = {"name": f"My{prompt.name}", "kind": prompt.kind, "reading": reading}
+    if reading in SCALED:
+        keys["scale"] = prompt.max_rating
+    elif reading in (YES_NO.name, _ASSIGNMENT):
+        keys["choices"] = list(prompt.choices)
+    keys |= {"version": 1, "cite": f"after {prompt.cite}"}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items()]
+    texts = {"system": prompt.system, "template": prompt.template, "repair": prompt.repair}
+    lines += [f'{key} = """\n{_toml_text(text)}"""' for key, text in texts.items() if text]
+    return "\n".join([f"# A copy of the prompt {prompt.name} of exam_pp, to be changed.", *lines, ""])
+
+
+def _toml_text(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', '""\\"')
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:

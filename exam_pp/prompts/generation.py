@@ -16,22 +16,27 @@ from exam_pp.test_bank import Entry, EntryKind
 PUBLISHED_COUNT = 10
 """Number of entries that the TREC DL prompts of the paper ask for."""
 
+FACET_SLOT = "subtopic"
+"""The placeholder of a facet's text."""
+
 MAX_NUGGET_WORDS = 4
 """The limit that the nugget prompts state."""
 
 _CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 2024, Table 1"
 
 
-def _reader(key: str) -> ReadingRule:
+def _list_reader(key: str) -> ReadingRule:
     def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
         entries = read_entries(reply, key)
         reason = None if entries else f"the reply does not contain a list of {key}"
         return Verdict(None, bool(entries), reason=reason)
 
-    return ReadingRule(f"list of {key}", f"as a list of {key}: JSON, or a numbered or bulleted list", read)
+    return ReadingRule(key, f"as a list of {key}: JSON, or a numbered or bulleted list", read)
 
 
-_QUESTIONS, _NUGGETS = _reader("questions"), _reader("nuggets")
+LIST_RULES: Mapping[str, ReadingRule] = {key: _list_reader(key) for key in ("questions", "nuggets")}
+"""Reading rules for generated entries, by the kind of entry in the plural."""
+_QUESTIONS, _NUGGETS = LIST_RULES["questions"], LIST_RULES["nuggets"]
 
 _QUESTION_INSTRUCTION = """Give the question set in the following JSON format:
 ```json
@@ -124,5 +129,11 @@ GENERATION_PROMPTS: Mapping[tuple[EntryKind, bool], Prompt] = {
 
 REPAIR_PROMPTS: Mapping[EntryKind, Prompt] = {"question": QUESTIONS_REPAIR, "nugget": NUGGETS_REPAIR}
 """The prompt that follows a reply without a list, by the kind of entry."""
+
+
+def explores_facets(prompt: Prompt) -> bool:
+    """Whether the prompt asks about a facet of a query, not about the whole query."""
+    return FACET_SLOT in prompt.slots
+
 
 register((*GENERATION_PROMPTS.values(), *REPAIR_PROMPTS.values()))

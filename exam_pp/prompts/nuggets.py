@@ -39,7 +39,9 @@ def _read_importance(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> V
     return Verdict(None, label == "vital", reason=None if known else NOT_A_LABEL)
 
 
-def _assignment(labels: tuple[str, ...]) -> ReadingRule:
+def assignment_reader(labels: tuple[str, ...]) -> ReadingRule:
+    """The reading rule of a prompt that asks for these labels, lowest first."""
+
     def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
         label = plain_label(reply)
         if label not in labels:
@@ -49,6 +51,11 @@ def _assignment(labels: tuple[str, ...]) -> ReadingRule:
     ratings = ", ".join(f"{label} is {ASSIGNMENT_RATINGS[label]}" for label in reversed(labels))
     return ReadingRule("assignment", f"{ratings}; a nugget with any other label stays ungraded", read)
 
+
+NUGGET_LIST = ReadingRule("nuggets", "as a list of nuggets: Python, JSON, or lines", _read_nuggets)
+IMPORTANCE = ReadingRule(
+    "importance", "vital or okay; a nugget with any other label has no importance", _read_importance
+)
 
 NUGGET_CREATION = Prompt(
     name="NuggetCreation",
@@ -70,7 +77,7 @@ NUGGET_CREATION = Prompt(
         'answer in short nuggets (not questions). List in the form ["a", "b", ...] and a and b are strings '
         'with no mention of ".\n\nUpdated Nugget List:'
     ),
-    parse=ReadingRule("list of nuggets", "as a list of nuggets: Python, JSON, or lines", _read_nuggets),
+    parse=NUGGET_LIST,
     style="Update the list of atomic nuggets of information",
     cite=f"{_PAPER}, Figure 3",
 )
@@ -90,9 +97,7 @@ NUGGET_IMPORTANCE = Prompt(
         "Search Query: {query}\n\nNugget List: {nuggets}\n\n"
         "Only return the list of labels (List[str]). Do not explain.\n\nLabels:"
     ),
-    parse=ReadingRule(
-        "importance", "vital or okay; a nugget with any other label has no importance", _read_importance
-    ),
+    parse=IMPORTANCE,
     choices=IMPORTANCE_LABELS,
     style="Based on the query, label each of the nuggets either a vital or okay",
     cite=f"{_PAPER}, Figure 4",
@@ -114,7 +119,7 @@ def _listwise(name: str, labels: tuple[str, ...], criteria: str, cite: str) -> P
             "Search Query: {query}\n\nPassage: {context}\n\nNugget List: {nuggets}\n\n"
             "Only return the list of labels (List[str]). Do not explain.\n\nLabels:"
         ),
-        parse=_assignment(labels),
+        parse=assignment_reader(labels),
         max_rating=ASSIGNMENT_RATINGS["support"],
         choices=labels,
         style="Based on the query and passage, label each of the nuggets",
@@ -142,7 +147,7 @@ NUGGET_ASSIGNMENT_POINTWISE = Prompt(
         f"Based on the query and passage, label the nugget either as {_CRITERIA} Only return the label. Do "
         "not explain.\nSearch Query: {query}\nNugget: {nugget}\nPassage: {context}\nLabel:"
     ),
-    parse=_assignment(THREE_LABELS),
+    parse=assignment_reader(THREE_LABELS),
     max_rating=ASSIGNMENT_RATINGS["support"],
     choices=THREE_LABELS,
     style="Based on the query and passage, label the nugget",

@@ -28,7 +28,8 @@ UNANSWERABLE = (
 NOT_A_NUMBER = "the reply is not a number of the scale"
 NOT_YES_OR_NO = "the reply is neither yes nor no"
 NOT_A_LABEL = "the reply is no known label"
-UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL})
+NOT_CHECKABLE = "the gold answer cannot be compared with text"
+UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL, NOT_CHECKABLE})
 """Reasons for an unreadable reply, as files store them; `exam-pp reread` tries these replies again."""
 
 _WRAP = r"[\s\"'`“”‘’«»*_#~|()\[\]{}<>•.,:;!?=…。：–—-]*"
@@ -73,6 +74,10 @@ def _out_of(max_rating: int) -> re.Pattern[str]:
 _MARKERS = r"(?:rating|score|grade|answer|choice|option|level|relevance|coverage)"
 _CHOSEN = r"I(?:\s+would|\s+will|['’](?:d|ll))?\s+(?:choose|select|pick|rate|give|assign)\b[^.\d]{0,60}?[\s:]"
 _FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
+_JSON_SCORE = re.compile(
+    r"[\"'](?:o|o_score|overall(?:[ _]score)?|score)[\"']\s*:\s*[\"']?(?P<n>\d{1,3})[\"']?\s*(?=[,}\n]|$)",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=16)
@@ -186,12 +191,13 @@ def read_number(reply: str, max_rating: int) -> Verdict:
 
 
 def read_final_score(reply: str, max_rating: int) -> Verdict:
-    """Read a reply to UMBRELA: the last ``final score: 2`` is the grade, or a lone integer.
+    """Read a reply that ends with a final score: the last ``final score: 2`` is the grade, or a lone integer.
 
-    Other numbers, such as "on the scale of 0 to 3", do not count: such a reply stays ungraded.
+    In a JSON object, the key ``O`` (or ``overall``, ``score`` and the like) is the final score, as in
+    UMBRELA. Other numbers, such as "on the scale of 0 to 3", do not count: such a reply stays ungraded.
     """
     reply = without_markup(reply)
-    markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply))
+    markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply)) or list(_JSON_SCORE.finditer(reply))
     match = markers[-1] if markers else _WHOLE.search(reply)
     rating = None if match is None else _in_scale(match, max_rating)
     if rating is None:
@@ -268,8 +274,8 @@ def final_score_reader(max_rating: int) -> ReadingRule:
     """The reading rule of a prompt that asks for ``##final score: n``, from 0 to ``max_rating``."""
     return ReadingRule(
         "final-score",
-        f"the final score from 0 to {max_rating} that the reply states, or the number that is the whole "
-        "reply; any other reply stays ungraded",
+        f"the final score from 0 to {max_rating} that the reply states (in JSON: the key O), or the number "
+        "that is the whole reply; any other reply stays ungraded",
         lambda reply, _entry, _unparsed: read_final_score(reply, max_rating),
     )
 
@@ -288,7 +294,10 @@ ANY_ANSWER = ReadingRule(
 def for_extractive_model(rule: ReadingRule) -> ReadingRule:
     """Adapt a rule to extractive models, whose empty span means that the passage contains no answer."""
     return ReadingRule(
-        rule.name,
+        f"extractive-{rule.name}",
         f"{rule.description}; an empty span is unanswerable",
         lambda reply, entry, unparsed: rule(reply if reply.strip() else UNANSWERABLE[0], entry, unparsed),
     )
+
+
+EXTRACTIVE_EXTRACTION = for_extractive_model(EXTRACTION)

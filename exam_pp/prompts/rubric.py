@@ -7,30 +7,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exam_pp.prompts.answer_key import ANSWER_KEY
+from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.base import Prompt, register
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
+    EXTRACTIVE_EXTRACTION,
     YES_NO,
-    for_extractive_model,
     rating_reader,
 )
 
 _CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 2024, Table 2"
 
-QUESTION_SELF_RATED = Prompt(
-    name="QuestionSelfRatedUnanswerablePromptWithChoices",
-    kind="question",
-    template="""Can the question be answered based on the available context? choose one:
+_SCALE = """Can the question be answered based on the available context? {choose}
 - 5: The answer is highly relevant, complete, and accurate.
 - 4: The answer is mostly relevant and complete but may have minor gaps or inaccuracies.
 - 3: The answer is partially relevant and complete, with noticeable gaps or inaccuracies.
 - 2: The answer has limited relevance and completeness, with significant gaps or inaccuracies.
 - 1: The answer is minimally relevant or complete, with substantial shortcomings.
-- 0: The answer is not relevant or complete at all.
-Question: {question}
-Context: {context}""",
+- 0: The answer is not relevant or complete at all."""
+_FIELDS = "Question: {question}\nContext: {context}"
+
+QUESTION_SELF_RATED = Prompt(
+    name="QuestionSelfRatedUnanswerablePromptWithChoices",
+    kind="question",
+    template=_SCALE.format(choose="choose one:") + "\n" + _FIELDS,
     parse=rating_reader(5),
     max_rating=5,
     style="Can the question be answered based on the available context? Choose one",
@@ -80,8 +81,16 @@ Context: {context}""",
 
 _EXAM = "Farzi and Dietz: EXAM++, 2024"
 
-QUESTION_SELF_RATED_CHAT = replace(QUESTION_SELF_RATED, name="QuestionSelfRatedPrompt")
-"""The same text under the name that published files use for chat models."""
+QUESTION_SELF_RATED_CHAT = replace(
+    QUESTION_SELF_RATED,
+    name="QuestionSelfRatedPrompt",
+    system=_SCALE.format(choose="choose one grade:")
+    + "\nYou must only respond with the numerical grade, no further explanation.",
+    template=_FIELDS,
+    version=2,
+    cite=f"{_CITE} (the scale), and the code of the workbench (the messages)",
+)
+"""For chat models: the scale is a system message, the user message has only the question and the context."""
 
 QUESTION_COMPLETE_CONCISE = replace(
     QUESTION_EXTRACTION,
@@ -102,7 +111,7 @@ EXTRACTIVE_QA = Prompt(
     name="QuestionExtractiveQA",
     kind="question",
     template="question: {question}\ncontext: {context}",
-    parse=for_extractive_model(EXTRACTION),
+    parse=EXTRACTIVE_EXTRACTION,
     style="question: context:",
     cite=f"{_EXAM}, section 4.2.1, SQuAD2-tuned models",
 )
@@ -110,7 +119,7 @@ EXTRACTIVE_QA = Prompt(
 EXTRACTIVE_QA_ANSWER_KEY = replace(
     EXTRACTIVE_QA,
     name="QuestionExtractiveQAWithAnswerKey",
-    parse=for_extractive_model(ANSWER_KEY),
+    parse=EXTRACTIVE_RULES["paper"],
     answer_key=True,
 )
 

@@ -70,7 +70,9 @@ def test_graded_files_equal_those_of_the_command(tmp_path: Path) -> None:
 
 
 def test_direct_prompts_need_query_texts() -> None:
-    graded = list(exam_pp.grade(passages(), prompts="Umbrela", model="lexical", queries={"q": "ocean tides"}))
+    graded = list(
+        exam_pp.grade(passages(), prompts="GradedRelevance", model="lexical", queries={"q": "ocean tides"})
+    )
     assert all(set(by_entry) == {"direct"} for by_entry in ratings(graded))
 
 

@@ -200,7 +200,7 @@ def test_keys_reach_ratings_of_one_digit(tab: OpenTab, tmp_path: Path) -> None:
 
 
 def test_a_direct_grade_has_no_entry_to_edit(small: Path, tab: OpenTab, tmp_path: Path) -> None:
-    run("review", small / "graded.jsonl", "--bank", small / "bank.jsonl", "--prompt-class", "Umbrela",
+    run("review", small / "graded.jsonl", "--bank", small / "bank.jsonl", "--prompt-class", "GradedRelevance",
         "-o", tmp_path / "direct.html")  # fmt: skip
     page = tab(tmp_path / "direct.html").go("#/q/0")
     page.page.wait_for_selector(GRID)

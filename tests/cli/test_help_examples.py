@@ -30,6 +30,7 @@ from tests.llm.endpoint_server import Answer, completion, serve
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
+DIRECT = "GradedRelevance"
 LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
 
 
@@ -81,7 +82,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``answers.jsonl.gz``        whole answers as passages
     ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
     ``assigned.jsonl.gz``       these with nuggets assigned
-    ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class Umbrela
+    ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
@@ -135,7 +136,7 @@ rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
-grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class Umbrela --model lexical
+grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 """

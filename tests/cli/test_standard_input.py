@@ -50,7 +50,9 @@ COMMANDS = (
     "strip graded.jsonl --remove texts -o out",
     f"generate questions queries.jsonl {ASK} -o out",
     f"generate nuggets queries.jsonl {ASK} -o out",
-    f"nuggetize graded.jsonl --queries queries.tsv {ASK} -o out",
+    f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
+    f"generate nuggets queries.jsonl {ASK} --no-facets --prompt-file nuggets.toml -o out",
+    f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
     "bank import bank.csv --from csv --base bank.jsonl -o out",
     "bank import nuggets.jsonl --from nuggetizer -o out",
     "bank import squad.json --from squad2 -o out",
@@ -67,11 +69,12 @@ COMMANDS = (
     "bank split bank.jsonl --secret 0.5 -o out --secret-output out2",
     f"bank clinic graded.jsonl --bank bank.jsonl --closed-book closed.jsonl {SET} -o out",
     f"bank closed-book bank.jsonl {ASK} --prompt-class {RATED} -o out",
+    f"bank closed-book bank.jsonl {ASK} --prompt-file prompt.toml -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-file prompt.toml --queries queries.tsv -o out",
     f"grade passages.jsonl --bank bank.jsonl --model lexical --prompt-class {RATED} -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-class {RATED} --shard 1/2 -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-class {RATED} -o out",
-    f"verify-answers extracted.jsonl --bank bank.jsonl {ASK} -o out",
+    f"verify-answers extracted.jsonl --bank bank.jsonl {ASK} --prompt-file verification.toml -o out",
     f"reread graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
     "show prompt --prompt-file prompt.toml -o out",
     *(
@@ -113,7 +116,7 @@ ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 EXTRACT = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 SETUP = f"""
 strip graded.jsonl --remove grades -o passages.jsonl
-grade passages.jsonl --queries queries.tsv --prompt-class Umbrela --grader fake -o umbrela-graded.jsonl
+grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --format nuggetizer -o nuggets-bank.jsonl
@@ -121,9 +124,13 @@ grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.json
 rename assigned.jsonl --grader random=other -o assigned-too.jsonl
 export assignments assigned.jsonl --bank nuggets-bank.jsonl --grader random -o assignments.jsonl
 grade graded.jsonl --bank bank.jsonl --prompt-class {EXTRACT} {ASK} -o extracted.jsonl
-bank closed-book bank.jsonl --grader fake --prompt-class {RATED} -o closed-book.jsonl
+bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.jsonl
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
+show prompt QuestionGenerationDL --as-file -o questions.toml
+show prompt NuggetGenerationDL --as-file -o nuggets.toml
+show prompt NuggetCreation --as-file -o creation.toml
+show prompt QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2 --as-file -o verification.toml
 """
 
 NO_NAME = "exam-pp: standard input: has no file name, which names the system of a run."

@@ -13,13 +13,14 @@ from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import Question
 
 
-def verified(answer: str, *golds: str) -> tuple[RubricGrades, int]:
-    """The grades of an answer with a model that always says yes, and the number of calls."""
+def verified(
+    answer: str, *golds: str, only_model: bool = False, says: str = "yes"
+) -> tuple[RubricGrades, int]:
+    """The grades of an answer with a model that always says the same, and the number of calls."""
     entry = Question(query_id="q", question_id="q/a", question_text="What rises?", gold_answers=list(golds))
-    llm = FakeLLM(lambda request: "yes")
-    (grades,) = run_requests(
-        [AnswerVerifier(ANSWER_VERIFICATION, "m", {}).run([(entry, answer)])], Answerer(llm, Journal(None))
-    )
+    llm = FakeLLM(lambda request: says)
+    verifier = AnswerVerifier(ANSWER_VERIFICATION, "m", {}, only_model=only_model)
+    (grades,) = run_requests([verifier.run([(entry, answer)])], Answerer(llm, Journal(None)))
     assert isinstance(grades, RubricGrades)
     return grades, llm.calls
 
@@ -36,6 +37,26 @@ def test_matching_answers_need_no_call_and_others_one_for_each_gold_answer(
 ) -> None:
     grades, actual_calls = verified("water tables", *golds)
     assert (grades.correct, actual_calls) == (["q/a"], calls)
+
+
+@pytest.mark.parametrize(("says", "correct"), [("yes", ["q/a"]), ("no", [])])
+@pytest.mark.parametrize("answer", ["b)", "", "unanswerable", "the water table"])
+def test_only_the_model_decides(answer: str, says: str, correct: list[str]) -> None:
+    """EXAM++ (Farzi and Dietz, 2024), section 4.2.1, asks about every answer."""
+    grades, calls = verified(answer, "the water table", only_model=True, says=says)
+    assert (grades.correct, calls) == (correct, 1)
+    assert (grades.prompt_info or {})["verified_by"] == "model"
+    assert "answer_match" not in (grades.prompt_info or {})
+
+
+def test_the_model_is_asked_about_gold_answers_that_refer_to_choices() -> None:
+    grades, calls = verified("everything", "all of the above", only_model=True)
+    assert (grades.correct, calls) == (["q/a"], 1)
+
+
+def test_without_gold_answers_the_model_cannot_be_asked() -> None:
+    assert verified("unanswerable", only_model=True, says="no")[1] == 0
+    assert verified("unanswerable", only_model=True, says="no")[0].correct == ["q/a"]
 
 
 def test_unanswerable_is_correct_if_there_are_no_gold_answers() -> None:

@@ -19,7 +19,7 @@ from exam_pp.store.trec.texts import read_texts
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
 NUGGET = PROMPTS.get("NuggetSelfRatedPrompt")
-UMBRELA = PROMPTS.get("Umbrela")
+UMBRELA = PROMPTS.get("GradedRelevance")
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_replies_from_ratings_do_not_depend_on_the_batch(passages: list[str], qu
     assert groups == {(0,), (1,), (2,)}, "batches do not mix extractions, other scales and ratings"
 
 
-@pytest.mark.parametrize("name", ["Umbrela", "Thomas"])
+@pytest.mark.parametrize("name", ["GradedRelevance", "Thomas"])
 def test_other_scales_are_made_from_ratings(name: str, passages: list[str], questions: list[str]) -> None:
     prompt = PROMPTS.get(name)
     llm = load_llm(ModelOptions("bundled"))

@@ -71,7 +71,7 @@ def test_reading_rules(
     ("changes", "field", "about"),
     [
         ({"name": None}, "name", "missing"),
-        ({"kind": '"quest"'}, "kind", "'question', 'nugget' or 'direct'"),
+        ({"kind": '"quest"'}, "kind", "'question', 'nugget', 'direct', 'verification'"),
         ({"reading": None}, "reading", "missing"),
         ({"reading": None, "scale": None}, "reading", "missing"),
         ({"reading": '"ratings"'}, "reading", "'rating'?"),

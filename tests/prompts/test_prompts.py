@@ -10,13 +10,20 @@ import pytest
 
 from exam_pp import prompts as package
 from exam_pp.errors import UnknownNameError
-from exam_pp.prompts import ASSIGNMENT_PROMPTS, DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, UMBRELA, Prompt
+from exam_pp.prompts import (
+    ASSIGNMENT_PROMPTS,
+    DIRECT_PROMPTS,
+    GRADED_RELEVANCE,
+    PROMPTS,
+    RUBRIC_PROMPTS,
+    Prompt,
+)
 from exam_pp.requests import Request
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts"
 VERSIONS = json.loads((GOLDEN / "versions.json").read_text(encoding="utf-8"))
 ALL = [PROMPTS.get(name) for name in PROMPTS]
-GRADING = [*RUBRIC_PROMPTS, *DIRECT_PROMPTS, UMBRELA]
+GRADING = [*RUBRIC_PROMPTS, *DIRECT_PROMPTS, GRADED_RELEVANCE]
 
 VALUES = {
     "question": "Why is the {sky} blue?",

@@ -40,7 +40,7 @@ def test_without_thinking(reply: str, text: str | None) -> None:
     [
         ("QuestionSelfRatedUnanswerablePromptWithChoices", "<think>Rating: 2?</think>\n\n4", 4),
         ("Thomas", "<think>0?</think>2", 2),
-        ("Umbrela", "<think>final score: 0</think>##final score: 3", 3),
+        ("GradedRelevance", "<think>final score: 0</think>##final score: 3", 3),
         ("NuggetAssignmentPointwise", "<think>not_support?</think>\nsupport", 2),
     ],
 )

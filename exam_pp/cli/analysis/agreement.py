@@ -45,7 +45,7 @@ from exam_pp.cli.ranges import IntRange
     "--same-scale/--published-tables",
     default=None,
     help="Treat labels as judgments on the same scale, and write confusion matrices; or write the published "
-    "tables.  [default: confusion matrices for qrels and for prompts such as Umbrela, else published tables]",
+    "tables.  [default: confusion matrices for qrels and for grades from 0 to 3, else published tables]",
 )
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap samples for the intervals."

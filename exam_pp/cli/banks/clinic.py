@@ -154,14 +154,16 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
 @required_output("Graded file to write.")
 @click.option(
     "--prompt-class",
-    required=True,
     shell_complete=prompt_names,
     metavar="NAME",
     help="Prompt with which the passages were graded.",
 )
+@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt, instead of --prompt-class.")
 @model_options()
 @journal_options
-def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: Any) -> None:
+def closed_book_command(
+    bank: Path, output: Path, prompt_class: str | None, prompt_file: Path | None, **options: Any
+) -> None:
     """Grade every entry of BANK without a passage, to find entries that the model answers closed book.
 
     The output holds one empty passage for each query. It is an input of `exam-pp bank clinic`, see its option
@@ -174,11 +176,14 @@ def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: 
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
     """
     from exam_pp.phases.banks.closed_book import closed_book
+    from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import PROMPTS
 
+    if (prompt_class is None) == (prompt_file is None):
+        raise click.UsageError("bank closed-book needs either --prompt-class or --prompt-file.")
     model = take_model_options(options)
-    prompt = PROMPTS.get(prompt_class)
+    prompt = PROMPTS.get(prompt_class) if prompt_class is not None else read_prompt(prompt_file or Path())
     with STOP.on_sigterm(), progress("Grading", "pairs") as advance:
         summary = closed_book(bank, output, model, prompt, **take(options, *JOURNAL), advance=advance)
     log_summary(summary.lines())

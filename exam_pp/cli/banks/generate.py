@@ -16,6 +16,7 @@ from exam_pp.cli.options import (
     journal_options,
     log_summary,
     new_bank_options,
+    prompt_file_option,
     required_output,
     take,
     together,
@@ -40,6 +41,9 @@ _generate_options = together(
         show_default=True,
         help="Number of retries after a reply without a list.",
     ),
+    prompt_file_option(
+        "TOML file with your own prompt; may be repeated: one with {subtopic} for facets, one without it."
+    ),
     new_bank_options,
     model_options(),
     journal_options,
@@ -57,8 +61,8 @@ def questions_command(**options: Any) -> None:
     """Let a model write exam questions for QUERIES.
 
     QUERIES is a file of queries, or irds:NAME for a data set of ir_datasets. The prompts are those of the
-    workbench paper: TREC DL style for a query, and TREC CAR style for each facet of a query with facets. To
-    continue an interrupted run, repeat the command.
+    workbench paper: TREC DL style for a query, and TREC CAR style for each facet of a query with facets.
+    --prompt-file replaces them. To continue an interrupted run, repeat the command.
 
     Example:
 
@@ -89,11 +93,15 @@ def nuggets_command(**options: Any) -> None:
 
 def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.phases.banks.generate import GenerateOptions, generate_file
+    from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
 
     model = take_model_options(options)
     generate_options = GenerateOptions(
-        kind, facets=not options["no_facets"], **take(options, "count", "repairs", *NEW_BANK)
+        kind,
+        facets=not options["no_facets"],
+        prompts=choose_prompts((), options["prompt_files"]),
+        **take(options, "count", "repairs", *NEW_BANK),
     )
     with STOP.on_sigterm(), progress("Generating", "replies") as advance:
         summary = generate_file(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,
@@ -18,6 +19,7 @@ from exam_pp.cli.options import (
     journal_options,
     log_summary,
     new_bank_options,
+    prompt_file_option,
     required_output,
     take,
 )
@@ -32,23 +34,32 @@ from exam_pp.cli.ranges import IntRange
 @click.option(
     "--relevance",
     "source",
-    type=click.Choice(["human", "umbrela"]),
+    type=click.Choice(["human", "model"]),
     default="human",
     show_default=True,
-    help="Source of relevance: the judgments (human), or the grades with the prompt Umbrela (umbrela).",
+    help="Source of relevance: the judgments (human), or direct grades in PASSAGES (model).",
 )
 @click.option(
     "--min-judgment",
     type=int,
     default=1,
     show_default=True,
-    help="Lowest judgment, or grade of Umbrela, that counts as relevant.",
+    help="Lowest judgment or direct grade that counts as relevant.",
 )
 @click.option(
     "--grader",
     "judge",
     metavar="NAME",
-    help="With --relevance umbrela: the model that graded; required if there are several.",
+    help="With --relevance model: the model that graded; required if there are several.",
+)
+@click.option(
+    "--prompt-class",
+    "judge_prompt",
+    shell_complete=prompt_names,
+    metavar="NAME",
+    default="GradedRelevance",
+    show_default=True,
+    help="With --relevance model: the prompt of the direct grades.",
 )
 @click.option(
     "--ranking", metavar="SYSTEM",
@@ -79,6 +90,9 @@ from exam_pp.cli.ranges import IntRange
     "--trace", type=click.Path(path_type=Path), metavar="FILE",
     help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
 )  # fmt: skip
+@prompt_file_option(
+    "TOML file with your own prompt for the list of nuggets or for their importance; may be repeated."
+)
 @new_bank_options
 @model_options()
 @journal_options
@@ -99,15 +113,19 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
         --model gpt-4o --model-pipeline openai
     """
     from exam_pp.graders.nuggetize import Nuggetizer
-    from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
+    from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file, nuggetizer_prompts
     from exam_pp.phases.banks.relevant_passages import Relevance
     from exam_pp.phases.grading.grading_run import GradeFiles
+    from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
 
     model = take_model_options(options)
     nuggetize_options = NuggetizeOptions(
-        Relevance(**take(options, "source", "min_judgment", "judge", "ranking")),
-        Nuggetizer(**take(options, "max_nuggets", "keep", "max_words", "for_editing", "repairs")),
+        Relevance(**take(options, "source", "min_judgment", "judge", "judge_prompt", "ranking")),
+        Nuggetizer(
+            **take(options, "max_nuggets", "keep", "max_words", "for_editing", "repairs"),
+            **nuggetizer_prompts(choose_prompts((), options["prompt_files"])),
+        ),
         **take(options, *NEW_BANK),
     )
     files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))

@@ -14,6 +14,7 @@ from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
+    ANSWER_MATCH,
     JOURNAL,
     PASSAGES,
     QUERIES_FILE,
@@ -64,6 +65,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
     "time]",
 )  # fmt: skip
 @UNPARSED
+@ANSWER_MATCH
 @click.option(
     "--repairs",
     type=IntRange(0, 5),
@@ -123,20 +125,22 @@ def command(
     \b
       exam-pp grade passages.jsonl.gz --bank questions.jsonl -o new-graded.jsonl.gz \\
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
-      exam-pp grade passages.jsonl.gz --queries queries.jsonl -o umbrela.jsonl.gz \\
-        --prompt-class Umbrela --model gpt-4o --model-pipeline openai
+      exam-pp grade passages.jsonl.gz --queries queries.jsonl -o new-labelled.jsonl.gz \\
+        --prompt-class GradedRelevance --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.grading.grade import GradeOptions
     from exam_pp.phases.grading.grading_run import GradeFiles, check_status
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.sharding import Shard
+    from exam_pp.prompts.answer_key import with_answer_match
 
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("grade needs --prompt-class or --prompt-file.")
     if options["planned"] and options["status_file"]:
         raise click.UsageError("--status cannot be combined with --plan, which does not grade.")
     model = take_model_options(options, in_process_group=True)
-    prompts = choose_prompts(prompt_classes, options["prompt_files"])
+    chosen = choose_prompts(prompt_classes, options["prompt_files"])
+    prompts = [with_answer_match(prompt, options["answer_match"]) for prompt in chosen]
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
     files = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None

@@ -9,6 +9,7 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
+    ANSWER_MATCH,
     GRADED,
     UNPARSED,
     bank_option,
@@ -24,6 +25,7 @@ from exam_pp.cli.options import (
 @GRADED
 @required_output("Graded file to write.")
 @UNPARSED
+@ANSWER_MATCH
 @bank_option(
     "Test bank with the gold answers; required for prompts that compare extracted answers with them."
 )
@@ -33,6 +35,7 @@ def command(
     graded: Path,
     output: Path,
     unparsed: Any,
+    answer_match: Any,
     bank: Path | None,
     prompt_files: tuple[Path, ...],
     **criteria: Any,
@@ -40,8 +43,8 @@ def command(
     """Read ratings from the stored replies in GRADED again, without a model.
 
     The command applies the reading rule of the prompt (see --unparsed) to the replies of all selected grades.
-    Extracted answers are compared with the gold answers of --bank. Ratings that change are marked as reread.
-    Failed requests and ratings by reviewers stay as they are.
+    Extracted answers are compared with the gold answers of --bank (see --answer-match). Ratings that change
+    are marked as reread. Failed requests and ratings by reviewers stay as they are.
 
     Example:
 
@@ -55,6 +58,7 @@ def command(
         graded,
         output,
         unparsed=unparsed,
+        answer_match=answer_match,
         bank=bank,
         prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},
         grade_filter=grade_filter(**criteria),

@@ -22,24 +22,31 @@ def command() -> None:
 @command.command("prompt")
 @click.argument("name", required=False)
 @click.option("--prompt-file", type=FILE, help="TOML file with your own prompt, instead of NAME.")
+@click.option(
+    "--as-file",
+    is_flag=True,
+    help="Print the prompt as a prompt file, to be changed and used with --prompt-file.",
+)
 @output_option("File to write.  [default: standard output]")
-def prompt_command(name: str | None, prompt_file: Path | None, output: Path) -> None:
+def prompt_command(name: str | None, prompt_file: Path | None, as_file: bool, output: Path) -> None:
     """Print the template of a prompt, with its scale, reading rule, source and version.
 
     NAME is a prompt of `exam-pp list prompts`.
 
-    Example:
+    Examples:
 
     \b
       exam-pp show prompt QuestionSelfRatedUnanswerablePromptWithChoices
+      exam-pp show prompt NuggetCreation --as-file -o my-creation.toml
     """
     from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.prompts import PROMPTS
+    from exam_pp.prompts.custom import prompt_as_file
 
     if (name is None) == (prompt_file is None):
         raise click.UsageError("show prompt needs either NAME or --prompt-file.")
     prompt = PROMPTS.get(name) if name is not None else read_prompt(prompt_file or Path())
-    emit(_page(prompt, PROMPTS.aliases(prompt.name)), output)
+    emit(prompt_as_file(prompt) if as_file else _page(prompt, PROMPTS.aliases(prompt.name)), output)
 
 
 def _page(prompt: Prompt, aliases: tuple[str, ...]) -> str:

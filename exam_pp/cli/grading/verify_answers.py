@@ -11,6 +11,8 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
+    ANSWER_MATCH,
+    FILE,
     GRADED,
     JOURNAL,
     bank_option,
@@ -34,6 +36,15 @@ from exam_pp.grade_filter import GradeFilter
     metavar="NAME",
     help="Only answers extracted with this prompt class.",
 )
+@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt that asks the model.")
+@click.option(
+    "--only-model/--words-first",
+    default=True,
+    show_default=True,
+    help="Ask the model about every answer, as in the paper; or only about answers that do not match a gold "
+    "answer by their words, and are not unanswerable.",
+)
+@ANSWER_MATCH
 @model_options()
 @click.option(
     "--regrade", is_flag=True, help="Verify all answers again, also those with a verified grade in GRADED."
@@ -49,8 +60,9 @@ def command(
 ) -> None:
     """Let a model verify the extracted answers in GRADED against the gold answers of the bank.
 
-    An extracted answer is correct if its text matches a gold answer, or if the model calls it an equally
-    correct response; the model sees only answers that do not match. The verified grades have the prompt class
+    An extracted answer is correct if the model calls it a response as correct as a gold answer. With
+    --words-first, an answer that matches a gold answer by --answer-match is correct without a call, and an
+    unanswerable answer is wrong. The verified grades have the prompt class
     QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2. To continue an interrupted run, repeat the command.
 
     Example:
@@ -60,12 +72,23 @@ def command(
         --model google/flan-t5-large
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
+    from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.phases.grading.signals import STOP
     from exam_pp.phases.grading.verify_answers import verify_answers
+    from exam_pp.prompts import ANSWER_VERIFICATION
 
+    prompt_file = options["prompt_file"]
+    prompt = ANSWER_VERIFICATION if prompt_file is None else read_prompt(prompt_file)
     model = take_model_options(options)
     files = GradeFiles(graded, output, bank, **take(options, *JOURNAL))
     answers = GradeFilter(model=answers_grader, prompt_class=answers_class)
     with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
-        summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)
+        summary = verify_answers(
+            files,
+            model,
+            answers,
+            prompt=prompt,
+            **take(options, "regrade", "only_model", "answer_match"),
+            advance=advance,
+        )
     log_summary(summary.lines())

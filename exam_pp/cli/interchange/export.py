@@ -118,7 +118,7 @@ def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None
 def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
     """Write direct grades in the format of UMBRELA: query text, passage text and label.
 
-    Without --prompt-class, the command writes the grades with the prompt class Umbrela.
+    If GRADED has direct grades of several graders or prompts, select one with --model and --prompt-class.
 
     Example:
 
@@ -127,7 +127,7 @@ def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
     """
     from exam_pp.phases.interchange.umbrela_rows import export_judge_rows
 
-    default = {"prompt_class": "Umbrela"} if criteria["prompt_class"] is None else {}
+    default = {"prompt_type": "direct"} if criteria["prompt_type"] is None else {}
     log_summary(export_judge_rows(graded, queries, output, grade_filter(**(criteria | default))))
 
 

@@ -1,16 +1,20 @@
-"""Relevance labels of a model (qrels, UMBRELA) for comparison with judgments on the same scale."""
+"""Relevance labels of a model (qrels, direct grades) for comparison with judgments on the same scale."""
 
 from __future__ import annotations
 
 from exam_pp.errors import SelectionError
+from exam_pp.formats.umbrela import HIGHEST_LABEL
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.agreement import RatedPassage, RatedPassages
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.prompts import PROMPTS, UMBRELA
+from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
+
+_SCALE = ("direct_grading", HIGHEST_LABEL)
+"""Type and highest grade of direct grades on the scale of TREC judgments."""
 
 
 def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
@@ -43,14 +47,21 @@ def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) ->
     For a stream, which can be read only once, the prompt class of the filter decides.
     """
     if is_read_once(graded):
-        names = iter([grade_filter.prompt_class])
-    else:
-        names = (
-            grades.prompt_class
-            for query in read_passages_for_metrics(graded)
-            for passage in query.passages
-            for grades in passage.grade_sets()
-            if grade_filter.accepts(grades)
-        )
-    prompt = PROMPTS.find(next(names, None))
-    return prompt is not None and prompt.kind == "direct" and prompt.max_rating == UMBRELA.max_rating
+        return _scale_of(grade_filter.prompt_class) == _SCALE
+    accepted = (
+        grades
+        for query in read_passages_for_metrics(graded)
+        for passage in query.passages
+        for grades in passage.grade_sets()
+        if grade_filter.accepts(grades)
+    )
+    first = next(accepted, None)
+    if first is None:
+        return False
+    return (_scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)) == _SCALE
+
+
+def _scale_of(prompt_class: str | None) -> tuple[str, int | None] | None:
+    """The type and the highest grade of a prompt; None if the prompt is unknown."""
+    prompt = PROMPTS.find(prompt_class)
+    return None if prompt is None else (f"{prompt.kind}_grading", prompt.max_rating)

@@ -16,7 +16,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts.base import Prompt
-from exam_pp.prompts.generation import MAX_NUGGET_WORDS, PUBLISHED_COUNT
+from exam_pp.prompts.generation import LIST_RULES, MAX_NUGGET_WORDS, PUBLISHED_COUNT, explores_facets
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import Query, read_queries
@@ -33,7 +33,7 @@ class GenerateOptions:
     ``count`` is the number of entries that the TREC DL style prompt requests, and the largest number that is
     kept of any reply. None means 10 for a query, as in the workbench paper, and no limit for a facet.
     ``repairs`` is the number of further attempts after a reply without a list. With ``facets`` False, facets
-    are ignored.
+    are ignored. ``prompts`` replace the prompts of the paper, for queries or for facets.
     """
 
     kind: EntryKind
@@ -43,6 +43,7 @@ class GenerateOptions:
     test_collection: str = ""
     description: str = ""
     max_queries: int | None = None
+    prompts: Sequence[Prompt] = ()
 
 
 @dataclass
@@ -117,7 +118,7 @@ def generate(
         for query in islice(queries, options.max_queries)
         for unit in units_of(query, facets=options.facets)
     ]
-    generator = EntryGenerator(options.kind, options.count, options.repairs)
+    generator = EntryGenerator(options.kind, options.count, options.repairs, prompts=options.prompts)
     results = run_requests((generator.run(unit) for unit in units), answer)
     counts.queries = len({unit.query_id for unit in units})
     seen: dict[str, set[str]] = {}
@@ -204,7 +205,7 @@ def _line(
         if options.kind == "question":
             items.append(Question(**where, question_id=key, question_text=text))
             continue
-        words = len(text.split())
+        words = 0 if options.prompts else len(text.split())  # other prompts have other limits
         flag = {"info": {"flag": f"{words} words, asked for at most {MAX_NUGGET_WORDS}"}}
         counts.long_nuggets += words > MAX_NUGGET_WORDS
         items.append(
@@ -242,6 +243,7 @@ def generate_file(
     check_output(output, files.inputs)
     selected = list(read_queries(queries).values())[: options.max_queries]
     _check_facets(selected, queries)
+    _check_prompts(options, [u for query in selected for u in units_of(query, facets=options.facets)])
     advance(0, sum(len(units_of(query, facets=options.facets)) for query in selected))
     llm = load_llm(model)
     summary = GenerateSummary(output=str(output))
@@ -259,6 +261,34 @@ def generate_file(
             )
         write_bank(lines, output, inputs=files.inputs)
     return summary
+
+
+def _check_prompts(options: GenerateOptions, units: Iterable[GenerationUnit]) -> None:
+    """Raise :class:`SelectionError` unless the prompts are for this kind of entry and for all units."""
+    if not options.prompts:
+        return
+    rule = LIST_RULES[f"{options.kind}s"]
+    for prompt in options.prompts:
+        if prompt.kind != "generate" or prompt.parse is not rule:
+            raise SelectionError(
+                f"The prompt {prompt.name!r} does not generate {options.kind}s; it needs kind = 'generate' "
+                f"and reading = '{rule.name}'."
+            )
+    own = [explores_facets(prompt) for prompt in options.prompts]
+    if len(set(own)) < len(own):
+        raise SelectionError(
+            "Two prompt files are for the same requests; use one with the placeholder {subtopic} for facets "
+            "and one without it for queries."
+        )
+    for unit in units:
+        facet = unit.facet_text is not None
+        if facet not in own:
+            what, hint = (
+                ("facets", "with the placeholder {subtopic}, or use --no-facets")
+                if facet
+                else ("queries without facets", "without the placeholder {subtopic}")
+            )
+            raise SelectionError(f"The prompt files are not for {what}; add a prompt file {hint}.")
 
 
 def _check_facets(queries: Iterable[Query], file: Path) -> None:

@@ -18,7 +18,8 @@ from exam_pp.phases.banks.generate import bank_info
 from exam_pp.phases.banks.relevant_passages import Relevance, RelevantPassages, relevant_passages
 from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
-from exam_pp.prompts.nuggets import NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
+from exam_pp.prompts import Prompt
+from exam_pp.prompts.nuggets import IMPORTANCE, PER_CALL
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, atomic_output, check_output
 from exam_pp.store.passages.graded_file import read_passages
@@ -110,6 +111,24 @@ class NuggetizeSummary:
             yield f"Written: {self.output}"
 
 
+def nuggetizer_prompts(prompts: Iterable[Prompt]) -> dict[str, Any]:
+    """The prompts as fields of :class:`Nuggetizer`; raises :class:`SelectionError` for other prompts."""
+    fields: dict[str, Prompt] = {}
+    for prompt in prompts:
+        field_name = "importance" if prompt.parse is IMPORTANCE else "creation"
+        if prompt.kind != "nuggetize":
+            raise SelectionError(
+                f"The prompt {prompt.name!r} does not make nuggets; it needs kind = 'nuggetize'."
+            )
+        if field_name in fields:
+            raise SelectionError(
+                f"The prompts {fields[field_name].name!r} and {prompt.name!r} have the same purpose; use one "
+                "prompt with reading = 'nuggets' and one with reading = 'importance'."
+            )
+        fields[field_name] = prompt
+    return fields
+
+
 def nuggetize(
     queries: Sequence[Segments],
     answer: Answer,
@@ -156,12 +175,16 @@ def _info(
 ) -> dict[str, Any]:
     nuggetizer, relevance = options.nuggetizer, options.relevance
     info = bank_info(
-        NUGGET_CREATION, "nugget", model, provenance, options.test_collection, options.description
+        nuggetizer.creation, "nugget", model, provenance, options.test_collection, options.description
     )
     info["nuggetizer"] = {
         "judgments": relevance.source,
         "min_judgment": relevance.min_judgment,
-        **({"judge": relevance.judge} if relevance.judge else {}),
+        **(
+            {"judge": relevance.judge, "judge_prompt": relevance.judge_prompt}
+            if relevance.source == "model"
+            else {}
+        ),
         "ranking": relevance.ranking or "reciprocal rank fusion",
         "passages": len(query.passages),
         "window": PER_CALL,
@@ -173,9 +196,9 @@ def _info(
     }
     if not nuggetizer.for_editing:
         info["importance_prompt_info"] = {
-            "prompt_class": NUGGET_IMPORTANCE.name,
-            "prompt_version": NUGGET_IMPORTANCE.version,
-            "prompt_hash": NUGGET_IMPORTANCE.hash,
+            "prompt_class": nuggetizer.importance.name,
+            "prompt_version": nuggetizer.importance.version,
+            "prompt_hash": nuggetizer.importance.hash,
         }
     if nuggets.unlabelled:
         info["unlabelled"] = nuggets.unlabelled
@@ -220,7 +243,7 @@ def nuggetize_file(
         check_output(trace, files.inputs)
         if trace.resolve() == files.output.resolve():
             raise OutputError(f"--trace and --output are the same file: {trace}.")
-    check_lists(model, [NUGGET_CREATION])
+    check_lists(model, [options.nuggetizer.creation])
     summary = NuggetizeSummary(output=str(files.output))
     options, queries = _read(files, options, summary)
     advance(0, sum(-(-len(query.passages) // PER_CALL) for query in queries))
@@ -253,7 +276,7 @@ def nuggetize_file(
 def _read(
     files: GradeFiles, options: NuggetizeOptions, summary: NuggetizeSummary
 ) -> tuple[NuggetizeOptions, list[Segments]]:
-    """The options with the model of the UMBRELA labels, and the queries with their relevant passages.
+    """The options with the model of the direct grades, and the queries with their relevant passages.
 
     Raises :class:`SelectionError` if no query has a text or a relevant passage.
     """

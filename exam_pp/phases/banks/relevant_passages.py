@@ -12,25 +12,27 @@ from exam_pp.data_model import DIRECT_ID, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
-from exam_pp.prompts import PROMPTS, UMBRELA
+from exam_pp.prompts import GRADED_RELEVANCE
+from exam_pp.prompts.base import with_aliases
 from exam_pp.wording import counted
 
-JudgmentSource = Literal["human", "umbrela"]
+JudgmentSource = Literal["human", "model"]
 
 
 @dataclass(frozen=True)
 class Relevance:
     """Criteria for relevant passages, and their order.
 
-    Relevance comes from judgments (``source`` "human") or from UMBRELA labels in the file ("umbrela"). The
-    labels are those of the model ``judge``; None if the file has labels of one model only. Passages are in
-    the order of the system ``ranking``; if it is None, in the order of reciprocal rank fusion over all
-    systems. Passages without a rank follow in file order.
+    Relevance comes from judgments (``source`` "human") or from direct grades in the file ("model"). The
+    grades are those with the prompt ``judge_prompt`` by the model ``judge``; None if the file has such grades
+    of one model only. Passages are in the order of the system ``ranking``; if it is None, in the order of
+    reciprocal rank fusion over all systems. Passages without a rank follow in file order.
     """
 
     source: JudgmentSource = "human"
     min_judgment: int = 1
     judge: str | None = None
+    judge_prompt: str = GRADED_RELEVANCE.name
     ranking: str | None = None
 
 
@@ -38,8 +40,8 @@ class Relevance:
 class RelevantPassages:
     """The relevant passages of every query.
 
-    ``queries`` maps a query id to (passage id, text), best first. ``judge`` is the model whose UMBRELA labels
-    were used. ``labelled`` counts passages with a judgment, ``without_text`` skipped passages without text.
+    ``queries`` maps a query id to (passage id, text), best first. ``judge`` is the model whose grades were
+    used. ``labelled`` counts passages with a judgment, ``without_text`` skipped passages without text.
     """
 
     queries: dict[str, list[tuple[str, str]]]
@@ -66,11 +68,13 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     """Collect the relevant passages of all queries; a query without relevant passages has an empty list.
 
     The highest judgment of a passage counts. Raises :class:`SelectionError` if no passage has a judgment from
-    the source, if UMBRELA labels are by several models, and for an unknown ranking.
+    the source, if the grades are by several models, and for an unknown ranking.
     """
     by_query: dict[str, _Query] = {}
     first_ranks: dict[str, int] = {}
-    selector = GradeSelector(_umbrela(relevance.judge))
+    selector = GradeSelector(
+        with_aliases(GradeFilter(relevance.judge, relevance.judge_prompt, kind="direct"))
+    )
     result = RelevantPassages({})
     for query in queries:
         relevant = by_query.setdefault(query.query_id, _Query())
@@ -87,18 +91,13 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
                 result.without_text += 1
     if not result.labelled:
         raise SelectionError(_no_judgments(relevance, file))
-    if relevance.source == "umbrela":
-        result.judge = _single_judge(selector, file)
+    if relevance.source == "model":
+        result.judge = _single_judge(selector, relevance.judge_prompt, file)
     _check_ranking(relevance.ranking, first_ranks, file)
     for query_id, relevant in by_query.items():
         order = _order(relevant, first_ranks, relevance.ranking)
         result.queries[query_id] = [(passage_id, relevant.texts[passage_id]) for passage_id in order]
     return result
-
-
-def _umbrela(judge: str | None) -> GradeFilter:
-    names = PROMPTS.aliases(UMBRELA.name)
-    return GradeFilter(judge, UMBRELA.name, kind="direct", also_called=names)
 
 
 def _label(passage: Passage, relevance: Relevance, selector: GradeSelector) -> int | None:
@@ -120,16 +119,16 @@ def _no_judgments(relevance: Relevance, file: str) -> str:
     if relevance.source == "human":
         return (
             f"{file} has no judgments. Add them with `exam-pp import --qrels`, or grade with --prompt-class "
-            f"{UMBRELA.name} and use --relevance umbrela."
+            f"{relevance.judge_prompt} and use --relevance model."
         )
     by = f" by the model {relevance.judge!r}" if relevance.judge else ""
     return (
-        f"{file} has no grades with the prompt {UMBRELA.name}{by}. Run `exam-pp grade --prompt-class "
-        f"{UMBRELA.name}` first, or use --relevance human."
+        f"{file} has no direct grades with the prompt {relevance.judge_prompt}{by}. Choose the prompt with "
+        "--prompt-class, run `exam-pp grade` first, or use --relevance human."
     )
 
 
-def _single_judge(selector: GradeSelector, file: str) -> str:
+def _single_judge(selector: GradeSelector, prompt: str, file: str) -> str:
     models: Counter[str] = Counter()
     for key, count in selector.selected.items():
         models[key.model] += count
@@ -137,8 +136,7 @@ def _single_judge(selector: GradeSelector, file: str) -> str:
         graded = sorted(models.items())
         listed = ", ".join(f"{model!r} ({counted(count, 'passage')})" for model, count in graded)
         raise SelectionError(
-            f"{file} has grades with the prompt {UMBRELA.name} by several models: {listed}. "
-            "Choose with --grader."
+            f"{file} has grades with the prompt {prompt} by several models: {listed}. Choose with --grader."
         )
     return next(iter(models))
 

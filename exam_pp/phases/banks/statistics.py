@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.graders.nuggetize import MAX_WORDS
 from exam_pp.metrics.duplicates import near_duplicates
-from exam_pp.prompts.answer_key import checkable_golds
+from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, entry_id
@@ -121,8 +121,8 @@ def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error
         yield "warning", f"has more than {limit} words"
     if item.importance not in (None, "vital", "okay"):
         yield "warning", f"the importance {item.importance!r} is neither vital nor okay"
-    if item.gold_answers is not None and checkable_golds(item) is None:
-        yield "warning", "replies cannot be compared with the gold answer"
+    if item.gold_answers is not None and gold_answers(item, "strict") is None:
+        yield "warning", "the gold answer refers to other choices, so that few replies match it"
 
 
 def _most_words(line: BankLine, item: Nugget) -> int:

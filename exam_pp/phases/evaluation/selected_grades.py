@@ -111,9 +111,9 @@ def default_min_grade(selector: GradeSelector) -> int:
 
 
 def _highest_of_scale(selector: GradeSelector) -> int | None:
-    """The highest grade of the prompt's scale; None for an unknown prompt."""
+    """The highest grade of the prompt's scale; None if the prompt is unknown and grades do not record it."""
     prompt = PROMPTS.find(selector.key.prompt_class)
-    return None if prompt is None else prompt.max_rating
+    return selector.max_rating if prompt is None else prompt.max_rating
 
 
 def within_scale(data: SelectedGrades) -> SelectedGrades:

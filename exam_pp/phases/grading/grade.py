@@ -21,8 +21,8 @@ from exam_pp.phases.grading.scheduler import (
     Job,
     answer_in_windows,
 )
-from exam_pp.prompts.answer_key import checkable_golds
-from exam_pp.prompts.base import Prompt, Unparsed
+from exam_pp.prompts.answer_key import gold_answers
+from exam_pp.prompts.base import PROMPTS, Prompt, Unparsed
 from exam_pp.test_bank import Entry, TestBank
 
 
@@ -115,9 +115,8 @@ class Exam:
     def targets(self, query_id: str, prompt: Prompt) -> dict[str, Entry | None]:
         """Entry id to entry, for the entries that the prompt grades; ``{DIRECT_ID: None}`` if it is direct.
 
-        Empty if the prompt needs a query text and the query has none.
-
-            A prompt with an answer key skips questions whose gold answers cannot be compared with replies.
+        Empty if the prompt needs a query text and the query has none. A prompt with an answer key skips
+        questions whose gold answers its rule cannot compare with replies.
         """
         if prompt.needs_query and not self.query_text(query_id):
             return {}
@@ -126,7 +125,8 @@ class Exam:
         return {
             key: entry
             for key, entry in self.bank.entries(query_id).items()
-            if entry.kind == prompt.entry_kind and not (prompt.answer_key and checkable_golds(entry) is None)
+            if entry.kind == prompt.entry_kind
+            if not (prompt.answer_key and gold_answers(entry, prompt.answer_match) is None)
         }
 
 
@@ -136,8 +136,10 @@ def graded_ids(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
 
 
 def _grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[GradesView]:
+    names = (prompt.name, *PROMPTS.aliases(prompt.name))
     for grades in passage.grade_sets():
-        same_prompt = grades.prompt_class == prompt.name and grades.prompt_hash in (None, prompt.hash)
+        hashes = {None, prompt.hash} if grades.prompt_class == prompt.name else {prompt.hash}
+        same_prompt = grades.prompt_class in names and grades.prompt_hash in hashes
         if same_prompt and grades.model == model:
             yield grades
 
@@ -154,6 +156,8 @@ DECISIVE = (
     *DECODING,
 )
 """Recorded model options that change replies; reused grades with another value are reported."""
+ANSWER_MATCH = "--answer-match"
+"""The name under which reused grades by another rule for answer keys are counted."""
 _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(["no_answer_at", *DECODING]),
     "thinking_tokens": 0,
@@ -171,6 +175,8 @@ def _with_other_options(
     for grades in _grades_by(passage, prompt, model):
         recorded = _DEFAULTS | (grades.model_options or {})
         names = tuple(k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k])
+        if prompt.answer_key and grades.answer_match not in (None, prompt.answer_match):
+            names = (*names, ANSWER_MATCH)
         for key in grades.graded_ids().intersection(reused):
             # Several grades of a pair: count the grade with the fewest differences.
             different[key] = min(different.get(key, names), names, key=len)

@@ -15,6 +15,7 @@ from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
 from exam_pp.phases.grading.grade import (
+    ANSWER_MATCH,
     Exam,
     GradeOptions,
     GradeSummary,
@@ -26,8 +27,8 @@ from exam_pp.phases.grading.grade import (
 )
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.phases.grading.sharding import Shard
-from exam_pp.prompts.answer_key import checkable_golds
-from exam_pp.prompts.base import Prompt
+from exam_pp.prompts.answer_key import gold_answers
+from exam_pp.prompts.base import AnswerMatch, Prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.requests import Completion
 from exam_pp.store.banks.bank_json import read_bank
@@ -87,7 +88,8 @@ class FileSummary(GradeSummary):
         for options, count in self.other_options.items():
             were = counted(count, "pair was", "pairs were")
             another = " and ".join(f"another {option}" for option in options)
-            yield f"{were} graded before with {another}; --regrade grades them again."
+            again = "`exam-pp reread` compares" if options == (ANSWER_MATCH,) else "--regrade grades"
+            yield f"{were} graded before with {another}; {again} them again."
         if self.judged:
             yield f"Skipped, because the passage has a judgment: {counted(self.judged, 'pair')}."
         if self.not_numbers:
@@ -204,8 +206,9 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     check_prompts(options.prompts, bank=files.bank is not None, queries=files.queries is not None)
     bank = TestBank({}) if files.bank is None else read_bank(files.bank, packed=True)
     check_kinds(bank, options.prompts)
-    if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
-        check_answer_keys(bank, files.bank)
+    if files.bank is not None:
+        for match in {prompt.answer_match for prompt in options.prompts if prompt.answer_key}:
+            check_answer_keys(bank, files.bank, match)
     return Exam(bank, {} if files.queries is None else read_query_texts(files.queries))
 
 
@@ -394,8 +397,11 @@ def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
             )
 
 
-def check_answer_keys(bank: TestBank, file: Path | str) -> None:
-    """Raise :class:`DataError` for questions without ``gold_answers``; log those that cannot be compared."""
+def check_answer_keys(bank: TestBank, file: Path | str, match: AnswerMatch = "paper") -> None:
+    """Raise :class:`DataError` for questions without ``gold_answers``; log those that cannot be compared.
+
+    ``match`` is the rule that compares replies with gold answers.
+    """
     questions = [entry for query in bank for entry in query.entries.values() if entry.kind == "question"]
     for question in questions:
         if question.gold_answers is None:
@@ -404,7 +410,7 @@ def check_answer_keys(bank: TestBank, file: Path | str) -> None:
                 "with gold answers ([] means unanswerable).",
                 file=str(file),
             )
-    unclear = [question.entry_id for question in questions if checkable_golds(question) is None]
+    unclear = [question.entry_id for question in questions if gold_answers(question, match) is None]
     if unclear:
         log.warning(
             "%s not graded, because replies cannot be compared with a gold answer such as "

@@ -15,9 +15,12 @@ from exam_pp.store.parsing import data_error
 
 
 def read_prompt(path: Path) -> Prompt:
-    """The prompt of a TOML file; raises :class:`exam_pp.errors.DataError`."""
+    """The prompt of a TOML file; raises :class:`exam_pp.errors.DataError`.
+
+    Files that the prompt file names are relative to it.
+    """
     try:
-        return parse_prompt(read_text(path), str(path))
+        return parse_prompt(read_text(path), str(path), lambda name: read_text(path.parent / name))
     except ValidationError as error:
         raise data_error(error, path) from error
 

@@ -16,7 +16,8 @@ from exam_pp.phases.grading.grading_run import check_answer_keys
 from exam_pp.phases.grading.scheduler import AnyGrades
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.prompts.base import Unparsed
+from exam_pp.prompts.answer_key import with_answer_match
+from exam_pp.prompts.base import AnswerMatch, Unparsed
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
@@ -71,6 +72,7 @@ class Rereader:
 
     filter: GradeFilter
     unparsed: Unparsed
+    answer_match: AnswerMatch
     prompts: Mapping[str, Prompt]
     bank: TestBank | None
     summary: RereadSummary
@@ -118,7 +120,7 @@ class Rereader:
         if reason is not None:
             self.summary.skipped[name, reason] += 1
             return None
-        return prompt
+        return None if prompt is None else with_answer_match(prompt, self.answer_match)
 
 
 def reread(
@@ -126,22 +128,24 @@ def reread(
     output: Path,
     *,
     unparsed: Unparsed = "default",
+    answer_match: AnswerMatch = "paper",
     grade_filter: GradeFilter | None = None,
     bank: Path | None = None,
     prompts: Mapping[str, Prompt] | None = None,
 ) -> RereadSummary:
     """Write the graded file with the selected grades read again from their stored replies.
 
-    Prompts with an answer key need ``bank``. ``prompts`` has prompts that are not in the registry, by name.
-    Raises :class:`SelectionError` if no selected grade can be read again.
+    Prompts with an answer key need ``bank``; ``answer_match`` is their rule. ``prompts`` has prompts that are
+    not in the registry, by name. Raises :class:`SelectionError` if no selected grade can be read again.
     """
     inputs = [] if bank is None else [bank]
     check_output(output, [graded, *inputs])
     test_bank = None if bank is None else read_bank(bank)
     if test_bank is not None and bank is not None:
-        check_answer_keys(test_bank, bank)
+        check_answer_keys(test_bank, bank, answer_match)
     summary = RereadSummary(output=str(output))
-    reader = Rereader(grade_filter or GradeFilter(), unparsed, prompts or {}, test_bank, summary)
+    criteria = grade_filter or GradeFilter()
+    reader = Rereader(criteria, unparsed, answer_match, prompts or {}, test_bank, summary)
 
     def check(_counts: Rewritten) -> None:
         if not summary.read:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
@@ -21,7 +21,8 @@ from exam_pp.phases.grading.grading_run import (
     open_journal,
 )
 from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
-from exam_pp.prompts import ANSWER_VERIFICATION
+from exam_pp.prompts import ANSWER_VERIFICATION, Prompt
+from exam_pp.prompts.base import AnswerMatch
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
@@ -33,6 +34,7 @@ class AnswerSelector:
     """Selects the extracted answers to verify; all must be by the same model and prompt."""
 
     filter: GradeFilter
+    gold_rule: AnswerMatch = "paper"
     seen: Counter[GradeKey] = field(default_factory=Counter)
 
     def answers(self, passage: Passage, entries: dict[str, Entry]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -56,7 +58,9 @@ class AnswerSelector:
                 "orig_prompt_class": grades.prompt_class,
                 "answers_by": {"llm": grades.model, "llm_options": grades.model_options},
             }
-            answers |= {entry.entry_id: answer for entry, answer in answers_of(grades, entries)}
+            answers |= {
+                entry.entry_id: answer for entry, answer in answers_of(grades, entries, self.gold_rule)
+            }
         return source, answers
 
     @staticmethod
@@ -65,6 +69,7 @@ class AnswerSelector:
             not grades.is_rated
             and bool(grades.answers)
             and grades.prompt_type in (None, "question")
+            and "answer_verifier" not in (grades.prompt_info or {})
             and grades.prompt_class != ANSWER_VERIFICATION.name
         )
 
@@ -75,26 +80,36 @@ def verify_answers(
     answers: GradeFilter,
     *,
     regrade: bool = False,
+    only_model: bool = True,
+    answer_match: AnswerMatch = "paper",
+    prompt: Prompt = ANSWER_VERIFICATION,
     advance: Advance = lambda _steps, _total: None,
 ) -> FileSummary:
-    """Write the passages with grades of the verified answers (prompt class ``...T5VerifiedAnswerKey2``).
+    """Write the passages with grades of the verified answers, under the name of ``prompt``.
 
-    ``answers`` selects the extracted answers. Answers that the same model verified before are verified again
-    only with ``regrade``. Raises :class:`exam_pp.errors.ExamError`.
+    ``answers`` selects the extracted answers. With ``only_model``, the model decides on every answer; without
+    it, only on answers whose words do not match by the rule ``answer_match``. Answers that the same model
+    verified before in the same way are verified again only with ``regrade``. Raises
+    :class:`exam_pp.errors.ExamError`.
     """
     check_output(files.output, files.inputs)
+    if prompt.kind != "verification":
+        raise SelectionError(
+            f"The prompt {prompt.name!r} does not verify answers; its kind is {prompt.kind!r}."
+        )
+    verifier = AnswerVerifier(prompt, model.model, {}, only_model=only_model, answer_match=answer_match)
     if files.bank is None:
         raise SelectionError("Verifying answers needs a test bank with gold answers (--bank).")
     bank = read_bank(files.bank, packed=True)
     bank.require_kind("question", "Verifying answers")
-    check_answer_keys(bank, files.bank)
+    check_answer_keys(bank, files.bank, verifier.gold_rule)
     llm = load_llm(model)
     summary = FileSummary(output=str(files.output))
-    selector = AnswerSelector(answers)
+    verifier = replace(verifier, model=llm.name, options=llm.provenance())
+    selector = AnswerSelector(answers, verifier.gold_rule)
     with open_journal(files) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None))
         with passages_writer(files.output, inputs=files.inputs) as writer:
-            verifier = AnswerVerifier(ANSWER_VERIFICATION, llm.name, llm.provenance())
             work = _work(read_passages(files.passages), bank, selector, verifier, regrade, summary)
             for query in answer_in_windows(work, answer, summary.add):
                 writer.write(query)
@@ -124,7 +139,7 @@ def _work(
         jobs = []
         for position, passage in enumerate(query.passages):
             source, answers = selector.answers(passage, entries)
-            known = set() if regrade else _verified(passage, verifier.model)
+            known = set() if regrade else _verified(passage, verifier)
             todo = [(entries[key], text) for key, text in answers.items() if (key, text) not in known]
             summary.pairs += len(todo)
             summary.reused += len(answers) - len(todo)
@@ -133,12 +148,20 @@ def _work(
         yield query, jobs
 
 
-def _verified(passage: Passage, model: str) -> set[tuple[str, str]]:
-    """Entry id and text of the answers that the model has already verified."""
+def _verified(passage: Passage, verifier: AnswerVerifier) -> set[tuple[str, str]]:
+    """Entry id and text of the answers that the model has already verified in the same way."""
     return {
         (entry_id, answer)
         for grades in passage.rubric_grades or ()
-        if grades.model == model and grades.prompt_class == ANSWER_VERIFICATION.name
-        if grades.prompt_hash in (None, ANSWER_VERIFICATION.hash)
+        if grades.model == verifier.model and grades.prompt_class == verifier.prompt.name
+        if grades.prompt_hash in (None, verifier.prompt.hash)
+        if _policy(grades.prompt_info or {}) == verifier.policy
         for entry_id, answer in grades.answers
     }
+
+
+def _policy(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The recorded policy; files of earlier versions have words or model, and the strict rule."""
+    if info.get("verified_by") == "model":
+        return {"verified_by": "model"}
+    return {"verified_by": "words or model", "answer_match": info.get("answer_match", "strict")}

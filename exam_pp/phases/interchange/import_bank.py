@@ -19,7 +19,7 @@ from exam_pp.formats.squad import read_squad
 from exam_pp.formats.tqa import read_tqa
 from exam_pp.phases.interchange.edited_spreadsheet import SpreadsheetChanges, edited_bank
 from exam_pp.phases.interchange.export_bank import FORMAT_NAMES
-from exam_pp.prompts.answer_key import checkable_golds
+from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
@@ -37,7 +37,7 @@ class ImportedBank:
     """Counts for the summary.
 
     ``held_back`` counts questions of SQuAD2 files without gold answers, ``not_checkable`` those with a gold
-    answer that cannot be compared with text.
+    answer that refers to other choices, such as "all of the above".
     """
 
     queries: int = 0
@@ -60,8 +60,8 @@ class ImportedBank:
         if self.not_checkable:
             have = counted(self.not_checkable, "question has", "questions have")
             yield (
-                f"{have} a gold answer that cannot be compared with text "
-                '(such as "all of the above"); prompts with an answer key skip such questions.'
+                f'{have} a gold answer that refers to other choices (such as "all of the above"); few '
+                "replies match it, and --answer-match strict skips such questions."
             )
 
 
@@ -98,7 +98,7 @@ def import_bank(
         queries=len(bank.queries),
         entries=len(entries),
         unanswerable=sum(entry.gold_answers == [] for entry in entries),
-        not_checkable=sum(e.gold_answers is not None and checkable_golds(e) is None for e in entries),
+        not_checkable=sum(e.gold_answers is not None and gold_answers(e, "strict") is None for e in entries),
         held_back=sum(entry.gold_answers is None for entry in entries) if form == "squad2" else 0,
         passages=len(texts) if passages is not None else 0,
     )

@@ -10,9 +10,8 @@ from typing import Any
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.umbrela import JudgeRow, read_judge_rows
+from exam_pp.formats.umbrela import HIGHEST_LABEL, PROMPT_CLASS, JudgeRow, read_judge_rows
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.prompts import UMBRELA
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
@@ -105,9 +104,9 @@ def _last_rows(
             if texts not in known:
                 summary.unknown.append(number)
                 continue
-            if not row.failed and not 0 <= (row.judgment or 0) <= (UMBRELA.max_rating or 0):
+            if not row.failed and not 0 <= (row.judgment or 0) <= HIGHEST_LABEL:
                 raise DataError(
-                    f"'{row.judgment}' is not a label from 0 to {UMBRELA.max_rating}.",
+                    f"'{row.judgment}' is not a label from 0 to {HIGHEST_LABEL}.",
                     file=str(file), line=number, field="judgment",
                 )  # fmt: skip
             summary.dropped.keys(row.model_extra)
@@ -149,7 +148,7 @@ def _grade(row: JudgeRow, model: str | None) -> DirectGrade:
         "answer": row.prediction or "",
         "model": row.model or model or DEFAULT_MODEL,
         "model_options": {},
-        "prompt_info": {"prompt_class": UMBRELA.name, "is_self_rated": True},
+        "prompt_info": {"prompt_class": PROMPT_CLASS, "is_self_rated": True, "max_rating": HIGHEST_LABEL},
         "prompt_type": "direct_grading",
     }
     if row.failed:
@@ -173,7 +172,7 @@ def export_judge_rows(
     inputs = [graded, queries]
     check_output(output, inputs)
     texts = read_query_texts(queries)
-    selector = GradeSelector(grade_filter or GradeFilter(prompt_class=UMBRELA.name))
+    selector = GradeSelector(grade_filter or GradeFilter(kind="direct"))
     dropped = DroppedFields()
     rows: list[JudgeRow] = []
     for line in read_passages(graded):
@@ -184,7 +183,7 @@ def export_judge_rows(
             if direct[-1].error is None and direct[-1].self_ratings is None:
                 raise SelectionError(
                     f"The selected grades in {graded} are yes or no, but UMBRELA needs ratings from 0 to "
-                    f"{UMBRELA.max_rating}."
+                    f"{HIGHEST_LABEL}."
                 )
             if line.query_id not in texts:
                 raise SelectionError(f"{queries} has no text for the query {line.query_id!r} of {graded}.")

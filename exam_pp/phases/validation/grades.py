@@ -22,7 +22,7 @@ _SOFT_TOLERANCE = 0.01
 def check_grades(grades: RubricGrades | DirectGrade, prompt_class: str, where: str, note: Note) -> None:
     """Add findings for the inconsistencies within a set of grades."""
     prompt = PROMPTS.find(prompt_class)
-    max_rating = None if prompt is None else _highest_rating(prompt)
+    max_rating = grades.max_rating if prompt is None else _highest_rating(prompt)
     if isinstance(grades, RubricGrades):
         _check_lists(grades, where, note)
         _check_summary(grades, where, note)

@@ -53,6 +53,8 @@ class DataFields(msgspec.Struct, gc=False, frozen=True):
 class PromptFields(msgspec.Struct, gc=False, frozen=True):
     prompt_class: str | None = None
     prompt_hash: str | None = None
+    answer_match: str | None = None
+    max_rating: int | None = None
 
 
 class RatingFields(RatingMixin, msgspec.Struct, gc=False, frozen=True):
@@ -84,6 +86,14 @@ class _GradesFields(msgspec.Struct, gc=False, frozen=True, kw_only=True):
     @property
     def prompt_hash(self) -> str | None:
         return self.prompt_info.prompt_hash if self.prompt_info else None
+
+    @property
+    def answer_match(self) -> str | None:
+        return self.prompt_info.answer_match if self.prompt_info else None
+
+    @property
+    def max_rating(self) -> int | None:
+        return self.prompt_info.max_rating if self.prompt_info else None
 
 
 class RubricFields(RubricMixin, _GradesFields, gc=False, frozen=True, kw_only=True):

@@ -82,7 +82,8 @@ def test_filled_qrels_have_the_scale_of_the_judgments(
 
 
 @pytest.mark.parametrize(
-    ("prompt", "label", "level"), [("Umbrela", 3, 3), ("Umbrela", 2, 3), ("FagB_few", 1, 1), ("Thomas", 1, 2)]
+    ("prompt", "label", "level"),
+    [("GradedRelevance", 3, 3), ("GradedRelevance", 2, 3), ("FagB_few", 1, 1), ("Thomas", 1, 2)],
 )
 def test_direct_labels_have_the_top_of_their_scale(
     means: Means, write_jsonl: WriteJsonl, prompt: str, label: int, level: int

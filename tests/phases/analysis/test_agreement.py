@@ -142,7 +142,7 @@ def test_a_column_without_passages_is_allowed() -> None:
     assert not tables_of(agreement_report(agreement(one_label)))["STRICT, best rating"].bold
 
 
-@pytest.mark.parametrize(("prompt", "alike"), [("Umbrela", True), ("Thomas", False), ("Sun", False)])
+@pytest.mark.parametrize(("prompt", "alike"), [("GradedRelevance", True), ("Thomas", False), ("Sun", False)])
 def test_labels_on_the_scale_of_judgments(
     write_jsonl: Callable[[str, list[Any]], Path], prompt: str, alike: bool
 ) -> None:
@@ -153,6 +153,19 @@ def test_labels_on_the_scale_of_judgments(
     }  # fmt: skip
     path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
 
+    assert is_on_the_scale_of_judgments(path, GradeFilter()) is alike
+
+
+@pytest.mark.parametrize(("top", "alike"), [(3, True), (5, False), (None, False)])
+def test_grades_with_an_unknown_prompt_record_their_scale(
+    write_jsonl: Callable[[str, list[Any]], Path], top: int | None, alike: bool
+) -> None:
+    recorded = {} if top is None else {"max_rating": top}
+    grades = {
+        "correctAnswered": True, "answer": "1", "self_ratings": 1, "llm": "m", "llm_options": {},
+        "prompt_info": {"prompt_class": "UMBRELA", **recorded}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
     assert is_on_the_scale_of_judgments(path, GradeFilter()) is alike
 
 

@@ -232,12 +232,20 @@ def test_prompts_are_known_by_all_their_names(
 ) -> None:
     """Each side takes the names of its own prompt, not those of the other side's."""
     grades = [
-        rubric({"e": 4}, prompt_info={"prompt_class": "UMBRELA"}),
+        rubric({"e": 4}, prompt_info={"prompt_class": "Umbrela"}),
         rubric({"e": 1}, prompt_info={"prompt_class": "Fag"}),
     ]
     lines = [["q", [passage("p", exam_grades=grades)]]]
     path = str(write_jsonl("names.jsonl", lines))
-    chosen = ["--prompt-class", "Umbrela", "--prompt-class-after", "FagB", "--labels", "--format", "tsv"]
+    chosen = [
+        "--prompt-class",
+        "GradedRelevance",
+        "--prompt-class-after",
+        "FagB",
+        "--labels",
+        "--format",
+        "tsv",
+    ]
 
     main(["diff", path, path, *chosen])
     assert capsys.readouterr().out.splitlines()[1:] == ["q\tp\t4\t1"]

@@ -321,10 +321,10 @@ def test_umbrela_labels_of_the_file(passages: Path, demo_data: Path, tmp_path: P
     graded, bank = tmp_path / "graded.jsonl", tmp_path / "bank.jsonl"
     queries = str(demo_data / "queries.jsonl")
     main(["-q", "grade", str(passages), "-o", str(graded), "--queries", queries, "--model", "fake",
-          "--prompt-class", "Umbrela"])  # fmt: skip
-    command(graded, bank, demo_data, "--relevance", "umbrela", "--min-judgment", "2")
+          "--prompt-class", "GradedRelevance"])  # fmt: skip
+    command(graded, bank, demo_data, "--relevance", "model", "--min-judgment", "2")
     records = [line.info["nuggetizer"] for line in read_bank(bank).lines]
-    assert {(record["judgments"], record["judge"]) for record in records} == {("umbrela", "fake")}
+    assert {(record["judgments"], record["judge"]) for record in records} == {("model", "fake")}
 
 
 def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--relevance", "umbrela"], "with the prompt Umbrela"),
+        (["--relevance", "model"], "with the prompt GradedRelevance"),
         (["--min-judgment", "9"], "at least 9 (161 passages"),
         (["--ranking", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'NuggetCreation'"),

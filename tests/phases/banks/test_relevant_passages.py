@@ -33,7 +33,7 @@ def umbrela(label: int, model: str = "m") -> dict[str, Any]:
         "grades": [
             {
                 "correctAnswered": label > 0, "answer": str(label), "llm": model, "llm_options": {},
-                "prompt_info": {"prompt_class": "Umbrela"}, "self_ratings": label,
+                "prompt_info": {"prompt_class": "GradedRelevance"}, "self_ratings": label,
                 "prompt_type": "direct_grading",
             }
         ]
@@ -95,23 +95,23 @@ def test_umbrela_labels() -> None:
         passage("b", {"s": 2}, **umbrela(1)),
         passage("c", {"s": 3}),
     )
-    assert order([line], source="umbrela") == {"q": ["b"]}
+    assert order([line], source="model") == {"q": ["b"]}
     assert order([line], source="human") == {"q": ["a"]}
 
 
 def test_umbrela_labels_of_two_models() -> None:
     line = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
-    with pytest.raises(SelectionError, match=r"'one' .*'two' .*--judge"):
-        order([line], source="umbrela")
-    assert order([line], source="umbrela", judge="two") == {"q": ["b"]}
+    with pytest.raises(SelectionError, match=r"'one' .*'two' .*--grader"):
+        order([line], source="model")
+    assert order([line], source="model", judge="two") == {"q": ["b"]}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "--qrels"),
-        ({"source": "umbrela"}, "Umbrela.*--judgments human"),
-        ({"source": "umbrela", "judge": "m"}, "Umbrela .*'m'"),
+        ({"source": "model"}, "GradedRelevance.*--relevance human"),
+        ({"source": "model", "judge": "m"}, "GradedRelevance .*'m'"),
     ],
 )
 def test_a_file_without_judgments_is_refused(options: dict[str, Any], message: str) -> None:

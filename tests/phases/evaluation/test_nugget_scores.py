@@ -489,3 +489,146 @@ def test_published_scores_of_a_real_run_from_assignments_to_metrics(
         assert line.keys() == expected.keys()
         assert line.pop("qid") == expected.pop("qid")
         assert line == pytest.approx(expected, abs=1e-9)
+
+
+def test_published_scores_with_a_topic_without_vital_nuggets(
+    run: Run, shared_data: Path, tmp_path: Path
+) -> None:
+    """TREC RAG 2024, with all nuggets of a topic made okay: its V is 0, and the means follow from the file.
+
+    The file of metrics is nuggetizer's, and the rule that of its metrics.py: no vital nugget, no score.
+    """
+    source, graded, bank = shared_data / "rag24", tmp_path / "graded.jsonl.gz", tmp_path / "bank.jsonl"
+    assignments = (source / "assignments.command-r-plus.jsonl").read_text("utf-8").splitlines()
+    topics = [json.loads(line) for line in assignments]
+    changed = next(t for t in topics if {n["importance"] for n in t["nuggets"]} == {"vital", "okay"})
+    for nugget in changed["nuggets"]:
+        nugget["importance"] = "okay"
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(topic) + "\n" for topic in topics), "utf-8")
+    run("import", "--assignments", tmp_path / "in.jsonl", "-o", graded, "--bank-output", bank)
+    run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
+
+    metrics = (source / "metrics.command-r-plus.jsonl").read_text("utf-8").splitlines()
+    published = {row.pop("qid"): row for row in map(json.loads, metrics)}
+    before = published[changed["qid"]]
+    # Equal weights make W equal to A.
+    after = before | {
+        "strict_vital_score": 0.0,
+        "vital_score": 0.0,
+        "strict_weighted_score": before["strict_all_score"],
+        "weighted_score": before["all_score"],
+    }
+    expected = published | {
+        changed["qid"]: after,
+        "all": {key: mean + (after[key] - before[key]) / 301 for key, mean in published["all"].items()},
+    }
+    assert before["vital_score"] > 0
+    computed = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    assert [line["qid"] for line in computed] == list(published)
+    for line in computed:
+        assert line == pytest.approx({"qid": line["qid"]} | expected[line["qid"]], abs=1e-9)
+
+    refused = ("--missing-vital", "skip", "--format", "nuggetizer")
+    with pytest.raises(SystemExit) as stop:
+        run("evaluate", "nuggets", graded, "--bank", bank, *refused)
+    assert stop.value.code == 1
+
+
+def test_missing_queries_can_be_skipped(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
+    """As the track's code, whose means are over the answers in the file; empty answers are in the file."""
+    evaluation = single(nugget_scores(graded, bank, missing_queries="skip"))
+    assert scores(evaluation, "half", "q2") == {}
+    assert means(evaluation)["half", "V"] == 0.5
+    assert means(evaluation)["full", "V"] == (0.75 + 1) / 2
+    assert "half has no answer to 1 query (q2): not in its means." in evaluation.notes
+    assert all(score.query_id == "q1" for score in evaluation.best_case if score.system == "half")
+
+    lines = [["q1", [answer("full", "q1", "SSS"), answer("silent", "q1", "", " ")]]]
+    evaluation = single(nugget_scores(write_jsonl("empty.jsonl", lines), bank, missing_queries="skip"))
+    assert scores(evaluation, "silent", "q1")["A"] == 0
+    assert "q2" not in {score.query_id for score in evaluation.scores}
+
+
+def test_retrieved_passages_count_to_a_cutoff(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """The cutoff is a rank: missing ranks stay empty, and ranks may begin with 0."""
+
+    def ranked(system: str, rank: int, labels: str) -> dict[str, Any]:
+        one = answer(system, "q1", labels, "two words", part=rank + 1)
+        one["paragraph_data"]["rankings"][0]["rank"] = rank
+        return one
+
+    lines = [
+        [
+            "q1",
+            [
+                *(ranked("one", rank, labels) for rank, labels in ((3, "NNS"), (1, "SNN"), (4, "NSN"))),
+                *(ranked("zero", rank, labels) for rank, labels in ((0, "SNN"), (1, "NSN"), (2, "NNS"))),
+            ],
+        ]
+    ]
+    graded = write_jsonl("retrieved.jsonl", lines)
+
+    def values(cutoff: int | None) -> dict[str, tuple[float, float]]:
+        evaluation = single(nugget_scores(graded, bank, cutoff=cutoff))
+        of = {system: scores(evaluation, system, "q1") for system in ("one", "zero")}
+        return {system: (scores["A"], scores["L"]) for system, scores in of.items()}
+
+    assert values(1) == {"one": (1 / 3, 2), "zero": (1 / 3, 2)}
+    assert values(2) == {"one": (1 / 3, 2), "zero": (2 / 3, 4)}
+    assert values(3) == {"one": (2 / 3, 4), "zero": (1, 6)}
+    assert values(4) == values(None) == {"one": (1, 6), "zero": (1, 6)}
+    provenance = single(nugget_scores(graded, bank, cutoff=2)).provenance
+    assert provenance is not None
+    assert provenance.cutoff == 2
+
+
+def test_min_median_and_max_are_averages_over_queries(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Worked by hand; in Tables 6 to 8 of the paper, too, Max is above the best run (.8148 and .6666)."""
+    for run, values in {"a": (1.0, 0.0, 0.5), "b": (0.0, 1.0, 0.5), "c": (0.25, 0.5, 0.5)}.items():
+        rows = [{"qid": str(topic), "all_score": value} for topic, value in enumerate(values)]
+        (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows_by_run = rows_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
+    assert {row["Run ID"]: row["A"] for row in rows_by_run} == {
+        "a": 0.5, "b": 0.5, "c": 1.25 / 3,
+        "Min": 0.5 / 3, "Median": 1.25 / 3, "Max": 2.5 / 3,
+    }  # fmt: skip
+
+
+def test_no_min_median_and_max_of_means_or_a_single_run(graded: Path, bank: Path, tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("run\tV_strict\na\t0.5\nb\t0.25\n")
+    for conditions in (read_conditions([table]), read_conditions([graded], [bank], runs=["half"])):
+        report = nugget_report(nugget_leaderboard(conditions))
+        assert not {row["Run ID"] for row in rows_of(report)} & {"Min", "Median", "Max"}
+        assert "Median" not in notes_of(report)
+
+
+def test_sanity_rows(run: Run, graded: Path, write_jsonl: WriteJsonl) -> None:
+    """As the runs all_nuggets and test_empty_list of Table 8: the bounds, which V of q3 lowers."""
+    bank = write_jsonl("b.jsonl", [bank_line("q1", "vvo"), bank_line("q2", "vo"), bank_line("q3", "o")])
+    command = ("evaluate", "nuggets", graded, "--bank", bank, "--sanity-rows")
+    names, *rows = [line.split("\t") for line in run(*command, "--format", "tsv").splitlines()]
+    table = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+
+    assert list(table) == ["full", "half", "_all_nuggets_", "_empty_answers_"]
+    full = table["_all_nuggets_"]
+    assert (full["V_strict"], full["W"], full["A"]) == ("0.666667", "1.000000", "1.000000")
+    assert float(full["L"]) == 8, "four words in each of six nuggets of three queries"
+    assert {table["_empty_answers_"][name] for name in ("V", "W", "A")} == {"0.000000"}
+    assert run(*command).count("_all_nuggets_") == 2, "the row and a note"
+    skipped = run(*command, "--missing-vital", "skip", "--format", "tsv").splitlines()
+    assert skipped[3].split("\t")[:2] == ["_all_nuggets_", "1.000000"]
+
+
+@pytest.mark.parametrize("more", [["--per-query"], ["--format", "jsonl"]])
+def test_sanity_rows_need_a_table(run: Run, graded: Path, bank: Path, more: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        run("evaluate", "nuggets", graded, "--bank", bank, "--sanity-rows", *more)
+    assert stop.value.code == 2
+
+
+def test_sanity_rows_need_a_bank(tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("run\tV_strict\na\t0.5\nb\t0.25\n")
+    with pytest.raises(SelectionError, match="--bank"):
+        nugget_leaderboard(read_conditions([table]), sanity=True)

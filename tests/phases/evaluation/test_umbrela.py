@@ -22,7 +22,7 @@ from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, PairCounts, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer
-from exam_pp.prompts import UMBRELA
+from exam_pp.prompts import GRADED_RELEVANCE
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.reports.analysis.agreement import agreement_report
 from exam_pp.results import Qrel
@@ -70,7 +70,7 @@ def judge(passages: Path, output: Path, **options: Any) -> GradeSummary:
         Answerer(llm, Journal(None)),
         model="judge",
         provenance={},
-        options=GradeOptions(prompts=[UMBRELA], **options),
+        options=GradeOptions(prompts=[GRADED_RELEVANCE], **options),
         summary=summary,
         query_texts={"q": "a query"},
     )
@@ -88,14 +88,14 @@ def labelled(passages: Path, tmp_path: Path) -> Path:
 
 def test_labels_become_qrels(labelled: Path) -> None:
     """An unparsed reply gives no line instead of a 0."""
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
     assert {qrel.passage_id: qrel.relevance for qrel in labels.qrels} == LABELS
     assert labels.notes == ["1 passage of these queries has no grade and therefore no label."]
 
 
 def test_derived_measures_by_hand(labelled: Path) -> None:
     """Threshold 2; P@K divides by K, AP by all relevant ones of the query, within the cutoff or not."""
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
     names = ["P@1", "P@3", "P@5", "P@10", "AP@3", "AP@10", "RR"]
     evaluation = score_rankings(labels.qrels, labelled, names, min_grade=2)
     result = {row.metric: row.mean for row in standings(evaluation.scores)}
@@ -113,7 +113,7 @@ def test_derived_measures_by_hand(labelled: Path) -> None:
 
 
 def test_the_same_numbers_from_a_run_and_the_measures_by_name(labelled: Path, tmp_path: Path) -> None:
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
     run = tmp_path / "bm25.run"
     order = ["p2", "p1", "p4", "p3", "p5"]
     run.write_text("".join(f"q Q0 {p} {n} {9 - n} t\n" for n, p in enumerate(order, 1)))
@@ -132,7 +132,7 @@ def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> Non
 
     assert [p.passage_id for p in graded] == ["p3", "p5"]
     assert (summary.pairs, summary.judged, summary.reused) == (2, 3, 0)
-    options = GradeOptions(prompts=[UMBRELA], only_unjudged=True)
+    options = GradeOptions(prompts=[GRADED_RELEVANCE], only_unjudged=True)
     exam = Exam(TestBank({}), {"q": "a query"})
     assert count_pairs(read_passages(passages), exam, "judge", options) == PairCounts(2)
 
@@ -140,7 +140,7 @@ def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> Non
 def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path) -> None:
     existing = tmp_path / "human.qrels"
     existing.write_text("q Q0 p2  1\nother 0 x 3\nq 0 p1 0\n")
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
     filled = fill_holes(existing, [*labels.qrels, Qrel("new", "y", 1)])
     write_filled(filled, tmp_path / "filled.qrels", inputs=[existing])
 
@@ -159,7 +159,15 @@ def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path)
 def test_filled_qrels_by_command(labelled: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     existing, out = tmp_path / "human.qrels", tmp_path / "filled.qrels"
     existing.write_text("q 0 p1 0\nq 0 p2 1\n")
-    common = ["evaluate", "qrels", str(labelled), "--prompt-class", "Umbrela", "--fill-holes", str(existing)]
+    common = [
+        "evaluate",
+        "qrels",
+        str(labelled),
+        "--prompt-class",
+        "GradedRelevance",
+        "--fill-holes",
+        str(existing),
+    ]
     main([*common, "-o", str(out)])
     assert out.read_text() == "q 0 p1 0\nq 0 p2 1\nq 1 p3 3\nq 1 p5 1\n"
     assert "2 judgments" in capfd.readouterr().err
@@ -182,7 +190,7 @@ def test_agreement_of_labels_and_judgments(labelled: Path) -> None:
     """Confusion matrices of the two judged passages, graded and cut at 2; the unparsed reply is noted."""
     from exam_pp.phases.analysis.agreement import rated_passages
 
-    criteria = GradeFilter(prompt_class="Umbrela")
+    criteria = GradeFilter(prompt_class="GradedRelevance")
     assert is_on_the_scale_of_judgments(labelled, criteria)
     passages = rated_passages(labelled, grade_filter=criteria)
     report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))

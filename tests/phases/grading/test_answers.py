@@ -20,6 +20,8 @@ from exam_pp.phases.grading.grading_run import FileSummary, GradeFiles, grade_fi
 from exam_pp.phases.grading.reread import reread
 from exam_pp.phases.grading.verify_answers import verify_answers
 from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.answer_key import with_answer_match
+from exam_pp.prompts.base import AnswerMatch
 from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -65,9 +67,13 @@ def answering(replies: dict[str, str]) -> FakeLLM:
 
 @pytest.fixture
 def graded(passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    output = tmp_path / "graded.jsonl"
+    """Answers that are compared by the strict rule."""
     monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: answering(REPLIES))
-    options = GradeOptions(prompts=[PROMPTS.get(KEY)])
+    return grade_answers(passages, bank, tmp_path / "graded.jsonl", "strict")
+
+
+def grade_answers(passages: Path, bank: Path, output: Path, match: AnswerMatch) -> Path:
+    options = GradeOptions(prompts=[with_answer_match(PROMPTS.get(KEY), match)])
     grade_file(GradeFiles(passages, output, bank), ModelOptions("fake"), options)
     return output
 
@@ -81,7 +87,49 @@ def test_answers_are_compared_with_the_key(graded: Path, caplog: pytest.LogCaptu
     assert grades.entry_ratings() == {"water": 0, "layer": 1, "none": 1, "fact": 1}
     assert grades.self_ratings is None
     assert grades.relevance_label == 3
-    assert (grades.prompt_info or {})["check_answer_key"] is True
+    info = grades.prompt_info or {}
+    assert (info["check_answer_key"], info["answer_match"]) == (True, "strict")
+
+
+def test_the_rule_of_the_paper_asks_about_all_of_the_above(
+    graded: Path, passages: Path, bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """EXAM++, section 4.2.1: every extracted answer is compared; "Yes" is not "true"."""
+    (grades,) = sets(grade_answers(passages, bank, tmp_path / "paper.jsonl", "paper"))
+    assert grades.entry_ratings() == {"water": 0, "layer": 1, "all": 0, "none": 1, "fact": 0}
+    assert (grades.prompt_info or {})["answer_match"] == "paper"
+    assert not any("all of the above" in message for message in caplog.messages)
+
+
+def test_grades_by_another_rule_are_kept_and_reported(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = GradeOptions(prompts=[PROMPTS.get(KEY)])
+    summary = grade_file(GradeFiles(graded, tmp_path / "out.jsonl", bank), ModelOptions("fake"), options)
+    assert (summary.graded, summary.reused, dict(summary.other_options)) == (1, 4, {("--answer-match",): 4})
+    assert any("`exam-pp reread` compares them again" in line for line in summary.lines())
+
+
+def test_stored_answers_are_compared_by_another_rule_without_a_model(
+    passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: answering(REPLIES))
+    paper = grade_answers(passages, bank, tmp_path / "paper.jsonl", "paper")
+    strict, again = tmp_path / "strict.jsonl", tmp_path / "again.jsonl"
+    main(["-q", "reread", str(paper), "-o", str(strict), "--bank", str(bank), "--answer-match", "strict"])
+    (grades,) = sets(strict)
+    assert grades.entry_ratings() == {"water": 0, "layer": 1, "none": 1, "fact": 1}
+    assert (grades.prompt_info or {})["answer_match"] == "strict"
+    main(["-q", "reread", str(strict), "-o", str(again), "--bank", str(bank)])
+    assert sets(again)[0].entry_ratings() == sets(paper)[0].entry_ratings()
+    assert (sets(again)[0].prompt_info or {})["answer_match"] == "paper"
+
+
+def test_the_option_answer_match(passages: Path, bank: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    main(["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--model", "fake",
+          "--prompt-class", KEY, "--answer-match", "strict"])  # fmt: skip
+    assert [(grades.prompt_info or {})["answer_match"] for grades in sets(output)] == ["strict"]
 
 
 def test_questions_whose_gold_answer_cannot_be_compared_are_logged(
@@ -90,7 +138,7 @@ def test_questions_whose_gold_answer_cannot_be_compared_are_logged(
     grade_file(
         GradeFiles(passages, tmp_path / "again.jsonl", bank),
         ModelOptions("fake"),
-        GradeOptions(prompts=[PROMPTS.get(KEY)]),
+        GradeOptions(prompts=[with_answer_match(PROMPTS.get(KEY), "strict")]),
     )
     assert any("all of the above" in m and m.endswith(": all") for m in caplog.messages)
 
@@ -100,7 +148,8 @@ def verify(
 ) -> FileSummary:
     monkeypatch.setattr("exam_pp.phases.grading.verify_answers.load_llm", lambda _options: llm)
     files = GradeFiles(graded, output, bank)
-    return verify_answers(files, ModelOptions("fake"), options.pop("answers", GradeFilter()), **options)
+    policy = {"only_model": False, "answer_match": "strict"} | options
+    return verify_answers(files, ModelOptions("fake"), policy.pop("answers", GradeFilter()), **policy)
 
 
 def test_a_model_verifies_answers_whose_text_does_not_match(
@@ -129,6 +178,23 @@ def test_a_model_verifies_answers_whose_text_does_not_match(
     assert dict(new.answers)["water"] == "increase"
     assert (new.model_extra or {})["verifications"] == [["water", "yes"]]
     assert (summary.graded, summary.ungraded, summary.asked) == (4, 0, 1)
+
+
+def test_the_model_verifies_every_answer(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also answers that match and, unlike the words, gold answers that refer to other choices."""
+    words, output = tmp_path / "words.jsonl", tmp_path / "verified.jsonl"
+    verify(graded, bank, words, FakeLLM(lambda request: "yes", "verifier"), monkeypatch)
+    llm = FakeLLM(lambda request: "no", "verifier")
+    summary = verify(words, bank, output, llm, monkeypatch, only_model=True)
+    _, before, new = sets(output)
+    assert new.entry_ratings() == {"water": 0, "layer": 0, "none": 1, "fact": 0}
+    assert ((new.prompt_info or {})["verified_by"], summary.asked, summary.reused) == ("model", 3, 0)
+    policy = before.prompt_info or {}
+    assert (policy["verified_by"], policy["answer_match"]) == ("words or model", "strict")
+    summary = verify(output, bank, tmp_path / "again.jsonl", llm, monkeypatch, only_model=True)
+    assert (summary.pairs, summary.reused) == (0, 4)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +289,7 @@ def test_a_new_gold_answer_is_read_without_a_model(graded: Path, bank: Path, tmp
     before = graded.read_bytes()
     bank.write_text(bank.read_text().replace('["rise"]', '["rise", "increases"]'))
     output = tmp_path / "again.jsonl"
-    main(["-q", "reread", str(graded), "-o", str(output), "--bank", str(bank)])
+    main(["-q", "reread", str(graded), "-o", str(output), "--bank", str(bank), "--answer-match", "strict"])
     (grades,) = sets(output)
     assert grades.entry_ratings() == {"water": 1, "layer": 1, "none": 1, "fact": 1}
     assert (grades.exam_ratio, grades.relevance_label) == (1.0, 4)

@@ -293,7 +293,7 @@ def test_labels_of_umbrela_are_joined_by_their_texts(
     passages = {p.passage_id: p for query in read_passages(tmp_path / "o.jsonl") for p in query.passages}
 
     (grade,) = passages["p3"].direct_grades or []
-    assert (grade.model, grade.prompt_class, grade.self_ratings) == ("gpt-4o", "Umbrela", 2)
+    assert (grade.model, grade.prompt_class, grade.self_ratings) == ("gpt-4o", "UMBRELA", 2)
     (unread,) = passages["p1"].direct_grades or []
     assert unread.entry_ratings() == {}
     assert (summary.graded, summary.ungraded, summary.unknown) == (1, 1, [3])

@@ -332,7 +332,7 @@ def test_round_trip(
 @pytest.mark.parametrize(
     ("key", "prompt_class", "message"),
     [
-        ("q1/a", "Umbrela", "passages as a whole"),
+        ("q1/a", "GradedRelevance", "passages as a whole"),
         ("direct", RATED, "bank entries"),
         ("q1/a", "NuggetSelfRatedPrompt", "has a rating of a question"),
     ],

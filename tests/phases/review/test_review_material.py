@@ -196,7 +196,7 @@ def test_direct_grades_with_a_bank_for_the_texts_of_queries(write_jsonl: WriteLi
     """The leaderboard counts the direct grades of the page, not the entries of the bank."""
     grade = {
         "correctAnswered": True, "answer": "2", "llm": "m", "llm_options": {}, "self_ratings": 2,
-        "prompt_info": {"prompt_class": "Umbrela"}, "prompt_type": "direct_grading",
+        "prompt_info": {"prompt_class": "GradedRelevance"}, "prompt_type": "direct_grading",
     }  # fmt: skip
     ranking = {"method": "bm25", "paragraphId": "p", "queryId": "q1", "rank": 1, "score": 1.0}
     ranked = {"judgments": [], "rankings": [ranking]}
@@ -204,7 +204,7 @@ def test_direct_grades_with_a_bank_for_the_texts_of_queries(write_jsonl: WriteLi
         "g.jsonl",
         [[key, [passage("p", grades=[grade], paragraph_data=ranked)]] for key in ("q1", "other")],
     )
-    head = blocks(review(graded, tiny_bank, GradeFilter(prompt_class="Umbrela"), min_grade=2))["head"]
+    head = blocks(review(graded, tiny_bank, GradeFilter(prompt_class="GradedRelevance"), min_grade=2))["head"]
     assert [(query["id"], query["text"] != "") for query in head["queries"]] == [("q1", True)]
     (leaderboard,) = head["leaderboards"]
     assert leaderboard["rows"][0] == ["bm25", 1.0, None]

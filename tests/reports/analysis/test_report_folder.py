@@ -279,21 +279,28 @@ def test_the_threshold_is_at_most_that_of_the_scale(demo: Path, tmp_path: Path) 
 def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
     """Direct grades are for the query, so they have no Rubric-Cover, and no bank."""
     graded = tmp_path / "graded.jsonl"
-    queries = ["--queries", str(demo / "queries.jsonl"), "--prompt-class", "Umbrela", "--model", "random"]
+    queries = [
+        "--queries",
+        str(demo / "queries.jsonl"),
+        "--prompt-class",
+        "GradedRelevance",
+        "--model",
+        "random",
+    ]
     main(["-q", "grade", str(demo / "one-grader.jsonl"), *queries, "-o", str(graded)])
     page = write_evaluation(Sources(graded, [demo / "questions.jsonl"]), tmp_path / "out", QUICK).read_text()
 
     titles = {row[0] for row in rows_of(part(page, "Summary"))}
-    direct, rubric_set = "random Umbrela", f"lexical {RATED}"
+    direct, rubric_set = "random GradedRelevance", f"lexical {RATED}"
     assert {f"Rubric-Qrels: {direct}", f"Rubric-Qrels: {rubric_set}", f"Rubric-Cover: {rubric_set}"} <= titles
     assert f"Rubric-Cover: {direct}" not in titles
     assert [row[2] for row in rows_of(part(page, "Graders"))] == ["question", "direct"]
-    assert "prompt class Umbrela; threshold 3; 8 queries." in text_of(part(page, "Rubric-Qrels"))
+    assert "prompt class GradedRelevance; threshold 3; 8 queries." in text_of(part(page, "Rubric-Qrels"))
     swept = {
         name: (tmp_path / "out" / f"sweep-{name}.tsv").read_text() for name in ("questions", "direct-grades")
     }
-    assert ("Umbrela" in swept["questions"], RATED in swept["direct-grades"]) == (False, False)
-    assert "Umbrela" in swept["direct-grades"]
+    assert ("GradedRelevance" in swept["questions"], RATED in swept["direct-grades"]) == (False, False)
+    assert "GradedRelevance" in swept["direct-grades"]
     assert (tmp_path / "out" / "review.html").is_file()
 
 

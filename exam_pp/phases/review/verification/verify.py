@@ -167,7 +167,8 @@ class _Reading:
         if not self.selector.rated:
             return 1
         prompt = PROMPTS.find(self.selector.key.prompt_class)
-        top = DEFAULT_MIN_GRADE if prompt is None else rating_scale(prompt)[-1].rating
+        recorded = self.selector.max_rating or DEFAULT_MIN_GRADE
+        top = recorded if prompt is None else rating_scale(prompt)[-1].rating
         return min(DEFAULT_MIN_GRADE, top)
 
     def check(self, bank_file: str | Path | None) -> None:

@@ -1,4 +1,4 @@
-"""UMBRELA: scale and steps of the prompt, and the final score of replies."""
+"""The prompt GradedRelevance: scale and steps, its old name, and the final score of replies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.errors import UnknownNameError
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.reading import NOT_A_NUMBER, read_final_score
 
 
@@ -26,6 +29,14 @@ from exam_pp.prompts.reading import NOT_A_NUMBER, read_final_score
         ("##final score: 1\n##final score: 2", 2),
         ("M: 2\nT: 3\n##final score: 2", 2),
         ('{"M": 3, "T": 1, "final_score": 2}', 2),
+        ('{"M": 2, "T": 1, "O": 1}', 1),
+        ("```json\n{'M': 3,\n 'O': '2'\n}\n```", 2),
+        ('{"O_score": 0}', 0),
+        ('{"overall score": 3}', 3),
+        ('{"O": 2.5}', None),
+        ('{"O": 4}', None),
+        ('{"M": 2, "T": 1}', None),
+        ('{"topic": 2}', None),
         ("2", 2),
         (" 0.", 0),
         ("**3**", 3),
@@ -48,7 +59,7 @@ from exam_pp.prompts.reading import NOT_A_NUMBER, read_final_score
     ],
 )
 def test_final_score(reply: str, rating: int | None) -> None:
-    verdict = PROMPTS.get("Umbrela").parse(reply, None, "default")
+    verdict = PROMPTS.get("GradedRelevance").parse(reply, None, "default")
 
     assert verdict.rating == rating
     assert verdict.correct == bool(rating)
@@ -68,7 +79,7 @@ def test_any_reply_is_read(text: str) -> None:
 
 def test_the_text_contains_the_scale_and_the_steps() -> None:
     """Upadhyay et al., 2024: four grades; intent, match (M), trustworthiness (T), final score (O)."""
-    prompt = PROMPTS.get("Umbrela")
+    prompt = PROMPTS.get("GradedRelevance")
 
     text = prompt.text
     assert [text.index(f"\n{grade} = ") for grade in range(4)] == sorted(
@@ -77,4 +88,18 @@ def test_the_text_contains_the_scale_and_the_steps() -> None:
     for step in ("intent", "(M)", "trustworthy", "(T)", "(O)", "##final score:"):
         assert step in text
     assert prompt.labels == ("0", "1", "2", "3")
-    assert PROMPTS.get("UMBRELA") is prompt
+
+
+def test_the_old_name_is_read_in_files_and_warned_of_otherwise(caplog: pytest.LogCaptureFixture) -> None:
+    """The words are not UMBRELA's, so that the prompt must not have its name."""
+    prompt = PROMPTS.get("GradedRelevance")
+    assert PROMPTS.find("Umbrela") is prompt
+    assert not caplog.messages
+    assert PROMPTS.get("Umbrela") is prompt
+    warning = "'Umbrela' is an old name; the prompt is now called 'GradedRelevance'."
+    assert caplog.messages == [warning]
+    criteria = with_aliases(GradeFilter(prompt_class="Umbrela"))
+    assert (criteria.prompt_class, criteria.also_called) == ("GradedRelevance", ("Umbrela",))
+    assert caplog.messages == [warning, warning]
+    with pytest.raises(UnknownNameError, match="'GradedRelevance'"):
+        PROMPTS.get("UMBRELA")

@@ -1,7 +1,7 @@
-"""UMBRELA prompt: relevance of a passage to a query, from 0 to 3.
+"""The prompt GradedRelevance: relevance of a passage to a query, from 0 to 3.
 
-The scale and the steps are those of UMBRELA (Upadhyay et al., 2024) in the documentation of Open RAG Eval;
-the wording is that of exam_pp.
+The scale and the steps are those of UMBRELA (Upadhyay et al., 2024) in the documentation of Open RAG Eval.
+The words are those of exam_pp, so that labels differ from those of UMBRELA's prompt.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from exam_pp.prompts.reading import final_score_reader
 
 _HIGHEST = 3
 
-UMBRELA = Prompt(
-    name="Umbrela",
+GRADED_RELEVANCE = Prompt(
+    name="GradedRelevance",
     kind="direct",
     template="""You are given a search query and a passage. Judge how relevant the passage is to the query, \
 with a score on this scale:
@@ -38,4 +38,4 @@ The final score is a single integer: 0, 1, 2 or 3. Give nothing but the final sc
     cite="exam_pp, 2026; after the scale and steps of UMBRELA (Upadhyay et al., 2024, arXiv:2406.06519)",
 )
 
-register([UMBRELA], aliases={"Umbrela": ("UMBRELA",)})
+register([GRADED_RELEVANCE], old_names={"GradedRelevance": ("Umbrela",)})

@@ -1,0 +1,218 @@
+"""Commands with ``--prompt-file``: every prompt can be replaced, and built-in prompts printed as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.phases.grading.prompt_files import read_prompt
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
+
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+@pytest.fixture
+def folder(write_jsonl: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Queries with and without facets, passages with judgments, and banks of both kinds."""
+    monkeypatch.chdir(tmp_path)
+    facets = [{"facet_id": "moon", "facet_text": "the moon"}]
+    write_jsonl("queries.jsonl", [{"query_id": "q", "query_text": "ocean tides"}])
+    write_jsonl("faceted.jsonl", [{"query_id": "q", "query_text": "ocean tides", "facets": facets}])
+    ranking = {"method": "s", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0}
+    data = {
+        "judgments": [{"paragraphId": "p", "query": "q", "titleQuery": "q", "relevance": 1}],
+        "rankings": [ranking],
+    }
+    passage = {"paragraph_id": "p", "text": "The ocean has tides.", "paragraph_data": data}
+    write_jsonl("passages.jsonl", [["q", [passage]]])
+    question = {"query_id": "q", "question_id": "q/1", "question_text": "What has the ocean?"}
+    items = [question | {"gold_answers": ["tides of the ocean"]}]
+    write_jsonl("bank.jsonl", [{"query_id": "q", "query_text": "ocean tides", "items": items}])
+    nugget = {"query_id": "q", "nugget_id": "q/n", "nugget_text": "ocean tides"}
+    write_jsonl("nuggets.jsonl", [{"query_id": "q", "query_text": "ocean tides", "items": [nugget]}])
+    return tmp_path
+
+
+def own(built_in: str, file: str = "own.toml", **changes: str) -> str:
+    """Write a copy of a built-in prompt with another system message, and return its name."""
+    main(["-q", "show", "prompt", built_in, "--as-file", "-o", file])
+    path = Path(file)
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    system = 'system = """\n'
+    text = text.replace(system, system + "Be kind. ") if system in text else f'{text}system = "Be kind."\n'
+    path.write_text(text, encoding="utf-8")
+    return f"My{built_in}"
+
+
+def run(line: str) -> None:
+    main(["-q", *line.split()])
+
+
+def fails(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(line)
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+ASK = "--model fake -o out.jsonl"
+ASSIGN = f"grade passages.jsonl --bank nuggets.jsonl {ASK}"
+
+
+@pytest.mark.parametrize(
+    ("built_in", "command"),
+    [
+        ("QuestionSelfRatedPrompt", f"grade passages.jsonl --bank bank.jsonl {ASK}"),
+        (
+            "QuestionCompleteConciseUnanswerablePromptWithChoices",
+            f"grade passages.jsonl --bank bank.jsonl {ASK}",
+        ),
+        ("QuestionCompleteConcisePromptWithAnswerKey2", f"grade passages.jsonl --bank bank.jsonl {ASK}"),
+        ("NuggetSelfRatedPrompt", ASSIGN),
+        ("NuggetExtractionPrompt", ASSIGN),
+        ("NuggetAssignment", ASSIGN),
+        ("NuggetAssignmentPointwise", ASSIGN),
+        ("GradedRelevance", f"grade passages.jsonl --queries queries.jsonl {ASK}"),
+        ("FagB_few", f"grade passages.jsonl --queries queries.jsonl {ASK}"),
+        ("QuestionSelfRatedUnanswerablePromptWithChoices", f"bank closed-book bank.jsonl {ASK}"),
+    ],
+)
+def test_grading_prompts(built_in: str, command: str, folder: Path) -> None:
+    name = own(built_in)
+    run(f"{command} --prompt-file own.toml")
+    (query,) = read_passages(folder / "out.jsonl")
+    (grades,) = query.passages[0].grade_sets()
+    assert (grades.prompt_class, grades.prompt_hash) == (name, read_prompt(Path("own.toml")).hash)
+    assert grades.prompt_hash != PROMPTS.get(built_in).hash, "the system message counts"
+    assert grades.entry_ratings()
+
+
+@pytest.mark.parametrize(
+    ("built_in", "queries"),
+    [
+        ("QuestionGenerationDL", "questions queries.jsonl"),
+        ("QuestionGenerationCAR", "questions faceted.jsonl"),
+        ("NuggetGenerationDL", "nuggets faceted.jsonl --no-facets"),
+        ("NuggetGenerationCAR", "nuggets faceted.jsonl"),
+    ],
+)
+def test_generation(built_in: str, queries: str, folder: Path) -> None:
+    name = own(built_in)
+    run(f"generate {queries} {ASK} --prompt-file own.toml")
+    (line,) = read_bank(folder / "out.jsonl").lines
+    assert line.info["prompt_info"]["prompt_class"] == name
+    assert line.info["hash"] == read_prompt(Path("own.toml")).hash
+    assert line.items
+
+
+def test_the_wrong_prompt_for_a_bank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own("NuggetGenerationDL")
+    fails(f"generate questions queries.jsonl {ASK} --prompt-file own.toml", "reading = 'questions'", capsys)
+    own("QuestionGenerationDL", "query.toml")
+    fails(f"generate questions faceted.jsonl {ASK} --prompt-file query.toml", "{subtopic}", capsys)
+    own("QuestionGenerationDL", "again.toml", MyQuestion="OurQuestion")
+    both = "--prompt-file query.toml --prompt-file again.toml"
+    fails(f"generate questions queries.jsonl {ASK} {both}", "Two prompt files", capsys)
+    nuggetize = f"nuggetize passages.jsonl --queries queries.jsonl {ASK}"
+    fails(f"{nuggetize} --prompt-file own.toml", "kind = 'nuggetize'", capsys)
+    fails(f"bank closed-book bank.jsonl {ASK}", "--prompt-class or --prompt-file", capsys)
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_the_repair_of_generation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from exam_pp.llm.fake import FakeLLM
+
+    asked = []
+
+    def reply(request: Any) -> str:
+        asked.append(request.text)
+        return "nothing" if len(asked) == 1 else '["Why?"]'
+
+    monkeypatch.setattr("exam_pp.phases.banks.generate.load_llm", lambda _options: FakeLLM(reply))
+    own("QuestionGenerationDL")
+    with Path("own.toml").open("a", encoding="utf-8") as file:
+        file.write('repair = "A list, please."\n')
+    run(f"generate questions queries.jsonl {ASK} --prompt-file own.toml")
+    assert asked[1].endswith("\n\nnothing\n\nA list, please.")
+
+
+def test_creation_and_importance_of_nuggets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    creation, importance = own("NuggetCreation", "list.toml"), own("NuggetImportance", "importance.toml")
+    nuggetize = f"nuggetize passages.jsonl --queries queries.jsonl {ASK}"
+    run(f"{nuggetize} --prompt-file importance.toml --prompt-file list.toml")
+    (line,) = read_bank(folder / "out.jsonl").lines
+    assert line.info["prompt_info"]["prompt_class"] == creation
+    assert line.info["importance_prompt_info"]["prompt_class"] == importance
+    assert [item.importance for item in line.items] == ["vital"]
+    own("NuggetCreation", "again.toml", MyNugget="OurNugget")
+    fails(f"{nuggetize} --prompt-file list.toml --prompt-file again.toml", "the same purpose", capsys)
+
+
+def test_answer_verification(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(
+        "grade passages.jsonl --bank bank.jsonl --model fake -o answers.jsonl "
+        "--prompt-class QuestionCompleteConcisePromptWithAnswerKey2"
+    )
+    name = own("QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2")
+    run(f"verify-answers answers.jsonl --bank bank.jsonl {ASK} --prompt-file own.toml")
+    (query,) = read_passages(folder / "out.jsonl")
+    *_, grades = query.passages[0].grade_sets()
+    assert (grades.prompt_class, grades.entry_ratings()) == (name, {"q/1": 1})
+    run("verify-answers out.jsonl --bank bank.jsonl --model fake -o twice.jsonl")
+    (query,) = read_passages(folder / "twice.jsonl")
+    assert len(list(query.passages[0].grade_sets())) == 3, "verified answers are not extracted answers"
+    own("FagB", "direct.toml")
+    verify = f"verify-answers answers.jsonl --bank bank.jsonl {ASK}"
+    fails(f"{verify} --prompt-file direct.toml", "does not verify answers", capsys)
+
+
+def test_a_prompt_file_records_its_scale(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The top of the scale is the threshold, although exam_pp does not know the prompt."""
+    own("GradedRelevance")
+    run(f"grade passages.jsonl --queries queries.jsonl {ASK} --prompt-file own.toml")
+    assert json.loads(Path("out.jsonl").read_text())[1][0]["grades"][0]["prompt_info"]["max_rating"] == 3
+    Path("r.run").write_text("q Q0 p 1 1.0 r\n")
+    run("evaluate qrels out.jsonl --runs r.run -m RR --format tsv -o board.tsv")
+    assert "RR(rel=3)" in Path("board.tsv").read_text()
+
+
+def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
+    """Grades by the old name count as graded; labels that another tool made with UMBRELA do not."""
+    grade = f"grade passages.jsonl --queries queries.jsonl {ASK} --prompt-class GradedRelevance"
+    run(grade)
+    text = Path("out.jsonl").read_text()
+    Path("passages.jsonl").write_text(text.replace('"GradedRelevance"', '"Umbrela"'))
+    run(grade)
+    assert Path("out.jsonl").read_text() == Path("passages.jsonl").read_text()
+
+    row = {"model": "judge", "query": "ocean tides", "passage": "The ocean has tides.", "judgment": 2}
+    Path("rows.jsonl").write_text(
+        json.dumps(row | {"prediction": "2", "prompt": "", "result_status": 1}) + "\n"
+    )
+    imported = "--passages passages.jsonl --queries queries.jsonl -o labels.jsonl"
+    run(f"import --umbrela rows.jsonl {imported}")
+    (query,) = read_passages(Path("labels.jsonl"))
+    classes = [
+        (grades.model, grades.prompt_class, grades.max_rating) for grades in query.passages[0].grade_sets()
+    ]
+    assert classes == [("fake", "Umbrela", None), ("judge", "UMBRELA", 3)]
+    nuggetize = "nuggetize labels.jsonl --queries queries.jsonl --model fake --relevance model"
+    run(f"{nuggetize} --prompt-class UMBRELA -o umbrela-bank.jsonl")
+    (line,) = read_bank(Path("umbrela-bank.jsonl")).lines
+    assert (line.info["nuggetizer"]["judge"], line.info["nuggetizer"]["judge_prompt"]) == ("judge", "UMBRELA")
+    run(f"{nuggetize} -o our-bank.jsonl")
+    (line,) = read_bank(Path("our-bank.jsonl")).lines
+    assert line.info["nuggetizer"]["judge"] == "fake"
+
+
+def test_repairs_cannot_be_printed_as_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fails("show prompt NuggetLabelsRepair --as-file", "'repair'", capsys)

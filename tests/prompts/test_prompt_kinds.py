@@ -1,0 +1,286 @@
+"""Prompt files for every kind of prompt, with system messages, and built-in prompts as prompt files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.errors import SelectionError
+from exam_pp.phases.grading.prompt_files import read_prompt
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.prompts.base import ReadingRule
+from exam_pp.prompts.custom import parse_prompt, prompt_as_file
+from exam_pp.requests import Request
+from exam_pp.test_bank import Question
+from tests.conftest import data_error
+
+REPAIRS = {"QuestionGenerationRepair", "NuggetGenerationRepair", "NuggetLabelsRepair"}
+WHOLE = [PROMPTS.get(name) for name in PROMPTS if name not in REPAIRS]
+
+
+def prompt(kind: str, reading: str, template: str, *more: str) -> Prompt:
+    lines = [
+        'name = "Mine"',
+        f'kind = "{kind}"',
+        f'reading = "{reading}"',
+        f"template = '''{template}'''",
+        *more,
+    ]
+    return parse_prompt("\n".join(lines), "mine.toml")
+
+
+def slots(made: Prompt) -> list[str]:
+    return list(dict.fromkeys(made.slots))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reading", "template", "reply", "expected"),
+    [
+        ("question", "extractive-extraction", "{question} {context}", "", (None, False)),
+        ("question", "answer-key", "{question} {context}", "rising", (None, True)),
+        ("question", "extractive-answer-key", "{question} {context}", "", (None, False)),
+        ("verification", "yes-no", "{question} {correct_answer} {answer}", "Yes.", (None, True)),
+        ("assignment", "assignment", "{query} {context} {nuggets}", "partial_support", (1, True)),
+        ("assignment", "assignment", "{context} {nugget}", "not_support", (0, False)),
+        ("generate", "questions", "{query}", '["Why?"]', (None, True)),
+        ("generate", "nuggets", "{query} {subtopic} {count}", '["air"]', (None, True)),
+        ("nuggetize", "nuggets", "{query} {context} {nuggets} {length}", '["air"]', (None, True)),
+        ("nuggetize", "importance", "{query} {nuggets}", "vital", (None, True)),
+    ],
+)
+def test_every_kind(kind: str, reading: str, template: str, reply: str, expected: tuple[Any, bool]) -> None:
+    made = prompt(kind, reading, template, 'system = "Be brief."')
+    entry = Question(query_id="q", question_id="q/1", question_text="What?", gold_answers=["rise"])
+    verdict = made.parse(reply, entry, "default")
+    assert (verdict.rating, verdict.correct, verdict.reason) == (*expected, None)
+    parts = made.render({slot: slot.upper() for slot in made.slots})
+    assert (parts[0].text, parts[0].role) == ("Be brief.", "system")
+    assert [part.slot for part in parts if part.may_be_cut] == (
+        ["context"] if "context" in made.slots else []
+    )
+
+
+def test_the_labels_of_assignments() -> None:
+    three = prompt("assignment", "assignment", "{context} {nuggets}")
+    assert (three.labels, three.max_rating) == (("not_support", "partial_support", "support"), 2)
+    choices = 'choices = ["not_support", "support"]'
+    two = prompt("assignment", "assignment", "{context} {nuggets}", choices)
+    assert two.labels == ("not_support", "support")
+    assert two.parse("partial_support", None, "default").reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "reading", "template", "more", "field", "about"),
+    [
+        ("generate", "rating", "{query}", "", "reading", "'rating' cannot be used for a generate prompt"),
+        ("direct", "questions", "{query} {context}", "", "reading", "'questions' cannot"),
+        ("generate", "questions", "{query} {context}", "", "template", "unknown placeholder {context}"),
+        ("generate", "questions", "{subtopic}", "", "template", "{query}"),
+        ("verification", "yes-no", "{question} {answer}", "", "template", "{correct_answer}"),
+        ("assignment", "assignment", "{context}", "", "template", "{nuggets}"),
+        ("assignment", "assignment", "{context} {nugget} {nuggets}", "", "template", "{nuggets}"),
+        ("assignment", "assignment", "{context} {nugget}", 'choices = ["no", "yes"]', "choices", "support"),
+        ("nuggetize", "importance", "{query} {context} {nuggets}", "", "template", "{context}"),
+        ("direct", "number", "{query} {context}", "scale = 3\nsystem = 'About {query}'", "system", "{query}"),
+        ("direct", "number", "{query} {context}", "scale = 3\nrepair = 'Again.'", "repair", "repeated"),
+        ("generate", "questions", "{query}", "repair = 'Again {count}.'", "repair", "{count}"),
+        ("verification", "yes-no", " \n", "", "template", "empty"),
+    ],
+)  # fmt: skip
+def test_messages(kind: str, reading: str, template: str, more: str, field: str, about: str) -> None:
+    with data_error("mine.toml", None, field, about=about):
+        prompt(kind, reading, template, more)
+
+
+@pytest.mark.parametrize("built_in", WHOLE, ids=lambda prompt: prompt.name)
+def test_a_built_in_prompt_as_a_prompt_file(built_in: Prompt) -> None:
+    copy = parse_prompt(prompt_as_file(built_in), "copy.toml")
+    assert copy.name == f"My{built_in.name}"
+    assert copy.hash == built_in.hash, "the text is the same"
+    for key in ("kind", "system", "template", "max_rating", "answer_key"):
+        assert getattr(copy, key) == getattr(built_in, key), key
+    assert [label.lower() for label in copy.labels] == [label.lower() for label in built_in.labels]
+    assert isinstance(copy.parse, ReadingRule)
+    assert isinstance(built_in.parse, ReadingRule)
+    assert copy.parse.name == built_in.parse.name
+
+
+@pytest.mark.parametrize("name", sorted(REPAIRS))
+def test_the_text_of_a_repair_is_a_key_of_other_prompt_files(name: str) -> None:
+    with pytest.raises(SelectionError, match="repair"):
+        prompt_as_file(PROMPTS.get(name))
+
+
+@given(st.text(alphabet='"\\ab{}\n\t', max_size=8), st.text(alphabet="\"\\'a\n", max_size=6))
+def test_any_text_survives_the_prompt_file(literal: str, system: str) -> None:
+    template = literal.replace("{", "{{").replace("}", "}}") + "a {query} {context} b" + literal[:0]
+    made = Prompt(
+        name="X", kind="direct", template=template.strip("\n"), parse=PROMPTS.get("HELM").parse,
+        cite="we, 2026", choices=("No", "Yes"), system=system.strip("\n"),
+    )  # fmt: skip
+    copy = parse_prompt(prompt_as_file(made), "copy.toml")
+    assert (copy.template, copy.system) == (made.template, made.system)
+
+
+# A template in the shape of the files of the package `umbrela`: Python's str.format with {examples}, {query}
+# and {passage}, trailing blanks, and an answer in JSON. The words are our own.
+OTHER_TEMPLATE = """
+Give the passage a label from 0 to 3 for the query, where 3 is a full answer.\x20
+
+{examples}
+
+Query: {query}
+Passage: {passage}
+
+Reply with a JSON object such as {{"O": 1}} and nothing else.
+"""
+OURS = """
+name = "Theirs"
+kind = "direct"
+reading = "final-score"
+scale = 3
+system = "You are an assessor."
+template_file = "templates/theirs.txt"
+placeholders = { context = "{passage}", query = "{query}", examples = "{examples}" }
+example = \"\"\"
+###
+
+Query: {query}
+Passage: {context}
+Output: {answer}
+\"\"\"
+
+[[examples]]
+query = "tides"
+context = "The moon {pulls} the sea."
+answer = '{"O": 3}'
+
+[[examples]]
+query = "tides"
+context = "Boats float."
+answer = '{"O": 0}'
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "theirs.txt").write_text(OTHER_TEMPLATE, encoding="utf-8")
+    path = tmp_path / "theirs.toml"
+    path.write_text(OURS, encoding="utf-8")
+    return path
+
+
+def text_of(made: Prompt) -> str:
+    return Request(made.render({"query": "{why}", "context": "So {it} is."})).text
+
+
+def test_the_template_of_another_package(theirs: Path) -> None:
+    """The text is what the other package sends: its template, filled with ``str.format``."""
+    made = read_prompt(theirs)
+    examples = """###
+
+Query: tides
+Passage: The moon {pulls} the sea.
+Output: {"O": 3}
+###
+
+Query: tides
+Passage: Boats float.
+Output: {"O": 0}"""
+    values = {"examples": examples, "query": "{why}", "passage": "So {it} is."}
+    assert text_of(made) == "You are an assessor.\n\n" + OTHER_TEMPLATE.strip().format(**values)
+    assert made.parse('{"M": 2, "T": 1, "O": 1}', None, "default").rating == 1
+    assert (made.labels, made.provenance()["max_rating"]) == (("0", "1", "2", "3"), 3)
+
+
+def test_a_template_without_examples(theirs: Path) -> None:
+    theirs.write_text(OURS.partition("example =")[0] + "examples = []\n", encoding="utf-8")
+    expected = OTHER_TEMPLATE.strip().format(examples="", query="{why}", passage="So {it} is.")
+    assert text_of(read_prompt(theirs)).partition("\n\n")[2] == expected
+
+
+def test_the_content_of_the_template_is_part_of_the_hash(theirs: Path) -> None:
+    before = read_prompt(theirs)
+    assert read_prompt(theirs).hash == before.hash
+    file = theirs.parent / "templates" / "theirs.txt"
+    file.write_text(OTHER_TEMPLATE.replace("full answer", "good answer"), encoding="utf-8")
+    assert read_prompt(theirs).hash != before.hash
+    (theirs.parent / "system.txt").write_text("You are a judge.\n", encoding="utf-8")
+    file.write_text(OTHER_TEMPLATE, encoding="utf-8")
+    theirs.write_text(
+        OURS.replace('system = "You are an assessor."', 'system_file = "system.txt"'), encoding="utf-8"
+    )
+    made = read_prompt(theirs)
+    assert (made.system, made.hash == before.hash) == ("You are a judge.", False)
+
+
+def test_placeholders_of_other_template_languages(theirs: Path) -> None:
+    """Braces are literal text if the placeholders are not those of ``str.format``."""
+    file = theirs.parent / "templates" / "theirs.txt"
+    file.write_text('<<query>> in {{ passage }}: {"label": 1} {{x}}', encoding="utf-8")
+    keys = 'placeholders = { context = "{{ passage }}", query = "<<query>>" }\n'
+    theirs.write_text(OURS.partition("placeholders =")[0] + keys, encoding="utf-8")
+    assert text_of(read_prompt(theirs)).partition("\n\n")[2] == '{why} in So {it} is.: {"label": 1} {{x}}'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "about"),
+    [
+        ('"{passage}"', '"{text}"', "placeholders.context", "'{text}' does not occur"),
+        ('context = "{passage}"', 'passage = "{passage}"', "placeholders.passage", "use: query, context"),
+        (', examples = "{examples}"', "", None, None),
+        ('query = "{query}", ', "", None, None),
+        ('context = "{passage}", ', "", "template", "unknown placeholder {passage}"),
+        ("template_file =", "template = '{query} {context}'\ntemplate_file =", "template_file", "'template'"),
+        ("system =", "system_file = 'x.txt'\nsystem =", "system_file", "'system'"),
+        ('template_file = "templates/theirs.txt"', "", "template", "template_file"),
+        ('"You are an assessor."', '"Judge {passage}."', "system", "{passage}"),
+    ],
+)
+def test_messages_about_templates(
+    theirs: Path, old: str, new: str, field: str | None, about: str | None
+) -> None:
+    assert old in OURS
+    theirs.write_text(OURS.replace(old, new, 1), encoding="utf-8")
+    if about is None:  # the names are the same
+        assert slots(read_prompt(theirs)) == ["query", "context"]
+        return
+    with data_error(theirs, None, field, about=about):
+        read_prompt(theirs)
+
+
+def test_a_template_file_that_cannot_be_read(theirs: Path) -> None:
+    file = theirs.parent / "templates" / "theirs.txt"
+    file.write_text(" \n", encoding="utf-8")
+    with data_error(theirs, None, "template_file", about="empty"):
+        read_prompt(theirs)
+    file.unlink()
+    with data_error(file):
+        read_prompt(theirs)
+    with data_error("theirs.toml", None, "template_file", about="cannot be read here"):
+        parse_prompt(OURS, "theirs.toml")
+
+
+def test_the_prompt_file_of_the_documentation(repository: Path, tmp_path: Path) -> None:
+    page = (repository / "docs" / "nuggets.md").read_text(encoding="utf-8")
+    keys, examples = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    template = tmp_path / "umbrela" / "prompts" / "qrel_fewshot_bing.txt"
+    template.parent.mkdir(parents=True)
+    template.write_text(OTHER_TEMPLATE, encoding="utf-8")
+    path = tmp_path / "umbrela.toml"
+    path.write_text(keys, encoding="utf-8")
+    values = {"query": "{why}", "passage": "So {it} is."}
+    assert text_of(read_prompt(path)) == OTHER_TEMPLATE.strip().format(examples="", **values)
+    path.write_text(re.sub(r"(?m)^examples = .*$", "", keys) + examples, encoding="utf-8")
+    made = read_prompt(path)
+    assert made.name == "UMBRELA"
+    shown = (
+        "###\n\nQuery: how do tides arise\nPassage: The moon pulls the water of the oceans.\nOutput: {'O': 3}"
+    )
+    assert text_of(made) == OTHER_TEMPLATE.strip().format(examples=shown, **values)
