@@ -87,7 +87,9 @@ def test_metrics_always_have_all_scores(write_jsonl: Write, tmp_path: Path) -> N
     """AutoNuggetizer reads no line without one of its six scores, so that none is written."""
     source = write_jsonl("run.jsonl", [METRICS[0], {"qid": "02", "all_score": 1.0, "strict_all_score": 1.0}])
     convert(Conversion(source, tmp_path / "rows.jsonl", "scores-jsonl"))
-    with pytest.raises(SelectionError, match=r"no V_strict and no V and no W_strict and no W of the topic '02'"):
+    with pytest.raises(
+        SelectionError, match=r"no V_strict and no V and no W_strict and no W of the topic '02'"
+    ):
         convert(Conversion(tmp_path / "rows.jsonl", tmp_path / "again.jsonl", "nuggetizer-metrics"))
     assert not (tmp_path / "again.jsonl").exists()
 

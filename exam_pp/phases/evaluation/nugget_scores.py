@@ -171,7 +171,7 @@ def sanity_scores(
 
 
 def _selected_items(bank: Bank, queries: Queries | None) -> dict[str, list[Entry]]:
-    """The nuggets of each query, or of the selected queries; raises :class:`SelectionError` if none remain."""
+    """The nuggets of each query, or of the selected ones; raises :class:`SelectionError` if none remain."""
     nuggets = bank_of(bank)
     nuggets.require_kind("nugget", "A nugget score")
     items = bank_items(nuggets)
