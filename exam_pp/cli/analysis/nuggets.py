@@ -61,8 +61,9 @@ def command(
     (jsonl, or TSV with --per-query), a folder with a metrics file of AutoNuggetizer for each run, or a table
     with a header.
 
-    τ is computed over runs, over all pairs of query and run, and for each query, averaged. A truncated run id
-    (`...`) is matched with the full run id.
+    τ is computed over runs, over all pairs of query and run, and for each query, averaged; with --run-types
+    also for the runs of each type, with their mean scores. A truncated run id (`...`) is matched with the
+    full run id.
 
     Example:
 
@@ -77,15 +78,16 @@ def command(
     conditions = read_conditions(
         files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, rules=rules
     )
-    agreement = compare_conditions(*two_conditions(conditions))
-    inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
-    report = meta_report(agreement, decimals=6 if form == "tsv" else 3)
-    if plot is not None or plot_length is not None:
+    types: dict[str, str] = {}
+    if run_types is not None:
         from exam_pp.store.trec.run_types import read_run_types
 
-        types = read_run_types(run_types) if run_types is not None else {}
-        if plot is not None:
-            emit_figure(conditions_figure(agreement, types), plot, inputs)
-        if plot_length is not None:
-            emit_figure(length_figure(agreement.second, types), plot_length, inputs)
+        types = read_run_types(run_types)
+    agreement = compare_conditions(*two_conditions(conditions), types)
+    inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
+    report = meta_report(agreement, decimals=6 if form == "tsv" else 3)
+    if plot is not None:
+        emit_figure(conditions_figure(agreement, types), plot, inputs)
+    if plot_length is not None:
+        emit_figure(length_figure(agreement.second, types), plot_length, inputs)
     emit_report(report, form, output, inputs)
