@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, takewhile
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, FiniteFloat, Tag
@@ -101,11 +103,89 @@ class BankLine(Record):
     hash: int | str | None = None
     items: list[_AnyEntry]
 
+    @property
+    def title(self) -> str:
+        """The text of the query without that of the facet, which published banks append (``A / B``)."""
+        suffix = f"{_FACET_MARK}{(self.facet_text or '').strip()}"
+        return self.query_text.strip().removesuffix(suffix) if self.facet_text else self.query_text
+
+
+_FACET_MARK = " / "
+"""Separates the text of a query from the text of its facet in the query texts of published banks."""
+
+
+def of_title_query(line: BankLine) -> BankLine:
+    """Turn a line of the query ``query/facet`` into one of the facet ``facet`` of the query ``query``.
+
+    The ids of entries stay the same, because they begin with ``query/facet`` in both cases. The text of the
+    facet is the part of the query's text after the last ``/``, as published banks join them.
+
+    Args:
+        line: A line of a bank.
+
+    Returns:
+        The line of the facet; the same line if its query id has no slash, or if it already has a facet.
+    """
+    title, _, facet = line.query_id.partition("/")
+    if line.facet_id is not None or not (title and facet):
+        return line
+    where = {"query_id": title, "facet_id": facet}
+    text = line.query_text.rpartition(_FACET_MARK)[2]
+    items = [item.model_copy(update=where) for item in line.items]
+    return line.model_copy(update={**where, "facet_text": text, "items": items})
+
 
 def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
-    """Return the published id of an entry: ``query[/facet]/md5`` of the stripped text."""
-    digest = hashlib.md5(text.strip().encode(), usedforsecurity=False).hexdigest()
+    """Return the id of a new entry: ``query[/facet]/md5`` of the stripped text."""
+    return _id_of(query_id, text.strip(), facet_id)
+
+
+def published_id(query_id: str, text: str, facet_id: str | None = None) -> str:
+    """Return the id that the published implementation gives an entry: the text is not stripped."""
+    return _id_of(query_id, text, facet_id)
+
+
+def _id_of(query_id: str, text: str, facet_id: str | None) -> str:
+    digest = _md5(text)
     return "/".join(part for part in (query_id, facet_id, digest) if part is not None)
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+_MD5 = re.compile(r"[0-9a-f]{32}")
+_LAST_NUMBER = 30
+"""Highest list number that is tried; published prompts ask for ten questions."""
+
+
+def original_text(identifier: str, text: str) -> str | None:
+    """The text that the digest in an entry's id was made of.
+
+    The digest may be of the text as it stands, of the stripped text, or of the text as the model wrote it,
+    with a list number in front (``1. ``) or blanks at the end. Published banks have ids of all these texts.
+
+    Args:
+        identifier: Id of the entry.
+        text: Its text.
+
+    Returns:
+        The text; None if the id has no digest, or the digest is of another text.
+    """
+    digest = identifier.rpartition("/")[2]
+    if not _MD5.fullmatch(digest):
+        return None
+    bare = text.strip()
+    variants = list(dict.fromkeys((text, bare, f"{bare} ", f"{bare}  ")))
+    numbers = (f"{number}{mark} " for number in range(1, _LAST_NUMBER + 1) for mark in ".)")
+    candidates = (number + variant for number in chain([""], numbers) for variant in variants)
+    return next((candidate for candidate in candidates if _md5(candidate) == digest), None)
+
+
+def is_stale(identifier: str, text: str) -> bool:
+    """Whether the id of an entry is the digest of another text; false for an id without a digest."""
+    is_digest = _MD5.fullmatch(identifier.rpartition("/")[2]) is not None
+    return is_digest and original_text(identifier, text) is None
 
 
 def normalised_text(text: str) -> str:
@@ -115,15 +195,20 @@ def normalised_text(text: str) -> str:
 
 @dataclass
 class QueryBank:
-    """All entries of one query, of all facets, in file order; of duplicate ids the first is kept."""
+    """All entries of one query, of all facets, in file order; of duplicate ids the first is kept.
+
+    ``query_text`` is the text of the title query: that of a line without a facet if there is one, else the
+    part that the query texts of all facets share.
+    """
 
     query_id: str
     query_text: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
+    _is_of_facets: bool = field(default=True, init=False, repr=False, compare=False)
 
     def add(self, line: BankLine) -> list[str]:
         """Add the entries of a line and return the duplicate ids in it, whose entries are not added."""
-        self.query_text = self.query_text or line.query_text
+        self._add_text(line)
         duplicates = []
         for item in line.items:
             if item.entry_id in self.entries:
@@ -131,6 +216,20 @@ class QueryBank:
             else:
                 self.entries[item.entry_id] = item
         return duplicates
+
+    def _add_text(self, line: BankLine) -> None:
+        if not line.query_text.strip():
+            return
+        if line.facet_id is None:
+            if self._is_of_facets:
+                self.query_text = line.query_text
+            self._is_of_facets = False
+        elif not self.query_text:
+            self.query_text = line.title
+        elif self._is_of_facets:
+            pairs = zip(self.query_text.split(_FACET_MARK), line.title.split(_FACET_MARK), strict=False)
+            shared = list(takewhile(lambda pair: pair[0] == pair[1], pairs))
+            self.query_text = _FACET_MARK.join(first for first, _ in shared) or self.query_text
 
 
 @dataclass

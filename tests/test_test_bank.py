@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import format_of
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
 from tests.conftest import data_error
@@ -224,3 +225,62 @@ def test_a_packed_bank_needs_the_memory_of_its_file(tmp_path: Path) -> None:
     peak(100)  # imports and caches of the first use
     few, many = peak(100), peak(400)
     assert many < 2 * few, "objects of all entries would take ten times as much"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("texts", "title"),
+    [
+        # (facet, text of the facet, text of the query) of each line
+        ([("f1", "Roots", "Bees / Roots"), ("f2", "Dance", "Bees / Dance")], "Bees"),
+        ([("f1", "Roots", "Bees / Roots")], "Bees"),
+        ([("f1", None, "Bees / Roots"), ("f2", None, "Bees / Dance")], "Bees"),
+        ([("f1", "Roots", "Bees"), ("f2", "Dance", "Bees")], "Bees"),
+        ([("f1", "Roots", "Wild bees / Roots"), (None, None, "Bees")], "Bees"),
+        ([(None, None, "Bees"), ("f1", "Roots", "Wild bees / Roots")], "Bees"),
+        ([("f1", "Roots", "Ants"), ("f2", "Dance", "Bees")], "Ants"),
+        ([("f1", "Roots", ""), ("f2", "Dance", "Bees / Dance")], "Bees"),
+        ([("f1", "Roots", "Honey / Bees / Roots"), ("f2", "Dance", "Honey / Bees / Dance")], "Honey / Bees"),
+    ],
+)
+def test_the_text_of_a_query_with_facets_is_its_title(
+    texts: list[tuple[str | None, str | None, str]], title: str, packed: bool, write_jsonl: Write
+) -> None:
+    lines = []
+    for facet, facet_text, text in texts:
+        more = {} if facet is None else {"facet_id": facet, "facet_text": facet_text}
+        lines.append(line("q", [question("q", f"{facet}")], query_text=text, **more))
+    bank = read_bank(write_jsonl("bank.jsonl", lines), packed=packed)
+    assert bank.queries["q"].query_text == title
+    assert [bank_line.query_text for bank_line in bank.lines] == [text for _, _, text in texts]
+
+
+@pytest.mark.parametrize("kind", ["question", "nugget"])
+def test_a_bank_may_have_an_entry_on_each_line(kind: str, tmp_path: Path, write_jsonl: Write) -> None:
+    rows = [
+        {
+            "query_id": "q",
+            "query_text": "bees",
+            f"{kind}_id": "q/1",
+            f"{kind}_text": "A",
+            "importance": "vital",
+        },
+        {"query_id": "q", "query_text": "bees", "facet_id": "f", kind: "B", "more": 1},
+        {"query_id": 7, "query_text": "tides", f"{kind}_text": "C", "info": {"by": "me"}},
+    ]
+    path = write_jsonl("rows.jsonl", rows)
+    assert format_of(path).name == "bank"
+    bank = read_bank(path)
+    entries = [(item.query_id, item.facet_id, item.entry_id, item.text, item.kind) for line in bank.lines
+               for item in line.items]  # fmt: skip
+    assert entries == [
+        ("q", None, "q/1", "A", kind),
+        ("q", "f", entry_id("q", "B", "f"), "B", kind),
+        ("7", None, entry_id("7", "C"), "C", kind),
+    ]
+    assert bank.lines[0].items[0].importance == "vital"
+    assert bank.lines[1].items[0].model_extra == {"more": 1}
+    assert bank.lines[2].items[0].info == {"by": "me"}
+    assert (bank.queries["q"].query_text, bank.queries["7"].query_text) == ("bees", "tides")
+    write_bank(bank.lines, tmp_path / "bank.jsonl")
+    assert read_bank(tmp_path / "bank.jsonl") == bank

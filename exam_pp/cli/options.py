@@ -178,7 +178,7 @@ ANSWER_MATCH = click.option(
     help="Comparison of extracted answers with gold answers: edit distance below 20 % (paper); or also equal "
     "numbers, synonyms of true and false, and no question about 'all of the above' (strict).",
 )
-QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics or irds:NAME"
+QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics, CAR outlines or irds:NAME"
 QUERY_TEXTS = f"Texts of the queries ({QUERY_FORMATS})."
 ONLY_QUERIES = click.option(
     "--queries", type=QUERIES_FILE, help=f"Only the queries of this file ({QUERY_FORMATS})."

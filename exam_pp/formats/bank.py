@@ -9,13 +9,14 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Sample, fits
-from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.banks.bank_json import entry_text_key, read_bank, write_bank
 from exam_pp.test_bank import BankLine, Entry, EntryKind
 
 
 def _is_bank(sample: Sample) -> bool:
     keys = sample.object.keys()
-    return "query_id" in keys and ("items" in keys or "questions" in keys)
+    is_entry = {"question_text", "nugget_text"} & keys or entry_text_key(sample.object)
+    return "query_id" in keys and bool("items" in keys or "questions" in keys or is_entry)
 
 
 def _write(lines: Iterable[BankLine], target: Target) -> None:

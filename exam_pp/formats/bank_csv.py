@@ -18,7 +18,7 @@ from exam_pp.formats.base import Format, Source, Target, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
 from exam_pp.formats.sample import with_columns
 from exam_pp.store.files import is_read_once, read_text, write_text
-from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
+from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id, is_stale
 
 _COLUMNS = (
     "query_id", "query_text", "facet_id", "facet_text", "kind", "text", "importance", "weight",
@@ -28,7 +28,6 @@ _REQUIRED = ("query_id", "text")
 # A spreadsheet evaluates a cell that looks like a formula, so the writer prefixes it with ' (shown as text).
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _BOM = "\ufeff"
-_MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 class Row(NamedTuple):
@@ -180,12 +179,6 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     if kind == "question":
         return Question(**shared, question_id=key, question_text=row.text)
     return Nugget(**shared, nugget_id=key, nugget_text=row.text)
-
-
-def is_stale(key: str, text: str) -> bool:
-    """Whether an id is the digest of another text."""
-    last = key.rpartition("/")[2]
-    return bool(_MD5.fullmatch(last)) and last != entry_id("", text).removeprefix("/")
 
 
 def entry_fields(file: Path, row: Row) -> dict[str, Any]:

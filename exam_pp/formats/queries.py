@@ -1,4 +1,4 @@
-"""Queries: JSON, TSV, JSON lines with facets, and TREC topics."""
+"""Queries: JSON, TSV, JSON lines with facets, TREC topics, and outlines of TREC CAR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def _is_object_of_texts(sample: Sample) -> bool:
 
 
 def _is_object(sample: Sample) -> bool:
-    return bool(sample.object.keys() & _IDS) and is_query(sample.object)
+    """Whether the first object is a query; one of BEIR is a document without a title."""
+    keys = sample.object.keys()
+    is_of_beir = {"_id", "text"} <= keys <= {"_id", "text", "metadata"}
+    return is_of_beir or (bool(keys & _IDS) and is_query(sample.object))
 
 
 def _is_table(sample: Sample) -> bool:
@@ -79,4 +82,8 @@ register(
         schema=Schema("queries", "a line of queries", Query),
     ),
     Format("topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query", _read_topics),
+    Format(
+        "car-outlines", "queries", "outlines of TREC CAR (CBOR): pages with sections",
+        fits(lambda sample: sample.is_outlines), _read, "query", make_reader(_read),
+    ),
 )  # fmt: skip

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from exam_pp.formats.dropped_fields import CHANGED_TEXTS, count_dropped_bank_fie
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
-from exam_pp.test_bank import BankLine, Entry, Question, entry_id
+from exam_pp.test_bank import BankLine, Entry, Question, original_text, published_id
 
 _NUMBER = re.compile(r"^\s*\d+[.)]\s*")
 
@@ -38,7 +37,8 @@ _FILE: TypeAdapter[dict[str, dict[str, _Facet]]] = TypeAdapter(dict[str, dict[st
 def read_genq(path: str | Path) -> Iterator[BankLine]:
     """Read a bank line for each facet; raises :class:`DataError`.
 
-    The list number in front of a question is removed from the text, but the id is the digest of both.
+    The list number in front of a question is removed from the text; whitespace at its end is kept. The id is
+    the published one: the digest of the question as it stands in the file.
     """
     value: Any = parse_json(read_text(path), path)
     try:
@@ -57,7 +57,7 @@ def read_genq(path: str | Path) -> Iterator[BankLine]:
                     Question(
                         query_id=query_id,
                         **_facet(facet_id),
-                        question_id=entry_id(query_id, text, facet_id or None),
+                        question_id=published_id(query_id, text, facet_id or None),
                         question_text=_plain_text(text),
                     )
                     for text in facet.questions
@@ -68,7 +68,7 @@ def read_genq(path: str | Path) -> Iterator[BankLine]:
 
 def _plain_text(text: str) -> str:
     """A question without a list number in front."""
-    return _NUMBER.sub("", text).strip()
+    return _NUMBER.sub("", text)
 
 
 def _facet(facet_id: str) -> dict[str, str]:
@@ -86,18 +86,14 @@ def write_genq(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[
         facet = queries.setdefault(line.query_id, {}).setdefault(
             line.facet_id or "", {"title": line.query_text, "facet": line.facet_text or "", "questions": []}
         )
-        facet["questions"] += [
-            _numbered_text(item, position)
-            for position, item in enumerate(line.items, len(facet["questions"]) + 1)
-        ]
+        facet["questions"] += [_text_in_file(item) for item in line.items]
     write_text(path, json.dumps(queries, ensure_ascii=False, indent=1) + "\n", inputs=inputs)
 
 
-def _numbered_text(item: Entry, position: int) -> str:
-    """The text, with its position as list number if the entry's id is the digest of the numbered text."""
-    numbered = (f"{position}{mark} {item.text}" for mark in ".)")
-    matches = (t for t in numbered if entry_id(item.query_id, t, item.facet_id) == item.entry_id)
-    return next(matches, item.text)
+def _text_in_file(item: Entry) -> str:
+    """The text that the entry's id was made of, with list number and blanks; else the entry's text."""
+    text = original_text(item.entry_id, item.text)
+    return item.text if text is None or _plain_text(text).strip() != item.text.strip() else text
 
 
 def _is_genq(sample: Sample) -> bool:
@@ -109,12 +105,10 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     lines = with_texts(of_kind(lines, "question", target.dropped), target.dropped)
     keeps = {"query texts", "facets", "facet texts", "queries without entries"}
     count_dropped_bank_fields(lines, keeps, target.dropped)
-    positions: Counter[tuple[str, str | None]] = Counter()
     for line in lines:
         for item in line.items:
-            positions[line.query_id, line.facet_id] += 1
-            text = _numbered_text(item, positions[line.query_id, line.facet_id])
-            if entry_id(line.query_id, text, line.facet_id) != item.entry_id:
+            text = _text_in_file(item)
+            if published_id(line.query_id, text, line.facet_id) != item.entry_id:
                 target.dropped.add("entry ids")
             target.dropped.add(CHANGED_TEXTS, _plain_text(text) != item.text)
     write_genq(lines, target.path, inputs=target.inputs)

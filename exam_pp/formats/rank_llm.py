@@ -1,22 +1,25 @@
-"""Retrieved segments as JSON lines of rank_llm, UMBRELA and AutoNuggetizer, one line per query."""
+"""Retrieved segments of rank_llm (also older results), UMBRELA and AutoNuggetizer, one record per query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from exam_pp.data_model import Id, Judgment, Passage, PassageData, QueryPassages, RankingEntry, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, register
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.sample import with_keys
+from exam_pp.formats.sample import Fit, Sample
+from exam_pp.store.files import is_read_once, read_lines, read_text
 from exam_pp.store.json_lines import read_records
+from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.store.trec.runs import check_has_name, method_of
 
-_TEXT_KEYS = ("segment", "contents", "text", "passage")
+_TEXT_KEYS = ("segment", "contents", "text", "passage", "content")
 
 
 class CandidateQuery(Record):
@@ -52,10 +55,48 @@ class CandidateLine(Record):
     query: CandidateQuery
     candidates: list[Candidate]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_versions(cls, value: Any) -> Any:
+        """Convert older results of rank_llm: ``query`` is a text, and ``hits`` have the query's id."""
+        hits = value.get("hits") if isinstance(value, dict) else None
+        if not isinstance(hits, list) or "candidates" in value or not all(isinstance(h, dict) for h in hits):
+            return value
+        rest = {key: item for key, item in value.items() if key != "hits"}
+        qid = next((str(hit["qid"]) for hit in hits if "qid" in hit), rest.get("qid"))
+        candidates = [_candidate_of(hit) for hit in hits]
+        return {**rest, "query": {"text": value.get("query", ""), "qid": qid}, "candidates": candidates}
+
+
+_HIT_KEYS = ("docid", "score", "judgment")
+
+
+def _candidate_of(hit: dict[str, Any]) -> dict[str, Any]:
+    """An older hit as a candidate; its rank is its place, and its query's id that of the line."""
+    doc = {key: hit[key] for key in hit if key not in (*_HIT_KEYS, "rank", "qid")}
+    return {**{key: hit[key] for key in _HIT_KEYS if key in hit}, "doc": doc}
+
 
 def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
-    """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`.
+
+    A file that is one JSON array is read, too; the number is then that of the element.
+    """
+    with suppress(StopIteration):
+        if not is_read_once(path) and next(read_lines(path))[1].startswith(b"["):
+            return _array(path)
     return read_records(CandidateLine, path, "candidates")
+
+
+def _array(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
+    values = parse_json(read_text(path), path)
+    if not values:
+        raise DataError("has no candidates.", file=str(path))
+    for number, value in enumerate(values, 1):
+        try:
+            yield number, CandidateLine.model_validate(value)
+        except ValidationError as error:
+            raise data_error(error, path, within=f"element {number}") from error
 
 
 def pool_candidates(
@@ -130,10 +171,15 @@ def _read(source: Source) -> list[QueryPassages]:
     return queries
 
 
+def _sniff(sample: Sample) -> Fit:
+    keys = sample.item.keys()
+    return Fit.CERTAIN if "query" in keys and ("candidates" in keys or "hits" in keys) else Fit.NOT
+
+
 register(
     Format(
         "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
-        with_keys("query", "candidates"), read_candidates, "query", _read,
+        _sniff, read_candidates, "query", _read,
         written_by="exam-pp export candidates",
     ),
 )  # fmt: skip

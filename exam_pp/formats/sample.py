@@ -17,6 +17,7 @@ from typing import Any
 from exam_pp.errors import DataError
 from exam_pp.store.csv_cells import long_cells
 from exam_pp.store.files import read_lines, read_text
+from exam_pp.store.trec.outlines import is_outlines
 from exam_pp.store.trec.trec_eval import is_number
 
 SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
@@ -47,9 +48,11 @@ class Sample:
 
     ``value`` is the first JSON value, and ``is_document`` is true if it is the only one. ``markup`` are lines
     of XML or SGML. ``texts`` are the lines of a table. The attributes of other formats are empty.
+    ``is_outlines`` is true for pages of TREC CAR in CBOR.
     """
 
     is_folder: bool = False
+    is_outlines: bool = False
     value: Any = None
     is_document: bool = False
     markup: Sequence[bytes] = ()
@@ -69,6 +72,8 @@ class Sample:
             return cls(value=value, is_document=whole or len(lines) == 1)
         if first[:1] == b"<":
             return cls(markup=lines)
+        if is_outlines(first):
+            return cls(is_outlines=True)
         texts = [line.decode("utf-8", "replace") for line in lines]
         if not texts or any("\0" in text for text in texts):
             return cls()

@@ -17,13 +17,16 @@ from exam_pp.formats.base import (
     register,
 )
 from exam_pp.formats.dropped_fields import DroppedFields, used
-from exam_pp.formats.sample import Fit, Sample, fits, with_keys
+from exam_pp.formats.sample import Fit, Sample, fits, most, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import check_name
 from exam_pp.store.files import is_read_once, write_text
+from exam_pp.store.trec.published_boards import is_board_header
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import (
+    NAMED_COLUMNS,
+    QUERY_COLUMNS,
     count_ignored_values,
     is_leaderboard,
     read_leaderboard_means,
@@ -96,8 +99,23 @@ def _is_leaderboard_of_means(sample: Sample) -> bool:
     return sample.header[:1] == ["method"] and "+/-" in sample.header
 
 
+def _is_published_table(sample: Sample) -> bool:
+    """Whether a line is the header of a published table with scores, perhaps after lines with settings."""
+    return any(text.count("\t") > 1 and is_board_header(text) for text in sample.texts)
+
+
 def _is_published_cover(sample: Sample) -> bool:
     return _is_leaderboard_of_means(sample) and sample.header[1] == PUBLISHED_COVER
+
+
+def _is_of_queries(sample: Sample) -> bool:
+    """Whether the table has scores of queries: beside queries and systems, all cells are numbers or empty."""
+    header = [name.lower() for name in sample.header]
+    if not sample.columns or len(QUERY_COLUMNS.intersection(header)) != 1:
+        return False  # tables with both id and text of the query are of Open RAG Eval
+    places = [place for place, name in enumerate(header) if name not in NAMED_COLUMNS]
+    rows = [[row[place] for place in places if place < len(row) and row[place]] for row in sample.rows[1:]]
+    return most(map(bool, rows)) and all(is_number(cell) for row in rows for cell in row)
 
 
 def _sniff_leaderboard(sample: Sample) -> Fit:
@@ -107,9 +125,10 @@ def _sniff_leaderboard(sample: Sample) -> Fit:
         return Fit.NOT
     # Results of AutoJudge also have a column of systems and numbers; their header sets them apart.
     is_autojudge = set(sample.header) >= {"run_id", "measure", "value"}
-    if _is_leaderboard_of_means(sample) or (sample.is_titled and sample.is_of_systems and not is_autojudge):
+    if _is_published_table(sample) or (sample.is_titled and sample.is_of_systems and not is_autojudge):
         return Fit.CERTAIN
-    return Fit.LOOSE if sample.columns and sample.is_of_systems else Fit.NOT
+    is_loose = (sample.columns and sample.is_of_systems) or (_is_of_queries(sample) and not is_autojudge)
+    return Fit.LOOSE if is_loose else Fit.NOT
 
 
 def one_measure(scores: Iterable[Score], name: str, dropped: DroppedFields) -> list[Score]:

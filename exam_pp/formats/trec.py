@@ -10,9 +10,11 @@ from exam_pp.formats.base import Format, Source, Target, make_writer, register
 from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.files import folder_output, is_read_once, read_lines, safe_name
+from exam_pp.store.files import folder_output, is_read_once, safe_name
 from exam_pp.store.trec.runs import (
+    is_qrels_header,
     method_of,
+    qrels_rows,
     read_qrels,
     read_run,
     run_files,
@@ -26,7 +28,11 @@ Runs = Mapping[str, Sequence[RunLine]]
 
 
 def _are_qrels(sample: Sample) -> bool:
-    return most(len(row) == 4 and _is_integer(row[3]) and _is_integer(row[1]) for row in sample.fields)
+    rows = [text.split() for text in sample.texts]
+    rows = [row for row in rows if not row[0].startswith("#")] or rows
+    if is_qrels_header(rows[0] if rows else ()):
+        return True
+    return most(len(row) == 4 and _is_integer(row[3]) and _is_integer(row[1]) for row in rows)
 
 
 def _is_integer(text: str) -> bool:
@@ -45,8 +51,8 @@ def _read_qrels(source: Source) -> list[Qrel]:
     if is_read_once(source.path):
         report_uncounted_stream(source.dropped)
     else:
-        columns = [line.split()[1:2] for _, line in read_lines(source.path)]
-        source.dropped.add("second columns other than 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
+        columns = [fields[1:2] for _, fields in qrels_rows(source.path)]
+        source.dropped.add("second columns other than 0", sum(c not in (["0"], ["Q0"]) for c in columns))
     return read_qrels(source.path)
 
 

@@ -34,20 +34,19 @@ _MAX_LINE_MB = 1024
 _GZIP_LEVEL = 4
 """Files are a quarter larger than at level 9, and written in less than half of the time."""
 _BLOCK = 2**22
-_SPACE_EXCEPT_TAB = b" \n\r\v\f"
 
 
-def read_lines(path: str | Path, *, keep_tabs: bool = False) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: str | Path, *, keep_blanks: bool = False) -> Iterator[tuple[int, bytes]]:
     """Yield line number (from 1) and line for every line that is not blank.
 
-    Whitespace around a line is removed, except tabs with ``keep_tabs``, because table cells may be empty.
+    Whitespace around a line is removed; with ``keep_blanks`` only the line end is.
     Gzip is detected by its first bytes, not by the file name; ``-`` is standard input.
     Raises :class:`DataError` if the file is missing, its gzip data is truncated or corrupt (the message
     names the last good line), or a line or the unpacked data exceeds a limit (docs/reliability.md).
     """
     for number, line in _raw_lines(path):
         if stripped := line.strip():
-            yield number, line.strip(_SPACE_EXCEPT_TAB) if keep_tabs else stripped
+            yield number, line.removesuffix(b"\r") if keep_blanks else stripped
 
 
 _skipped_lines: dict[str, Collection[int]] = {}

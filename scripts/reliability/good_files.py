@@ -128,6 +128,13 @@ GOOD: dict[str, str] = {
         {"query": "a query", "qid": "q1", "answer_text": "It rises.", "response_length": 2, "run_id": "one",
          "nuggets": [{"text": "It rises.", "importance": "vital", "assignment": "support"}]}
     ),
+    "pages.jsonl": _lines(
+        {"run_id": "one", "squid": "q1", "title": "a query",
+         "query_facets": [{"heading_id": "q1/f", "heading": "a facet"}],
+         "paragraphs": [{"para_id": "p1", "para_body": [{"text": "Text of p1."}]}],
+         "paragraph_origins": [{"para_id": "p1", "section_path": "q1/f", "rank": 1, "rank_score": 2.0}]}
+    ),
+    "published.tsv": "min_rating = 4\n\nmethod\texam\t+/-\texam-std\none\t0.5\t+/-\t0.1\nspearman\t0.9\n",
     "eval.txt": "one q1 F1 0.5\ntwo q1 F1 0.25\none all F1 0.5\ntwo all F1 0.25\n",
     "genq.json": json.dumps({"q1": {"f": {"title": "a query", "facet": "f", "questions": ["1. What?"]}}}),
     "squad.json": json.dumps(
@@ -212,6 +219,8 @@ _CONVERSIONS = (
     ("bank.jsonl", "bank", "bank-csv"),
     ("answers.jsonl", "rag24", "plain-answers"),
     ("candidates.jsonl", "candidates", "graded"),
+    ("pages.jsonl", "car-pages", "graded"),
+    ("published.tsv", "leaderboard", "scores-jsonl"),
     ("assignments.jsonl", "nuggetizer-assignments", "graded"),
     ("eval.txt", "autojudge-eval", "leaderboard"),
     ("board.tsv", "leaderboard", "official-json"),
@@ -259,6 +268,7 @@ TARGETS: tuple[Target, ...] = (
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
     Target("answers.jsonl", "import --answers {} -o out"),
+    Target("pages.jsonl", "import --pages {} --facet-rankings keep -o out"),
     Target("nuggets.jsonl", "bank import --from nuggetizer {} -o out"),
     Target("genq.json", "bank import --from genq {} -o out"),
     Target("squad.json", "bank import --from squad2 {} -o out"),

@@ -23,6 +23,7 @@ COMMANDS = (
     "import --runs runs/a.run --texts texts.tsv --qrels qrels.txt --queries queries.tsv -o out",
     "import --answers answers.jsonl -o out",
     "import --answers ragelo_answers.csv -o out",
+    "import --pages pages.jsonl -o out",
     "import --candidates candidates.jsonl -o out",
     "import --assignments assignments.jsonl --passages answers-passages.jsonl --bank nuggets-bank.jsonl "
     "-o out",
@@ -120,7 +121,7 @@ strip graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
-bank import nuggets.jsonl --format nuggetizer -o nuggets-bank.jsonl
+bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
 rename assigned.jsonl --grader random=other -o assigned-too.jsonl
 export assignments assigned.jsonl --bank nuggets-bank.jsonl --grader random -o assignments.jsonl

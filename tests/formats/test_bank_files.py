@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
-from exam_pp.formats.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
+from exam_pp.formats.bank_csv import Row, bank_of_rows, read_bank_csv, row_of, write_bank_csv
 from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
 from exam_pp.formats.question_facets import read_genq, write_genq
+from exam_pp.phases.banks.statistics import lint
+from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.test_bank import BankLine, entry_id
+from exam_pp.test_bank import BankLine, TestBank, entry_id
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc"])).map(str.strip).filter(bool)
 CELLS = TEXTS | st.sampled_from(
@@ -327,6 +330,37 @@ def test_list_numbers_are_restored_in_genq(mark: str, tmp_path: Path) -> None:
     assert [item.text for item in lines[0].items] == ["Why red?", "Why yellow?", "Why green?"]
     write_genq(lines, tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == content
+
+
+def test_blanks_at_the_end_of_questions_are_part_of_published_ids(tmp_path: Path) -> None:
+    questions = ["1. Why red? ", "Why yellow? ", " Why green?\n"]
+    content = {"leaf": {"f": {"title": "leaf colour", "facet": "colours", "questions": questions}}}
+    (tmp_path / "in.json").write_text(json.dumps(content), encoding="utf-8")
+    lines = list(read_genq(tmp_path / "in.json"))
+    digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in questions]
+    assert [item.entry_id for item in lines[0].items] == [f"leaf/f/{digest}" for digest in digests]
+    assert not list(lint(TestBank.from_lines(lines)))
+    write_genq(lines, tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == content
+    write_bank_csv(lines, tmp_path / "bank.csv")
+    back = bank_of_rows((tmp_path / "bank.csv", row) for row in read_bank_csv(tmp_path / "bank.csv"))
+    assert [(item.entry_id, item.text) for item in back[0].items] == [
+        (item.entry_id, item.text) for item in lines[0].items
+    ]
+
+
+@pytest.mark.parametrize("form", ["bank-csv", "genq"])
+@pytest.mark.parametrize("name", ["dl20/dl20-questions", "dl19-gpt4/dl19-gpt4-questions"])
+def test_published_banks_keep_their_ids(shared_data: Path, tmp_path: Path, name: str, form: str) -> None:
+    source = shared_data / f"{name}.jsonl.gz"
+    there = convert(Conversion(source, tmp_path / "there", form, "bank"))
+    convert(Conversion(tmp_path / "there", tmp_path / "back.jsonl", "bank", form))
+    assert "entry ids" not in there.counts
+    before, after = (
+        [(item.entry_id, item.text) for line in read_bank(path).lines for item in line.items]
+        for path in (source, tmp_path / "back.jsonl")
+    )
+    assert after == before
 
 
 def test_the_mean_in_nugget_metrics_is_not_a_topic(tmp_path: Path) -> None:

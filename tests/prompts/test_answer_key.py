@@ -54,7 +54,8 @@ def test_the_table_of_examples_in_the_documentation(repository: Path) -> None:
     for gold, reply, paper, strict in rows:
         entry = question([gold.strip("`")])
         expected = {"correct": True, "wrong": False, "not asked": None}
-        for match, cell in (("paper", paper), ("strict", strict)):
+        cells: list[tuple[AnswerMatch, str]] = [("paper", paper), ("strict", strict)]
+        for match, cell in cells:
             asked = gold_answers(entry, match) is not None
             verdict = ANSWER_KEY_RULES[match](reply.strip("`"), entry, "default")
             assert (verdict.correct if asked else None) is expected[cell], (gold, reply, match)

@@ -24,12 +24,12 @@ def command() -> None:
 @click.option(
     "--from",
     "form",
-    type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge"]),
+    type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
     required=True,
     help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp bank export` "
     "(csv), "
-    "first published format of question banks (genq), nuggets of AutoNuggetizer (nuggetizer), or nugget bank "
-    "of AutoJudge (autojudge).",
+    "first published format of question banks (genq), nuggets of AutoNuggetizer (nuggetizer), nugget bank of "
+    "AutoJudge (autojudge), or test bank (bank).",
 )
 @required_output("Test bank to write.")
 @click.option(
@@ -42,8 +42,18 @@ def command() -> None:
     type=FILE,
     help="With --from csv: the bank that was exported; fields that the spreadsheet lacks are taken from it.",
 )
+@click.option(
+    "--title-queries",
+    is_flag=True,
+    help="Make queries with ids `query/facet` facets of the title query `query`, as TREC CAR needs it.",
+)
 def import_command(
-    files: tuple[Path, ...], form: Any, output: Path, passages_output: Path | None, base: Path | None
+    files: tuple[Path, ...],
+    form: Any,
+    output: Path,
+    passages_output: Path | None,
+    base: Path | None,
+    title_queries: bool,
 ) -> None:
     """Make a test bank from the FILES of another tool or collection.
 
@@ -65,6 +75,8 @@ def import_command(
         raise click.UsageError("--passages-output needs --from squad2.")
     if base is not None and form != "csv":
         raise click.UsageError("--base needs --from csv.")
+    if title_queries and form in ("tqa", "squad2"):
+        raise click.UsageError("--title-queries cannot be combined with --from tqa and squad2.")
     if form in ("tqa", "squad2"):
         from exam_pp.phases.interchange.import_bank import import_bank
 
@@ -72,7 +84,7 @@ def import_command(
         return
     from exam_pp.phases.interchange.import_bank import import_texts
 
-    log_summary(import_texts(form, files, output, base).lines())
+    log_summary(import_texts(form, files, output, base, title_queries=title_queries).lines())
 
 
 @command.command("export")

@@ -31,7 +31,7 @@ _COMPANIONS = {
     "umbrela": ("passages", "grader_name", "queries"),
 }
 _TOOL_OPTIONS = (*_COMPANIONS, "passages", "grader_name", "bank", "bank_output", "queries_output")
-_POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_missing_texts")
+_POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "skip_missing_texts")
 
 
 @click.command("import", cls=Command)
@@ -68,12 +68,23 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
     show_default=True,
     help="Pool depth: number of top passages of each run and query.",
 )
+@click.option(
+    "--facet-rankings",
+    type=click.Choice(["merge", "keep", "separate"]),
+    default="merge",
+    show_default=True,
+    help="Rankings of facets (`query/facet`): merge them into a ranking of the query, keep them by facet, or "
+    "make each facet a separate query.",
+)
 @click.option("--judged", is_flag=True, help="Also pool every passage of --qrels.")
 @click.option(
     "--answers",
     multiple=True,
     type=FILE,
     help="Answers of RAG systems (TREC RAG, RAGTIME or plain JSON lines); may be repeated.",
+)
+@click.option(
+    "--pages", multiple=True, type=FILE, help="Run pages of TREC CAR Y3 (JSON lines); may be repeated."
 )
 @click.option(
     "--unit",
@@ -151,8 +162,8 @@ def command(output: Path, **options: Any) -> None:
         _check_companions(tool_options, options)
         _import_tool_files(output, options["queries"], tool_options)
         return
-    if not (options["runs"] or options["answers"] or options["judged"]):
-        raise click.UsageError("import needs --runs, --answers, or --qrels with --judged.")
+    if not (options["runs"] or options["answers"] or options["pages"] or options["judged"]):
+        raise click.UsageError("import needs --runs, --pages, --answers, or --qrels with --judged.")
     if options["judged"] and not options["qrels"]:
         raise click.UsageError("--judged needs --qrels.")
     summary = import_passages(ImportSources(**options), output)

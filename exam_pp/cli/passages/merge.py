@@ -18,13 +18,20 @@ from exam_pp.wording import counted
     "--like", type=FILE,
     help="Passages file that gives the order of queries and passages; FILES must hold all of its queries.",
 )  # fmt: skip
+@click.option(
+    "--ignore-blanks",
+    is_flag=True,
+    help="Merge passages whose texts differ only in whitespace; the text of the first file is kept.",
+)
 @click.option("--strict", is_flag=True, help="Stop with an error if values differ between the files.")
-def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bool) -> None:
+def command(
+    files: tuple[Path, ...], output: Path, like: Path | None, ignore_blanks: bool, strict: bool
+) -> None:
     """Merge passages files: shards of a grading run, or several gradings of the same passages.
 
     Passages are matched by query and id. Their grades, rankings and judgments are concatenated in the order
     of FILES, without duplicates. A passage without a text gets the text of another file. Two different texts
-    of a passage are an error; other differences are counted in a warning.
+    of a passage are an error, unless --ignore-blanks allows it; other differences are counted in a warning.
 
     Example:
 
@@ -34,7 +41,7 @@ def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bo
     """
     from exam_pp.phases.passages.merge import merge_files
 
-    summary = merge_files(files, output, like, strict=strict)
+    summary = merge_files(files, output, like, strict=strict, ignore_blanks=ignore_blanks)
     log_notes(summary.conflicts.lines())
     contents = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"
     log_summary([f"Merged {counted(summary.files, 'file')}: {contents}. Written: {output}"])

@@ -114,7 +114,7 @@ def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
     counts = MergedBank()
     lines: dict[tuple[str, str | None], BankLine] = {}
     known: dict[tuple[str, str], Entry] = {}
-    texts: dict[str, str] = {}
+    texts: dict[tuple[str, str | None], str] = {}
     for path in banks:
         for line in read_bank(path).lines:
             _check_query_text(texts, line, path)
@@ -139,7 +139,7 @@ def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
                 lines[key] = _merged(lines[key], line, fresh)
             else:
                 lines[key] = line.model_copy(update={"items": fresh})
-    counts.queries, counts.entries = len(texts), len(known)
+    counts.queries, counts.entries = len({query_id for query_id, _ in texts}), len(known)
     write_bank(lines.values(), output, inputs=banks)
     return counts
 
@@ -155,10 +155,12 @@ def _merged(first: BankLine, second: BankLine, fresh: Sequence[Entry]) -> BankLi
     return first.model_copy(update=update)
 
 
-def _check_query_text(texts: dict[str, str], line: BankLine, path: Path) -> None:
-    known = texts.setdefault(line.query_id, line.query_text)
+def _check_query_text(texts: dict[tuple[str, str | None], str], line: BankLine, path: Path) -> None:
+    """Raise :class:`DataError` for another text; published banks have one for each facet of a query."""
+    key = (line.query_id, line.facet_id)
+    known = texts.setdefault(key, line.query_text)
     if not known:
-        texts[line.query_id] = line.query_text
+        texts[key] = line.query_text
     elif line.query_text not in ("", known):
         raise DataError(
             f"the query {line.query_id!r} is {line.query_text!r} here, but {known!r} in an earlier bank.",

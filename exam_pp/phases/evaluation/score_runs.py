@@ -63,12 +63,18 @@ def score_runs(
     missing = _missing_queries(matrix, query_ids)
     if all(len(queries) == len(query_ids) for queries in missing.values()):
         paths = _paths(runs)
+        titles: set[str] = set()
         for file in run_files(paths or ()):
-            passage_ids = (line.passage_id for line in read_run(file, method=method))
-            warn_of_swapped_columns(file, passage_ids, query_ids)
+            lines = list(read_run(file, method=method))
+            titles.update(line.query_id.partition("/")[0] for line in lines)
+            warn_of_swapped_columns(file, (line.passage_id for line in lines), query_ids)
+        hint = (
+            " The runs rank facets (query/facet): score facets with --facets facet, or the merged rankings "
+            "of `exam-pp import` with --rankings."
+        )
         raise SelectionError(
             f"No run in {listed([str(path) for path in paths]) if paths else 'the list'} has results for any "
-            "judged or graded query."
+            "judged or graded query." + (hint if titles.intersection(query_ids) else "")
         )
     evaluation.notes = [*scorer.notes, *missing_query_notes(missing)]
     return evaluation

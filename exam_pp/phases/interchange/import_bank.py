@@ -12,7 +12,7 @@ from typing import Literal
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, is_stale, read_bank_csv
+from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, read_bank_csv
 from exam_pp.formats.base import FORMATS
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.squad import read_squad
@@ -23,13 +23,13 @@ from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.test_bank import BankLine, TestBank
+from exam_pp.test_bank import BankLine, TestBank, is_stale, of_title_query
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
 BankFormat = Literal["tqa", "squad2"]
-TextFormat = Literal["csv", "genq", "nuggetizer", "autojudge"]
+TextFormat = Literal["bank", "csv", "genq", "nuggetizer", "autojudge"]
 
 
 @dataclass
@@ -134,9 +134,16 @@ class ImportedTexts:
 
 
 def import_texts(
-    form: TextFormat, files: Sequence[Path], output: Path, base: Path | None = None
+    form: TextFormat,
+    files: Sequence[Path],
+    output: Path,
+    base: Path | None = None,
+    *,
+    title_queries: bool = False,
 ) -> ImportedTexts:
-    """Write the bank of spreadsheets, or of files of other tools.
+    """Write the bank of spreadsheets, of files of other tools, or of banks.
+
+    With ``title_queries``, the queries ``query/facet`` become facets of their title query.
 
     With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
     are kept, and every change is recorded in the bank's history. Raises :class:`ExamError`.
@@ -146,10 +153,14 @@ def import_texts(
     changes, dropped = SpreadsheetChanges(), DroppedFields()
     if form == "csv":
         lines = _bank_of_spreadsheets(files, base, changes, dropped)
+    elif form == "bank":
+        lines = [line for file in files for line in read_bank(file).lines]
     else:
         read = FORMATS.get(FORMAT_NAMES.get(form, form)).records
         assert read is not None, "all formats of banks have a reader"
         lines = [line for file in files for line in read(file)]
+    if title_queries:
+        lines = [of_title_query(line) for line in lines]
     bank = TestBank.from_lines(lines)
     entries = sum(len(query.entries) for query in bank)
     if not entries:

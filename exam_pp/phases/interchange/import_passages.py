@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
+from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry, read_any_answers
+from exam_pp.phases.interchange.facet_rankings import FacetRankings, merged_ranking, title_query
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.trec.answers import Answer
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.queries import Query, read_queries
 from exam_pp.store.trec.queries import warn_of_swapped_columns as warn_of_swapped_queries
 from exam_pp.store.trec.runs import (
     MethodName,
@@ -43,8 +45,9 @@ class ImportSources:
     ``runs`` are run files or folders of run files. The pool has the ``top`` passages of each run and query,
     by rank, then score descending, then file order. ``judged`` adds every passage of ``qrels``. ``queries``
     restricts and orders the queries. ``skip_missing_texts`` drops passages without a text in ``texts``, which
-    otherwise is an error; a text in several files is taken from the first. ``answers`` are split
-    into passages by ``unit``.
+    otherwise is an error; a text in several files is taken from the first. ``answers`` are split into
+    passages by ``unit``. ``pages`` are run pages of TREC CAR. ``facet_rankings`` is the place of rankings of
+    facets (``query/facet``).
     """
 
     runs: Sequence[Path] = ()
@@ -57,6 +60,8 @@ class ImportSources:
     unit: Unit = "paragraph"
     method_name: MethodName = "stem"
     skip_missing_texts: bool = False
+    pages: Sequence[Path] = ()
+    facet_rankings: FacetRankings = "merge"
 
     def run_files(self) -> list[Path]:
         """All run files, also those in folders, without duplicates."""
@@ -65,18 +70,23 @@ class ImportSources:
     def files(self) -> list[Path]:
         """All input files."""
         queries = [self.queries] if self.queries is not None else []
-        return [*self.run_files(), *self.texts, *self.qrels, *queries, *self.answers]
+        return [*self.run_files(), *self.pages, *self.texts, *self.qrels, *queries, *self.answers]
 
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """Counts of a passages file, and the dropped fields of the answers."""
+    """Counts of a passages file, and the dropped fields of the answers.
+
+    ``facets`` is the number of facets whose rankings are stored with their title query.
+    """
 
     queries: int
     passages: int
     judged: int
     systems: int
     dropped: DroppedFields = field(default_factory=DroppedFields, compare=False)
+    facets: int = 0
+    facet_rankings: FacetRankings = field(default="merge", compare=False)
 
     def lines(self) -> Iterator[str]:
         """The lines of the summary."""
@@ -84,7 +94,24 @@ class ImportSummary:
             f"Imported {counted(self.queries, 'query')}, {counted(self.passages, 'passage')} ({self.judged} "
             f"judged), {counted(self.systems, 'system')}."
         )
+        if self.facets:
+            done = "merged into rankings" if self.facet_rankings == "merge" else "stored with the rankings"
+            yield (
+                f"The rankings of {counted(self.facets, 'facet')} (query/facet) are {done} of their queries; "
+                "--facet-rankings has other choices."
+            )
         yield from self.dropped.lines()
+
+
+class _Rankings:
+    """Rankings under construction: query and system to query or facet to lines."""
+
+    def __init__(self) -> None:
+        self.by_query: dict[tuple[str, str], dict[str, list[RunLine]]] = {}
+
+    def add(self, title: str, line: RunLine) -> None:
+        """Add a line to the ranking of its query or facet."""
+        self.by_query.setdefault((title, line.system), {}).setdefault(line.query_id, []).append(line)
 
 
 @dataclass(slots=True)
@@ -102,17 +129,19 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
 
     A pooled passage has its rank in *every* run, also beyond ``top``, and all its judgments. A judgment of
     ``query/facet`` is stored with the query: the facet's id is its query id, the query's id its title query.
+    Rankings of facets belong to the query, too, as ``facet_rankings`` says.
     Raises :class:`DataError` for missing texts, a run or answer that occurs twice, and an empty pool, and
     :class:`OutputError` for the output.
     """
     inputs = sources.files()
     check_output(output, inputs)
     queries = read_queries(sources.queries) if sources.queries else None
-    pool = _Pool(queries)
+    pool = _Pool(queries, sources.facet_rankings)
     runs = sources.run_files()
     for path in sources.runs:
         warn_of_skipped_files(path)
     pool.add_runs(runs, sources.top, sources.method_name)
+    pool.add_pages(sources.pages, sources.top)
     pool.add_answers(sources.answers, sources.unit)
     qrels = [judgment for path in sources.qrels for judgment in read_qrels(path)]
     pool.add_judgments(qrels, judged=sources.judged)
@@ -128,9 +157,18 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
 class _Pool:
     """The pool under construction: query id to passage id to pooled passage."""
 
-    def __init__(self, queries: Iterable[str] | None) -> None:
+    def __init__(self, queries: Mapping[str, Query] | None, facet_rankings: FacetRankings = "merge") -> None:
         self._restricted = queries is not None
         self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
+        self._listed = frozenset(self._passages)
+        self._facet_rankings = facet_rankings
+        self._facets = {
+            query_id: [full_facet_id(query_id, facet.facet_id) for facet in query.facets or ()]
+            for query_id, query in (queries or {}).items()
+        }
+        self._ranked_facets: dict[str, set[str]] = {}
+        self._page_rankings: list[tuple[str, RunLine]] = []
+        self._page_texts: dict[str, str] = {}
         self._sources: dict[str, Path] = {}
         self._ignored: dict[str, set[str]] = defaultdict(set)
         self._without_text = 0
@@ -139,28 +177,90 @@ class _Pool:
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
         """Pool the top passages of each run, without ranks, which :meth:`add_rankings` adds."""
         for file in files:
-            rankings: dict[tuple[str, str], list[RunLine]] = defaultdict(list)
+            rankings = _Rankings()
             ignored: set[str] = set()
             for line in read_run(file, method=method_name):
                 self._register_system(line.system, file)
-                if self._accepts(line.query_id, "runs"):
-                    rankings[line.query_id, line.system].append(line)
-                elif not rankings:
+                title = self._title_of(line.query_id)
+                if self._accepts(title, "runs"):
+                    rankings.add(title, line)
+                elif not rankings.by_query:
                     ignored.add(line.passage_id)
             if file not in self._sources.values():
                 raise DataError("has no results; remove the file or create the run again.", file=str(file))
-            if not rankings:
+            if not rankings.by_query:
                 warn_of_swapped_columns(file, ignored, self._passages)
-            for (query_id, _), lines in rankings.items():
-                for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
-                    self._passages[query_id].setdefault(line.passage_id, _Pooled())
+            self._pool_top(rankings, top)
 
     def add_rankings(self, files: Sequence[Path], method_name: MethodName) -> None:
-        """Add the ranks of all pooled passages in a second pass, so that no run is kept in memory."""
+        """Add the ranks of all pooled passages in a second pass, so that no run is kept in memory.
+
+        Only the rankings of queries with facets are kept, one run after the other, to merge them.
+        """
         for file in files:
+            of_facets = _Rankings()
             for line in read_run(file, method=method_name):
-                if pooled := self._passages.get(line.query_id, {}).get(line.passage_id):
-                    pooled.rankings.append(line)
+                title = self._title_of(line.query_id)
+                if title in self._ranked_facets:
+                    of_facets.add(title, line)
+                else:
+                    self._add_rank(title, line)
+            for title, ranking in self._rankings(of_facets):
+                for line in ranking:
+                    self._add_rank(title, line)
+        for title, line in self._page_rankings:
+            self._add_rank(title, line)
+
+    def add_pages(self, files: Sequence[Path], top: int) -> None:
+        """Pool the top passages of run pages, whose ranks :meth:`add_rankings` adds.
+
+        The order of a page is its merged ranking.
+        """
+        for file in files:
+            rankings = _Rankings()
+            for number, page in read_run_pages(file):
+                self._register_system(page.run_id, file)
+                lines = page.page_ranking() if self._facet_rankings == "merge" else page.facet_rankings()
+                for line in lines:
+                    title = line.query_id if self._facet_rankings == "separate" else page.squid
+                    if self._accepts(title, "pages"):
+                        rankings.add(title, line)
+                        self._page_rankings.append((title, line))
+                for paragraph in page.paragraphs:
+                    text = paragraph.text
+                    if text is not None and self._page_texts.setdefault(paragraph.para_id, text) != text:
+                        raise DataError(
+                            f"the text of the paragraph {paragraph.para_id!r} differs from that on an "
+                            "earlier page; a paragraph id must have one text.",
+                            file=str(file), line=number, field="paragraphs",
+                        )  # fmt: skip
+            self._pool_top(rankings, top)
+
+    def _pool_top(self, rankings: _Rankings, top: int) -> None:
+        for (title, _), by_query in rankings.by_query.items():
+            if facets := by_query.keys() - {title}:
+                self._ranked_facets.setdefault(title, set()).update(facets)
+        for title, ranking in self._rankings(rankings):
+            for line in nsmallest(top, ranking, key=lambda line: (line.rank, -line.score)):
+                self._passages[title].setdefault(line.passage_id, _Pooled())
+
+    def _rankings(self, rankings: _Rankings) -> Iterator[tuple[str, Sequence[RunLine]]]:
+        """Yield pairs of query and ranking: one per system, or one per system and facet."""
+        for (title, _), by_query in rankings.by_query.items():
+            if self._facet_rankings == "merge":
+                yield title, merged_ranking(by_query, title, self._facets.get(title, ()))
+            else:
+                yield from ((title, lines) for lines in by_query.values())
+
+    def _add_rank(self, title: str, line: RunLine) -> None:
+        if pooled := self._passages.get(title, {}).get(line.passage_id):
+            pooled.rankings.append(line)
+
+    def _title_of(self, query_id: str) -> str:
+        """The query that has the ranking: with ``separate`` the facet itself."""
+        if self._facet_rankings == "separate":
+            return query_id
+        return title_query(query_id, self._listed, guess=not self._restricted)
 
     def add_answers(self, files: Sequence[Path], unit: Unit) -> None:
         """Add answers as passages that their system ranks in order."""
@@ -203,9 +303,10 @@ class _Pool:
     def add_judgments(self, qrels: Sequence[Qrel], *, judged: bool) -> None:
         """Add the judgments of pooled passages; with ``judged``, also pool all judged passages."""
         known = frozenset(self._passages)
+        guess = not self._restricted and self._facet_rankings != "separate"
         used = not_pooled = 0
         for qrel in qrels:
-            query_id = _query_of(qrel.query_id, known)
+            query_id = title_query(qrel.query_id, known, guess=guess)
             if judged and self._accepts(query_id, "judgments"):
                 self._passages[query_id].setdefault(qrel.passage_id, _Pooled())
             if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
@@ -223,12 +324,13 @@ class _Pool:
 
     def add_texts(self, files: Sequence[Path], *, skip_missing: bool) -> None:
         """Read the texts of the pooled passages; raise :class:`DataError` or drop passages without a text."""
-        needed = {
-            passage_id
-            for passages in self._passages.values()
-            for passage_id, pooled in passages.items()
-            if pooled.text is None
-        }
+        needed = set()
+        for passages in self._passages.values():
+            for passage_id, pooled in passages.items():
+                if pooled.text is None and (text := self._page_texts.get(passage_id)) is not None:
+                    pooled.text = text
+                elif pooled.text is None:
+                    needed.add(passage_id)
         if not needed:
             return
         texts: dict[str, str] = {}
@@ -285,7 +387,10 @@ class _Pool:
                 passages += len(query.passages)
                 judged += sum(bool(passage.judgments) for passage in query.passages)
                 systems.update(entry.method for passage in query.passages for entry in passage.rankings)
-        return ImportSummary(queries, passages, judged, len(systems), self.dropped)
+        facets = sum(map(len, self._ranked_facets.values()))
+        return ImportSummary(
+            queries, passages, judged, len(systems), self.dropped, facets, self._facet_rankings
+        )
 
     def _queries(self) -> Iterator[QueryPassages]:
         for query_id, passages in self._passages.items():
@@ -310,14 +415,6 @@ class _Pool:
                 "choose the other --method-name.",
                 file=str(file),
             )
-
-
-def _query_of(judged_id: str, known: frozenset[str]) -> str:
-    """The query of ``query`` or ``query/facet``; the id itself if the query is unknown."""
-    query_id = judged_id
-    while query_id not in known and "/" in query_id:
-        query_id = query_id.rpartition("/")[0]
-    return query_id if query_id in known else judged_id
 
 
 def _passage(query_id: str, passage_id: str, pooled: _Pooled) -> Passage:

@@ -68,10 +68,16 @@ class MergeSummary:
     queries: int = 0
     passages: int = 0
     conflicts: Conflicts = field(default_factory=Conflicts)
+    ignore_blanks: bool = False
 
 
 def merge_files(
-    files: Sequence[Path], output: Path, like: Path | None = None, *, strict: bool = False
+    files: Sequence[Path],
+    output: Path,
+    like: Path | None = None,
+    *,
+    strict: bool = False,
+    ignore_blanks: bool = False,
 ) -> MergeSummary:
     """Merge passages files by query and passage id.
 
@@ -79,6 +85,8 @@ def merge_files(
     duplicates; a passage without a text gets the text of another file. Queries and passages are in the order
     of ``like``, or without it in the order of their first occurrence. All files are open at the same time;
     memory is needed only for queries whose order differs between the files.
+
+    With ``ignore_blanks`` texts are the same if they differ only in whitespace; the first one is kept.
 
     Raises :class:`DataError` for a passage id with two different texts, a query of ``like`` that no file
     has, and with ``strict`` for any conflict; conflicts are otherwise counted in the summary.
@@ -93,7 +101,7 @@ def merge_files(
         if not part.lines:
             log.warning(NO_QUERIES, part.path)
     order = _order_of(parts, like)
-    summary = MergeSummary(len(files))
+    summary = MergeSummary(len(files), ignore_blanks=ignore_blanks)
     with passages_writer(output, inputs=inputs) as writer:
         for query_id, passage_order in order.items():
             query = _merge_lines(
@@ -167,15 +175,30 @@ def _merge_lines(lines: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) 
             first_path, first = merged.setdefault(passage.passage_id, (path, passage))
             if first is passage:
                 continue
-            if passage.text and first.text not in {"", passage.text}:
-                raise DataError(
-                    f"the text of passage {passage.passage_id!r} of query {query.query_id!r} differs from "
-                    f"that in {first_path}.",
-                    file=str(path),
-                )
+            _check_texts(first, passage, summary, query.query_id, first_path, path)
             _Pair(query.query_id, first, passage, summary.conflicts).merge()
     query.passages = [passage for _, passage in merged.values()]
     return query
+
+
+def _check_texts(
+    first: RawPassage, second: RawPassage, summary: MergeSummary, query_id: str, first_path: Path, path: Path
+) -> None:
+    """Raise :class:`DataError` for two texts of a passage; the message has the way on for blanks."""
+    if not second.text or first.text in {"", second.text}:
+        return
+    only_blanks = first.text.split() == second.text.split()
+    if only_blanks and summary.ignore_blanks:
+        return
+    hint = (
+        "only in whitespace; `exam-pp merge --ignore-blanks` keeps the first text."
+        if only_blanks
+        else "in more than whitespace; merge only files of the same version of the passages."
+    )
+    problem = (
+        f"the text of passage {first.passage_id!r} of query {query_id!r} differs from that in {first_path}"
+    )
+    raise DataError(f"{problem} {hint}", file=str(path))
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def _fill_bank(
     seen: set[tuple[str, str]] = set()
     for line in read_bank(path, packed=True).lines:
         text, collection = queries.get(line.query_id, (None, None))
-        queries[line.query_id] = (text or line.query_text or None, collection or line.test_collection or None)
+        queries[line.query_id] = (text or line.title or None, collection or line.test_collection or None)
         if "bank" not in tables:
             continue
         for item in line.items:

@@ -10,8 +10,14 @@ from exam_pp.phases.validation.by_reading import read_around_errors
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.results import RunLine
-from exam_pp.store.files import read_lines
-from exam_pp.store.trec.runs import method_of, read_qrels, read_run, run_files, warn_of_skipped_files
+from exam_pp.store.trec.runs import (
+    method_of,
+    qrels_rows,
+    read_qrels,
+    read_run,
+    run_files,
+    warn_of_skipped_files,
+)
 from exam_pp.wording import counted
 
 
@@ -57,14 +63,13 @@ def _check_ranks_of_run(file: str, lines: Sequence[RunLine], findings: Findings)
 def check_qrels(path: Path, findings: Findings) -> str:
     """Check the format of qrels, contradictions and duplicates; returns a summary of the contents."""
     qrels = read_around_errors(path, read_qrels, findings, "qrels")
-    pairs: Counter[tuple[bytes, ...]] = Counter()
-    for number, line in read_lines(path):
-        fields = line.split()
+    pairs: Counter[tuple[str, ...]] = Counter()
+    for number, fields in qrels_rows(path) if qrels else ():
         if len(fields) == 4:
             key = (fields[0], fields[2], fields[3])
             pairs[key] += 1
             if pairs[key] == 2:
-                query_id, passage_id, grade = (field.decode("utf-8", "replace") for field in key)
+                query_id, passage_id, grade = key
                 where, message = f"query {query_id}, {passage_id}", f"is judged {grade} several times"
                 findings.add("duplicate-judgment", str(path), number, where, message)
     queries = {qrel.query_id for qrel in qrels}

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import data_error, parse_json
-from exam_pp.test_bank import BankLine, QueryBank, TestBank
+from exam_pp.test_bank import BankLine, QueryBank, TestBank, entry_id
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
     """Read a bank of questions, nuggets or both.
 
-    Also reads the older format with ``questions`` instead of ``items``. Duplicate ids are logged: ``queries``
+    Also reads the older format with ``questions`` instead of ``items``, and lines that are a single question
+    or nugget. Duplicate ids are logged: ``queries``
     has the first entry of each id, ``lines`` has all entries.
 
     Args:
@@ -69,6 +70,8 @@ def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine
     if "items" not in value and "questions" in value:
         value = {**value, "items": value["questions"]}
         del value["questions"]
+    if "items" not in value and (text_key := entry_text_key(value)):
+        value = _line_of_entry(value, text_key)
     items = value.get("items")
     for position, item in enumerate(items if isinstance(items, list) else (), 1):
         if isinstance(item, dict) and not {"question_id", "nugget_id"} & item.keys():
@@ -87,6 +90,33 @@ def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine
                 file=str(path), line=number, field=f"items.{position}.query_id",
             )  # fmt: skip
     return bank_line
+
+
+_ENTRY_TEXTS = {
+    "question_text": "question",
+    "nugget_text": "nugget",
+    "question": "question",
+    "nugget": "nugget",
+}
+"""Keys of the text of an entry in a bank with an entry on each line, with the kind of the entry."""
+
+
+def entry_text_key(value: Mapping[str, Any]) -> str | None:
+    """The key of the text if a line is a single entry, and not a query with a list of entries."""
+    if "query_id" not in value or not {"items", "questions"}.isdisjoint(value):
+        return None
+    return next((key for key in _ENTRY_TEXTS if isinstance(value.get(key), str)), None)
+
+
+def _line_of_entry(value: dict[str, Any], text_key: str) -> dict[str, Any]:
+    """A line of a bank with one entry; an entry without an id gets the id of a new entry."""
+    kind, text = _ENTRY_TEXTS[text_key], value[text_key]
+    of_query = {key: value[key] for key in BankLine.model_fields if key in value and key != "info"}
+    entry = {key: item for key, item in value.items() if key not in of_query and key != text_key}
+    where = {key: of_query[key] for key in ("query_id", "facet_id") if key in of_query}
+    if f"{kind}_id" not in entry and isinstance(value["query_id"], str | int):
+        entry[f"{kind}_id"] = entry_id(str(value["query_id"]), text, value.get("facet_id"))
+    return {**of_query, "items": [{**where, **entry, f"{kind}_text": text}]}
 
 
 def _packed(path: str | Path) -> TestBank:

@@ -1,4 +1,4 @@
-"""Reading queries from JSON ``{id: text}``, TSV ``id<TAB>text``, JSON lines, TREC topics or ir_datasets."""
+"""Reading queries: JSON ``{id: text}``, TSV, JSON lines, TREC topics, TREC CAR outlines, ir_datasets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, MissingExtraError
-from exam_pp.store.files import atomic_output, read_text_lines, write_text
+from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_text_lines, write_text
 from exam_pp.store.parsing import parse_json, parse_record
+from exam_pp.store.trec.outlines import is_outlines, read_outlines
 from exam_pp.store.trec.topics import parse_topics
 from exam_pp.wording import counted
 
@@ -47,8 +48,8 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     """Read queries as a mapping of query id to query, in file order; the format is detected by content.
 
     JSON lines have the keys ``query_id`` and ``query_text``, or names that other collections use for them.
-    Of TREC topics (``<top>`` or XML) the title is the text. ``irds:NAME`` is a data set of the package
-    ir_datasets, which downloads missing data.
+    Of TREC topics (``<top>`` or XML) the title is the text. In TREC CAR outlines (CBOR) pages are queries and
+    sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing data.
 
     Raises :class:`DataError` for duplicate ids, queries without id or text, and unknown formats.
     """
@@ -125,6 +126,8 @@ def write_query_lines(
 def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
     if str(path).startswith(IRDS):
         return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS))]
+    if not is_read_once(path) and is_outlines(next(read_lines(path), (0, b""))[1]):
+        return [(None, _of_page(*page)) for page in read_outlines(path)]
     lines = list(read_text_lines(path))
     if not lines:
         return []
@@ -143,6 +146,11 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
         )
     pairs = _pairs("\n".join(text for _, text in lines), path)
     return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
+
+
+def _of_page(query_id: str, title: str, sections: list[tuple[str, str]]) -> Query:
+    facets = [Facet(facet_id=key, facet_text=heading) for key, heading in sections]
+    return Query(query_id=query_id, query_text=title, **({"facets": facets} if facets else {}))
 
 
 def is_query(value: Mapping[str, Any]) -> bool:

@@ -214,11 +214,47 @@ def _score(text: str, path: str | Path, number: int) -> float:
     return value
 
 
+_BEIR_HEADER = ["query-id", "corpus-id", "score"]
+
+
+def qrels_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and fields of the judgments in a qrels file, also of lines with too few fields.
+
+    Comments (``# ...``) on lines of their own or after a judgment are removed. Files of BEIR, which have a
+    header and no second column, get a second column of zeros. Raises :class:`DataError` for an unreadable
+    file.
+    """
+    is_beir = is_first = True
+    for number, line in read_text_lines(path):
+        fields = line.split()
+        if _is_comment(fields):
+            continue
+        if is_first:
+            is_beir, is_first = is_qrels_header(fields), False
+            if is_beir:
+                continue
+        if is_beir:
+            fields.insert(1, "0")
+        yield number, fields[:4] if len(fields) > 4 and fields[4].startswith("#") else fields
+
+
+def _is_comment(fields: Sequence[str]) -> bool:
+    """Whether a line starts with ``#`` and is not the judgment of a query with such an id."""
+    is_judgment = len(fields) == 4 and fields[1] in ("0", "Q0") and fields[3].lstrip("+-").isdecimal()
+    return fields[0].startswith("#") and not is_judgment
+
+
+def is_qrels_header(fields: Sequence[str]) -> bool:
+    """Whether a line is the header of qrels of BEIR."""
+    return list(fields) == _BEIR_HEADER
+
+
 def read_qrels(path: str | Path) -> list[Qrel]:
     """Read a qrels file.
 
     Args:
-        path: The file, with ``query_id 0 passage_id grade`` on each line, gzipped or not.
+        path: The file, with ``query_id 0 passage_id grade`` on each line, or of BEIR, with a header and
+            ``query_id passage_id grade``; gzipped or not. Comments start with ``#``.
 
     Returns:
         The judgments in file order, without duplicates.
@@ -227,8 +263,7 @@ def read_qrels(path: str | Path) -> list[Qrel]:
         DataError: A line is malformed, two lines contradict each other, or the file is empty.
     """
     grades: dict[tuple[str, str], int] = {}
-    for number, line in read_text_lines(path):
-        fields = line.split()
+    for number, fields in qrels_rows(path):
         if len(fields) != 4:
             raise DataError(
                 f"has {counted(len(fields), 'column')}, but qrels have four (query_id 0 passage_id grade).",

@@ -8,19 +8,31 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text, read_text_lines, write_text
 from exam_pp.store.parsing import parse_json
+from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
 
-_LONG = ("system", "query", "measure", "value")
+_SYSTEM, _QUERY = "system", "query"
+_LONG = (_SYSTEM, _QUERY, "measure", "value")
 """Columns of the long format, which has one score per row. Tables in wide format have one system per row."""
-# Trailing rows of the published nine-column leaderboard.
-_NOT_SYSTEMS = ("spearman", "kendall")
+_ALIASES = {
+    "system": ("system", "run", "run_id", "runid", "method", "model", "agent", "team"),
+    "query": ("query", "query_id", "qid", "topic", "topic_id"),
+    "measure": ("measure", "metric"),
+    "value": ("value", "score"),
+}
+"""Other names of the columns of the long format, in order of preference."""
+QUERY_COLUMNS = frozenset(_ALIASES[_QUERY])
+"""Names of a column of queries."""
+NAMED_COLUMNS = frozenset(name for column in _LONG[:3] for name in _ALIASES[column])
+"""Names of columns of systems, queries and names of measures, which are not scores."""
 _IGNORED_SUFFIXES = (
     "stderr", "std-err", "std", "+/-", "±",
     " low", " high", " letters", " worst case", " best case", " order open",
@@ -33,10 +45,12 @@ _RANK = re.compile(r"(?<![a-z])rank(?![a-z])")
 def read_leaderboard_means(path: str | Path) -> list[Score]:
     """Read the means of a leaderboard, as scores of the query :data:`~exam_pp.results.ALL_QUERIES`.
 
-    Reads TSV and JSON of ``exam-pp evaluate`` (of ``--per-query`` the rows ``all``), published Cover
-    leaderboards, output of trec_eval, and any table with a header and the system in the first column.
-    Columns of standard errors, intervals, ranks and text are ignored. In trec_eval output without a line
-    ``runid`` the system is the file name. Raises :class:`DataError`.
+    Reads TSV and JSON of ``exam-pp evaluate`` (of ``--per-query`` the rows ``all``), published leaderboards
+    with the lines around them (:mod:`~exam_pp.store.trec.published_boards`), output of trec_eval, and any
+    table with a header and the system in the first column. Columns of standard errors, intervals, ranks and
+    text are ignored. A table with a column of queries has scores of queries, and no means. In trec_eval
+    output without a line ``runid``, and in tables of queries without a column of systems, the system is the
+    file name. Raises :class:`DataError`.
     """
     table = _table(path)
     if table is None:
@@ -45,11 +59,10 @@ def read_leaderboard_means(path: str | Path) -> list[Score]:
             "official ranks are not scores.",
             file=str(path),
         )
-    columns, rows = table
-    if set(_LONG) <= set(columns):
-        scores = _long_scores(rows, path, means=True)
+    if set(_LONG) <= set(table.columns):
+        scores = _long_scores(table.rows, path, means=True)
     else:
-        scores = _wide_scores(columns, rows, path)
+        scores = _wide_scores(table.columns, table.rows, path)
     if not scores:
         raise DataError(
             "has no scores of systems. Expected a header line, then lines with a system and its scores.",
@@ -73,9 +86,9 @@ def without_duplicates(scores: Iterable[tuple[int | None, Score]], path: str | P
 def read_leaderboard_queries(path: str | Path) -> list[Score]:
     """Read the scores of single queries (``--per-query``, ``trec_eval -q``); empty for other leaderboards."""
     table = _table(path)
-    if table is None or not set(_LONG) <= set(table[0]):
+    if table is None or not set(_LONG) <= set(table.columns):
         return []
-    return _long_scores(table[1], path, means=False)
+    return _long_scores(table.rows, path, means=False)
 
 
 def count_ignored_values(path: str | Path) -> Counter[str]:
@@ -88,12 +101,13 @@ def count_ignored_values(path: str | Path) -> Counter[str]:
     table = _table(path)
     if table is None:
         return values
-    columns, rows = table
+    columns, rows, notes = table
+    values.update(notes)
     used = _LONG if set(_LONG) <= set(columns) else (columns[0], *_score_columns(columns, rows))
     for _, row in rows:
         values.update(column for column in row.keys() - set(used) if row[column] not in (None, "", "+/-"))
         name = str(row.get(columns[0], "")).lower()
-        values[name] += columns[0] != _LONG[0] and name in _NOT_SYSTEMS
+        values[name] += columns[0] != _LONG[0] and is_footer(name)
     if (text := read_text(path).lstrip()).startswith("{"):
         document: dict[str, Any] = json.loads(text)
         values.update(key for key, value in document.items() if value and key != "tables")
@@ -125,15 +139,23 @@ def write_scores(
 def is_leaderboard(path: str | Path) -> bool:
     """Whether a file has columns of scores, and not only official ranks; raises :class:`DataError`."""
     table = _table(path)
-    return table is not None and bool(_score_columns(*table))
+    return table is not None and bool(_score_columns(table.columns, table.rows))
 
 
 Row = tuple[int | None, Mapping[str, Any]]
 """Line number (None for JSON) and cells by column."""
 
 
-def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
-    """Return columns and rows of a leaderboard; None for official ranks and JSON without tables."""
+class _Table(NamedTuple):
+    """Columns and rows of a leaderboard, and the counts of the lines around it."""
+
+    columns: Sequence[str]
+    rows: list[Row]
+    notes: Mapping[str, int] = MappingProxyType({})
+
+
+def _table(path: str | Path) -> _Table | None:
+    """Return the table of a leaderboard; None for official ranks and JSON without tables."""
     lines = list(read_text_lines(path))
     if not lines:
         raise DataError("is empty.", file=str(path))
@@ -144,9 +166,12 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
     if lines[0][1].startswith(("{", "[")):
         return _json_table(parse_json("\n".join(text for _, text in lines), path))
     if is_trec_eval([text for _, text in lines[:2]]):
-        return _LONG, _trec_eval_rows(lines, path)
+        return _Table(_LONG, _trec_eval_rows(lines, path))
+    if any(is_board_header(text) for _, text in lines):
+        return _published_table(lines, path)
     separator = "\t" if "\t" in lines[0][1] else ","
-    columns, *body = (cells_of(text, separator) for _, text in lines)
+    header, *body = (cells_of(text, separator) for _, text in lines)
+    columns = _long_names(header)
     if len(columns) < 2 or _is_number(columns[1]):
         return None
     rows: list[Row] = []
@@ -158,7 +183,62 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
         cells.extend([""] * (len(columns) - len(cells)))  # read_text_lines strips empty cells at the end
         # A duplicate column ("+/-") is never a score, so the first one is kept.
         rows.append((number, dict(zip(reversed(columns), reversed(cells), strict=True))))
-    return columns, rows
+    if _QUERY in columns and not set(_LONG) <= set(columns):
+        return _Table(_LONG, _rows_of_queries(columns, rows, _name_of(path)))
+    return _Table(columns, rows)
+
+
+def _published_table(lines: list[tuple[int, str]], path: str | Path) -> _Table:
+    """One published table as it is; several, and correlations, in the long format."""
+    boards, notes = read_boards(lines)
+    if len(boards) == 1 and not boards[0].is_of_correlations:
+        (board,) = boards
+        for number, text in lines:
+            if len(cells := cells_of(text, "\t")) > len(board.columns) and not is_footer(cells[0]):
+                problem = f"has {len(cells)} columns, but the header has {len(board.columns)}."
+                raise DataError(problem, file=str(path), line=number)
+        rows: list[Row] = [
+            (number, {column: cells.get(column, "") for column in board.columns})
+            for number, cells in board.rows
+        ]
+        return _Table(board.columns, rows, notes)
+    measures = [_score_columns(board.columns, board.rows) for board in boards]
+    scores = long_rows(boards, measures)
+    cells_of_rows = (cell for board in boards for _, cells in board.rows for cell in cells.values())
+    notes["undefined correlations"] += sum(cell.lower() == UNDEFINED for cell in cells_of_rows)
+    return _Table(_LONG, [(number, dict(zip(_LONG, row, strict=True))) for number, row in scores], notes)
+
+
+def _name_of(path: str | Path) -> str:
+    """The name of the only system of a file that does not name it."""
+    return Path(path).name.removesuffix(".gz").partition(".")[0]
+
+
+def _long_names(columns: Sequence[str]) -> Sequence[str]:
+    """The columns with the names of the long format, if they have queries and systems, or queries first."""
+    names = [column.lower() for column in columns]
+    found: dict[int, str] = {}
+    for name, aliases in _ALIASES.items():
+        place = next((names.index(alias) for alias in aliases if alias in names), None)
+        if place is not None:
+            found[place] = name
+    if _QUERY not in found.values() or not (_SYSTEM in found.values() or found.get(0) == _QUERY):
+        return columns
+    if not {"measure", "value"} <= set(found.values()):  # then measures are columns, such as "score"
+        found = {place: name for place, name in found.items() if name in (_SYSTEM, _QUERY)}
+    return [found.get(place, column) for place, column in enumerate(columns)]
+
+
+def _rows_of_queries(columns: Sequence[str], rows: list[Row], only_system: str) -> list[Row]:
+    """Rows with a query and one column per measure in the long format."""
+    measures = [name for name in _score_columns([_QUERY, *columns], rows) if name not in (_SYSTEM, _QUERY)]
+    scores = (
+        (number, (cells.get(_SYSTEM, only_system), cells[_QUERY], name, cells[name]))
+        for number, cells in rows
+        for name in measures
+        if cells[name] not in (None, "") and not is_footer(str(cells[columns[0]]))
+    )
+    return [(number, dict(zip(_LONG, score, strict=True))) for number, score in scores]
 
 
 def _trec_eval_rows(lines: list[tuple[int, str]], path: str | Path) -> list[Row]:
@@ -167,23 +247,23 @@ def _trec_eval_rows(lines: list[tuple[int, str]], path: str | Path) -> list[Row]
             raise DataError(
                 "is not a line of trec_eval output (measure, query, value).", file=str(path), line=number
             )
-    name = Path(path).name.removesuffix(".gz").partition(".")[0]
+    name = _name_of(path)
     return [
         (line.number, dict(zip(_LONG, (line.system, line.query_id, line.measure, line.value), strict=True)))
         for line in trec_eval_lines(lines, name)
     ]
 
 
-def _json_table(value: Any) -> tuple[Sequence[str], list[Row]] | None:
+def _json_table(value: Any) -> _Table | None:
     tables = value.get("tables") if isinstance(value, dict) else None
     if not isinstance(tables, list) or not tables or not isinstance(tables[0], dict):
         return None
     rows = [row for row in tables[0].get("rows") or () if isinstance(row, dict)]
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    return columns, [(None, row) for row in rows]
+    return _Table(columns, [(None, row) for row in rows])
 
 
-def _score_columns(columns: Sequence[str], rows: list[Row]) -> list[str]:
+def _score_columns(columns: Sequence[str], rows: Sequence[Row]) -> list[str]:
     if set(_LONG) <= set(columns):
         return ["value"]
     return [
@@ -224,7 +304,7 @@ def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> l
         raise DataError(f"has the column {duplicates[0]!r} twice.", file=str(path), line=1)
     for line, row in rows:
         system = str(row.get(columns[0], ""))
-        if system.lower() in _NOT_SYSTEMS:
+        if is_footer(system):
             continue
         if system in seen:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=line)

@@ -58,7 +58,8 @@ def read_texts(
 ) -> dict[str, str]:
     """Read the texts of the selected passages as passage id to text; missing passages have no key.
 
-    The format is detected by the first line. Empty texts are kept, titles of JSON lines are ignored, and
+    The format is detected by the first line. Texts stay as they are, with the blanks around them. Empty texts
+    are kept, titles of JSON lines are ignored, and
     further columns of TSV become part of the text; a warning counts each of these. If no id matches, another
     warning says whether two columns are probably swapped: those of the file, or those of the runs, whose
     ``query_ids`` are then ids of the file. Raises :class:`DataError` for lines without id or text, and for an
@@ -68,13 +69,13 @@ def read_texts(
     with_more: set[str] = set()
     is_json = None
     swapped_texts = swapped_runs = 0
-    for number, line in read_lines(path, keep_tabs=True):
+    for number, line in read_lines(path, keep_blanks=True):
         if is_json is None:
             is_json = line.lstrip().startswith(b"{")
         passage_id, text, has_more = (_json if is_json else _tsv)(line, path, number)
         if passage_id not in selected_ids:
             if not texts:
-                swapped_texts += text in selected_ids
+                swapped_texts += text.strip() in selected_ids
                 swapped_runs += passage_id in query_ids
             continue
         if texts.setdefault(passage_id, text) != text:
@@ -130,7 +131,7 @@ def _tsv(line: bytes, path: str | Path, number: int) -> _Text:
         raise DataError("has no tab between passage id and text.", file=str(path), line=number)
     if not passage_id.strip():
         raise DataError("has no passage id before the tab.", file=str(path), line=number)
-    return passage_id.strip(), text.strip(), "\t" in text.strip()
+    return passage_id.strip(), text, "\t" in text.strip()
 
 
 def _json(line: bytes, path: str | Path, number: int) -> _Text:

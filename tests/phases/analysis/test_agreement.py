@@ -76,7 +76,7 @@ def test_only_the_best_judgment_may_be_relevant() -> None:
     assert [(c.name, sorted(c.labels)) for c in merge.columns] == [
         ("3", [3]), ("2", [2]), ("0–1", [-2, -1, 0, 1])
     ]  # fmt: skip
-    with pytest.raises(SelectionError, match=r"--min-relevant-judgment 4 .* 3"):
+    with pytest.raises(SelectionError, match=r"--min-judgment 4 .* 3"):
         agreement(TABLE_5, min_relevant=4)
 
 

@@ -13,7 +13,7 @@ from exam_pp.cli.main import main
 from exam_pp.phases.banks.compare import differences
 from exam_pp.phases.banks.statistics import lint
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.test_bank import entry_id
+from exam_pp.test_bank import entry_id, published_id
 
 WriteLines = Callable[[str, list[Any]], Path]
 
@@ -47,8 +47,32 @@ def test_lint(write_jsonl: WriteLines) -> None:
         ("warning", "q1", "has more than 4 words"),
         ("warning", "q1", "the importance 'high' is neither vital nor okay"),
         ("error", "q1", "the text is empty"),
-        ("error", "q1", "the id occurs 2 times"),
+        ("warning", "q1", "the id occurs 2 times"),
     ]
+
+
+def test_published_ids_are_not_accused(write_jsonl: WriteLines) -> None:
+    """Digests of the text as it stands, stripped, and with its list number; the last is of another text."""
+    texts = ["Rooted in blues ", "Country music", "Bill Haley ", "Elvis"]
+    digests = ["Rooted in blues ", "Country music ", "12. Bill Haley ", "12. Presley"]
+    items = [entry(text, published_id("q1", of)) for text, of in zip(texts, digests, strict=True)]
+    items[1]["nugget_text"] = "Country music "
+    items[1]["nugget_id"] = entry_id("q1", "Country music")
+    (problem,) = lint(read_bank(write_jsonl("bank.jsonl", [line(*items)])))
+    assert (problem.text, problem.severity) == ("Elvis", "warning")
+    assert problem.problem.startswith("the id belongs to another text")
+
+
+def test_equal_words_in_two_facets_are_a_warning(write_jsonl: WriteLines) -> None:
+    lines = [line(entry("Elvis", facet, facet_id=facet), facet_id=facet) for facet in ("a", "b")]
+    (problem,) = lint(read_bank(write_jsonl("bank.jsonl", lines)))
+    assert (problem.severity, problem.problem) == ("warning", "duplicate of 'Elvis' of the facet 'a'")
+
+
+def test_an_id_with_two_texts_is_an_error(write_jsonl: WriteLines) -> None:
+    items = [entry("Elvis", "q1/x"), entry("Chuck Berry", "q1/x")]
+    (problem,) = lint(read_bank(write_jsonl("bank.jsonl", [line(*items)])))
+    assert (problem.severity, problem.problem) == ("error", "the id occurs 2 times, with different texts")
 
 
 @pytest.mark.parametrize(("info", "importance"), [({"nuggetizer": {}}, {}), (None, {"importance": "vital"})])

@@ -148,7 +148,7 @@ def verify(
 ) -> FileSummary:
     monkeypatch.setattr("exam_pp.phases.grading.verify_answers.load_llm", lambda _options: llm)
     files = GradeFiles(graded, output, bank)
-    policy = {"only_model": False, "answer_match": "strict"} | options
+    policy: dict[str, Any] = {"only_model": False, "answer_match": "strict"} | options
     return verify_answers(files, ModelOptions("fake"), policy.pop("answers", GradeFilter()), **policy)
 
 

@@ -13,6 +13,7 @@ from exam_pp.errors import OutputError, SelectionError
 from exam_pp.phases.interchange.import_bank import import_bank
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.test_bank import entry_id
 
 
 def choices(*texts: str) -> dict[str, Any]:
@@ -173,3 +174,43 @@ def test_formats_without_passages_refuse_their_file_before_reading(
               "--passages-output", str(tmp_path / "p")])  # fmt: skip
     assert stop.value.code == 2
     assert "--passages-output needs --from squad2." in capsys.readouterr().err
+
+
+def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) -> None:
+    """The ids stay the same, so that grades still join; the text of the query is its title."""
+    lines = [
+        {
+            "query_id": f"car:bees/{facet}",
+            "query_text": f"Bees / {text}",
+            "items": [
+                {
+                    "query_id": f"car:bees/{facet}",
+                    "question_id": entry_id(f"car:bees/{facet}", "What is it?"),
+                    "question_text": "What is it?",
+                }
+            ],
+        }
+        for facet, text in (("S_1", "Dance"), ("S_2", "Honey"))
+    ]
+    source = tmp_path / "facets.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    output = tmp_path / "titles.jsonl"
+    main(["-q", "bank", "import", str(source), "--from", "bank", "--title-queries", "-o", str(output)])
+    before, after = read_bank(source), read_bank(output)
+    assert [(line.query_id, line.facet_id, line.facet_text) for line in after.lines] == [
+        ("car:bees", "S_1", "Dance"),
+        ("car:bees", "S_2", "Honey"),
+    ]
+    assert after.queries["car:bees"].query_text == "Bees"
+    assert list(after.entries("car:bees")) == [key for query in before for key in query.entries]
+    assert list(after.entries("car:bees")) == [entry_id("car:bees", "What is it?", f) for f in ("S_1", "S_2")]
+    again = tmp_path / "again.jsonl"
+    main(["-q", "bank", "import", str(output), "--from", "bank", "--title-queries", "-o", str(again)])
+    assert again.read_bytes() == output.read_bytes()
+
+
+def test_title_queries_are_for_banks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tqa.json").write_text(json.dumps([LESSON]))
+    with pytest.raises(SystemExit):
+        main(["bank", "import", str(tmp_path / "tqa.json"), "--from", "tqa", "--title-queries", "-o", "x"])
+    assert "--title-queries cannot be combined with --from tqa" in capsys.readouterr().err

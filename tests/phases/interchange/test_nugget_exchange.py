@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from exam_pp.cli.main import main
 from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import format_of
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.interchange.candidate_segments import export_candidates, import_candidates
@@ -421,6 +422,28 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
     (tmp_path / "other.json").write_text('{"q9": "else"}')
     with pytest.raises(SelectionError, match=r"other\.json.*'007'"):
         export_candidates(tmp_path / "p.jsonl", tmp_path / "other.json", "retrieve", tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize("as_array", [True, False])
+def test_older_results_of_rank_llm(as_array: bool, tmp_path: Path) -> None:
+    """The query is a text, and each hit has the query's id and its text as ``content``."""
+    hits = [
+        {"content": "First.", "qid": 17, "docid": "d2", "rank": 1, "score": 0.5},
+        {"content": "Second.", "qid": 17, "docid": "d1", "rank": 2, "score": 0.25},
+    ]
+    line = {"query": "what is it", "hits": hits, "ranking_exec_summary": None}
+    path = tmp_path / "zephyr.json"
+    path.write_text(json.dumps([line]) if as_array else json.dumps(line) + "\n")
+    assert format_of(path).name == "candidates"
+    summary = import_candidates([path], tmp_path / "p.jsonl", queries_output=tmp_path / "q.json")
+    assert summary == ["Imported 1 query, 2 passages."]
+    assert json.loads((tmp_path / "q.json").read_text()) == {"17": "what is it"}
+    (query,) = read_passages(tmp_path / "p.jsonl")
+    entries = [(p.passage_id, p.text, e.method, e.rank, e.score) for p in query.passages for e in p.rankings]
+    assert entries == [("d2", "First.", "zephyr", 1, 0.5), ("d1", "Second.", "zephyr", 2, 0.25)]
+    path.write_text(json.dumps([line, {"query": "no id", "hits": []}]))
+    with pytest.raises(DataError, match=r"element 2 query\.qid"):
+        import_candidates([path], tmp_path / "p.jsonl")
 
 
 def test_candidates_are_written_best_first_with_their_highest_judgment(

@@ -344,3 +344,25 @@ def test_a_pipe_is_not_read_twice(
         main(["merge", f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
     os.close(read)
     assert f"'/dev/fd/{read}'" in capsys.readouterr().err
+
+
+def test_texts_that_differ_in_blanks_only(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        write_jsonl(
+            f"{name}.jsonl", [["q", [passage("d", text=text, exam_grades=[rubric({"e": 1}, llm=name)])]]]
+        )
+        for name, text in (("a", "One text. "), ("b", "One  text."), ("c", "Onetext."))
+    ]
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", *files[:2])
+    assert (
+        "only in whitespace; `exam-pp merge --ignore-blanks` keeps the first text." in capsys.readouterr().err
+    )
+    ((_, (merged,)),) = merge(tmp_path / "out.jsonl", *files[:2], "--ignore-blanks")
+    assert merged["text"] == "One text. "
+    assert [grades["llm"] for grades in merged["exam_grades"]] == ["a", "b"]
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", *files, "--ignore-blanks")
+    assert "in more than whitespace" in capsys.readouterr().err

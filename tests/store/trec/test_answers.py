@@ -180,7 +180,7 @@ def test_a_json_array_of_answers(indent: int | None, tmp_path: Path, write_jsonl
     [
         ("[]", "x.json: has no answers."),
         ("[\n", "x.json: is not valid JSON"),
-        (json.dumps(ARRAY) + "\n{}", "x.json: is not valid JSON"),
+        (json.dumps(ARRAY) + "\n{}", "x.json: has several JSON values"),
         ("[1]", "x.json, line 1: is not an answer in a known format"),
         (
             json.dumps([ARRAY[0], ARRAY[0]]),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exam_pp.formats.base import format_of, known_format
 from exam_pp.store.trec.queries import read_queries
 from tests.conftest import data_error
 
@@ -72,3 +73,15 @@ def test_broken_files(tmp_path: Path, content: str, line: int | None, field: str
     path.write_text(content, encoding="utf-8")
     with data_error(path, line, field, about=about):
         read_queries(path)
+
+
+def test_queries_of_beir(tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text('{"_id": "1", "text": "about bees", "metadata": {}}\n{"_id": "2", "text": "b"}\n')
+    assert format_of(path).name == "queries-jsonl"
+    assert {key: query.query_text for key, query in read_queries(path).items()} == {
+        "1": "about bees",
+        "2": "b",
+    }
+    path.write_text('{"_id": "1", "title": "Bees", "text": "A document.", "metadata": {}}\n')
+    assert known_format(path) is None

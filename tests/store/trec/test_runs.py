@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import DataError
+from exam_pp.formats.base import format_of
+from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.validation.checks import Findings
+from exam_pp.phases.validation.trec_files import check_qrels
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.trec.runs import (
     MethodName,
@@ -158,6 +162,32 @@ def test_broken_qrels(tmp_path: Path, lines: str, line: int | None, field: str |
     path = tmp_path / "qrels"
     path.write_text(lines)
     with data_error(path, line, field, about=about):
+        read_qrels(path)
+
+
+def test_comments_in_qrels(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(
+        "# made by hand\n#q 0 d 1\n# 0 d9 2\nq1 0 d1 3 # sure\n\n## 4 more fields here\nq1 0 d#2 0\n"
+    )
+    judged = [Qrel("#q", "d", 1), Qrel("#", "d9", 2), Qrel("q1", "d1", 3), Qrel("q1", "d#2", 0)]
+    assert read_qrels(path) == judged, "an id may start with #"
+    path.write_text("# made by hand\nq1 0 d1 3\n# the end\nq1 0 d2 0\n")
+    assert format_of(path).name == "qrels"
+    findings = Findings()
+    assert check_qrels(path, findings) == "1 query, 2 judgments"
+    assert not findings.has(str(path))
+
+
+def test_qrels_of_beir(tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq2\td1\t0\n")
+    assert format_of(path).name == "qrels"
+    assert read_qrels(path) == [Qrel("q1", "d1", 2), Qrel("q2", "d1", 0)]
+    convert(Conversion(path, tmp_path / "qrels", "qrels"))
+    assert (tmp_path / "qrels").read_text() == "q1 0 d1 2\nq2 0 d1 0\n"
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\n")
+    with data_error(path, 2, about="has 3 columns"):
         read_qrels(path)
 
 

@@ -35,9 +35,12 @@ def test_json_lines_under_every_name(texts_file: Path, id_key: str, text_key: st
     assert read_texts(texts_file, {"d1"}) == {"d1": "Words é 😀."}
 
 
-def test_white_space_around_an_id_is_removed(texts_file: Path) -> None:
-    texts_file.write_text("a \t First. \n b\tSecond.\n")
-    assert read_texts(texts_file, {"a", "b"}) == {"a": "First.", "b": "Second."}
+def test_white_space_around_an_id_is_removed_but_texts_stay_as_they_are(texts_file: Path) -> None:
+    texts_file.write_bytes(b"a \t First. \n b\tSecond.\t\r\nc\t\n")
+    texts = {"a": " First. ", "b": "Second.\t", "c": ""}
+    assert read_texts(texts_file, texts) == texts
+    texts_file.write_text(json.dumps({"id": "a", "text": " First.\n"}))
+    assert read_texts(texts_file, texts) == {"a": " First.\n"}
 
 
 def test_numbers_as_ids_are_strings(texts_file: Path) -> None:

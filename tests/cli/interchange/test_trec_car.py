@@ -1,0 +1,128 @@
+"""A TREC CAR collection from import to the leaderboards, by title query and by facet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.phases.grading.grade import Exam
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
+from tests.car_collection import FACETS, TITLES, outline, published_bank, write_collection
+
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
+def run(*arguments: str | Path) -> None:
+    main(["-q", *map(str, arguments)])
+
+
+def table(text: str) -> dict[str, dict[str, str]]:
+    """System to column to value of a TSV table."""
+    header, *rows = (line.split("\t") for line in text.strip().splitlines())
+    return {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collection(tmp_path_factory.mktemp("car"))
+
+
+@pytest.fixture(scope="module", params=["merge", "keep", "pages"])
+def graded(request: pytest.FixtureRequest, collection: Path) -> Path:
+    """The collection, imported and graded with the bank that was generated for its facets."""
+    folder = collection / str(request.param)
+    folder.mkdir()
+    source: Sequence[str | Path] = ["--runs", collection / "runs", "--texts", collection / "texts.jsonl"]
+    if request.param == "pages":
+        source = ["--pages", collection / "pages.jsonl", "--facet-rankings", "keep"]
+    else:
+        source = [*source, "--facet-rankings", request.param]
+    run("import", *source, "--qrels", collection / "qrels.txt", "-o", folder / "passages.jsonl.gz")
+    run("bank", "import", collection / "bank.json", "--from", "genq", "-o", folder / "generated.jsonl")
+    run(
+        "grade", folder / "passages.jsonl.gz", "--bank", folder / "generated.jsonl", "--model", "lexical",
+        "--prompt-class", RATING, "-o", folder / "graded.jsonl.gz",
+    )  # fmt: skip
+    return folder / "graded.jsonl.gz"
+
+
+@pytest.fixture(scope="module")
+def bank(collection: Path) -> Path:
+    """The same bank as published: texts stripped, ids of the texts as the model wrote them."""
+    return published_bank(collection)
+
+
+def test_cover(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("evaluate", "cover", graded, "--bank", bank, "--min-grade", "4", "--format", "tsv")
+    cover = {name: row["Cover(min_grade=4)@20"] for name, row in table(capsys.readouterr().out).items()}
+    # good covers 2 of 3 questions on bees and all on tides; the ids of grades and bank join.
+    assert cover == {"good": "0.833333", "poor": "0.333333", "_overall_": "0.833333"}
+
+
+def test_qrels_of_titles_and_facets(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--bank", str(bank), "-m", "P(rel=4)@1", "--rankings", "--format", "tsv"]
+    run("evaluate", "qrels", graded, *options)
+    precision = {name: row["P(rel=4)@1"] for name, row in table(capsys.readouterr().out).items()}
+    # With kept rankings, two passages of poor share rank 1 for tides; one of them is relevant.
+    poor = "0.000000" if graded.parent.name == "merge" else "0.500000"
+    assert precision == {"good": "1.000000", "poor": poor}
+    run("evaluate", "qrels", graded, "--bank", bank)
+    titles = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert titles == set(TITLES)
+    run("evaluate", "qrels", graded, "--bank", bank, "--facets", "facet")
+    facets = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert facets == {f"{query}/{facet}" for query, ids in FACETS.items() for facet in ids}
+
+
+def test_rankings_of_facets_are_scored_for_their_facet(
+    collection: Path, graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kept rankings are those of the run files; a merged ranking counts for each of its facets."""
+    options = ["--bank", str(bank), "--facets", "facet", "-m", "P(rel=4)@1", "--format", "tsv"]
+    run("evaluate", "qrels", graded, *options, "--rankings")
+    of_file = table(capsys.readouterr().out)
+    run("evaluate", "qrels", graded, *options, "--runs", collection / "runs")
+    of_runs = table(capsys.readouterr().out)
+    assert of_runs["good"]["P(rel=4)@1"] == "0.800000"
+    if graded.parent.name == "merge":
+        assert of_file["good"]["P(rel=4)@1"] == "0.400000"
+    else:
+        assert of_file == of_runs
+
+
+def test_runs_of_facets_have_no_scores_for_titles(
+    collection: Path, graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run("evaluate", "qrels", graded, "--bank", bank, "--runs", collection / "runs")
+    assert "The runs rank facets (query/facet): score facets with --facets facet" in capsys.readouterr().err
+
+
+def test_judgments_of_facets(collection: Path, graded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--runs", str(collection / "runs"), "-m", "P@1", "--format", "tsv"]
+    run("evaluate", "judgments", graded, "--facets", "facet", *options)
+    precision = {name: row["P@1"] for name, row in table(capsys.readouterr().out).items()}
+    assert precision == {"good": "1.000000", "poor": "0.000000"}
+
+
+def test_prompts_get_the_title(bank: Path) -> None:
+    exam = Exam(read_bank(bank))
+    assert {query_id: exam.query_text(query_id) for query_id in TITLES} == TITLES
+
+
+def test_outlines_as_queries(collection: Path, tmp_path: Path) -> None:
+    cbor2 = pytest.importorskip("cbor2", reason="cbor2 is not installed")
+    header = cbor2.dumps(["CAR", [1, []], {}])
+    pages = b"".join(cbor2.dumps(outline(query_id)) for query_id in reversed(TITLES))
+    (tmp_path / "outlines.cbor").write_bytes(header + b"\x9f" + pages + b"\xff")
+    run(
+        "import", "--runs", collection / "runs", "--texts", collection / "texts.jsonl",
+        "--queries", tmp_path / "outlines.cbor", "-o", tmp_path / "passages.jsonl",
+    )  # fmt: skip
+    assert [query.query_id for query in read_passages(tmp_path / "passages.jsonl")] == list(reversed(TITLES))
+    run("convert", tmp_path / "outlines.cbor", "-o", tmp_path / "queries.jsonl", "--to", "queries-jsonl")
+    assert '"facet_text":"Honey"' in (tmp_path / "queries.jsonl").read_text()

@@ -1,0 +1,199 @@
+"""TREC CAR: rankings, judgments and run pages of facets under their title query."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.interchange.import_passages import command
+from exam_pp.data_model import QueryPassages
+from exam_pp.errors import DataError
+from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.interchange.facet_rankings import FacetRankings, merged_ranking, title_query
+from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
+from exam_pp.results import RunLine
+from exam_pp.store.passages.graded_file import read_passages
+from tests.car_collection import PASSAGES, RUNS, page, write_collection, write_lines
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    return write_collection(tmp_path)
+
+
+def imported(folder: Path, **options: Any) -> tuple[ImportSummary, dict[str, QueryPassages]]:
+    sources = ImportSources(**{"runs": [folder / "runs"], "texts": [folder / "texts.jsonl"], **options})
+    summary = import_passages(sources, folder / "out.jsonl.gz")
+    return summary, {query.query_id: query for query in read_passages(folder / "out.jsonl.gz")}
+
+
+def rankings(query: QueryPassages, system: str) -> list[tuple[str, int, str]]:
+    """Facet, rank and passage of a system's entries."""
+    entries = ((e, p.passage_id) for p in query.passages for e in p.rankings if e.method == system)
+    return sorted((entry.query_id, entry.rank, passage_id) for entry, passage_id in entries)
+
+
+MERGED = [("car:bees", 1, "p-dance"), ("car:bees", 2, "p-honey"), ("car:bees", 3, "p-waggle"),
+          ("car:bees", 4, "p-store")]  # fmt: skip
+KEPT = [("car:bees/S_1", 1, "p-dance"), ("car:bees/S_1", 2, "p-waggle"), ("car:bees/S_2", 1, "p-honey"),
+        ("car:bees/S_2", 2, "p-dance"), ("car:bees/S_2", 3, "p-store")]  # fmt: skip
+
+
+@pytest.mark.parametrize("with_queries", [True, False])
+@pytest.mark.parametrize("choice", ["merge", "keep"])
+def test_facets_belong_to_their_title_query(
+    choice: FacetRankings, with_queries: bool, collection: Path
+) -> None:
+    queries = collection / "queries.jsonl" if with_queries else None
+    summary, by_id = imported(
+        collection, queries=queries, qrels=[collection / "qrels.txt"], facet_rankings=choice
+    )
+    assert list(by_id) == ["car:bees", "car:tides"]
+    assert summary.facets == 5
+    assert ("merged into" if choice == "merge" else "stored with") in list(summary.lines())[1]
+    assert rankings(by_id["car:bees"], "good") == (MERGED if choice == "merge" else KEPT)
+    (dance,) = (p for p in by_id["car:bees"].passages if p.passage_id == "p-dance")
+    assert [(j.query_id, j.title_query, j.relevance) for j in dance.judgments] == [
+        ("car:bees/S_1", "car:bees", 2),
+        ("car:bees/S_2", "car:bees", 0),
+    ]
+
+
+def test_scores_of_merged_rankings_fall_with_the_rank(collection: Path) -> None:
+    _, by_id = imported(collection)
+    entries = {p.passage_id: e for p in by_id["car:bees"].passages for e in p.rankings if e.method == "good"}
+    assert {key: (e.rank, e.score) for key, e in entries.items()} == {
+        "p-dance": (1, 4.0), "p-honey": (2, 3.0), "p-waggle": (3, 2.0), "p-store": (4, 1.0),
+    }  # fmt: skip
+
+
+def test_the_pool_has_the_top_of_merged_rankings_or_of_each_facet(collection: Path) -> None:
+    for choice, passages in (("merge", {"p-dance"}), ("keep", {"p-dance", "p-honey"})):
+        _, by_id = imported(collection, runs=[collection / "runs" / "good.run"], top=1, facet_rankings=choice)
+        assert {p.passage_id for p in by_id["car:bees"].passages} == passages
+    kept = rankings(by_id["car:bees"], "good")
+    assert ("car:bees/S_2", 2, "p-dance") in kept, "the rank beyond the pool is known"
+
+
+def test_facets_can_stay_queries_of_their_own(collection: Path) -> None:
+    summary, by_id = imported(collection, qrels=[collection / "qrels.txt"], facet_rankings="separate")
+    assert list(by_id) == [f"car:{facet}" for facet in
+                           ("bees/S_1", "bees/S_2", "tides/S_3", "tides/S_4", "tides/S_5")]  # fmt: skip
+    assert summary.facets == 0
+    assert len(list(summary.lines())) == 1
+    judged = {p.passage_id: [j.relevance for j in p.judgments] for p in by_id["car:bees/S_2"].passages}
+    assert (judged["p-dance"], judged["p-honey"]) == ([0], [2])
+
+
+def test_the_order_of_facets_is_that_of_the_queries(collection: Path) -> None:
+    query = json.loads((collection / "queries.jsonl").read_text().splitlines()[0])
+    query["facets"].reverse()
+    write_lines(collection / "reversed.jsonl", [query])
+    _, by_id = imported(collection, queries=collection / "reversed.jsonl")
+    assert [key for _, _, key in rankings(by_id["car:bees"], "good")] == [
+        "p-honey", "p-dance", "p-waggle", "p-store",
+    ]  # fmt: skip
+
+
+def test_a_ranking_of_the_query_itself_is_unchanged(collection: Path) -> None:
+    line = "car:bees Q0 p-store 7 0.5 whole\n"
+    (collection / "runs" / "whole.run").write_text(line)
+    _, by_id = imported(collection)
+    (entry,) = (e for p in by_id["car:bees"].passages for e in p.rankings if e.method == "whole")
+    assert (entry.query_id, entry.rank, entry.score) == ("car:bees", 7, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("query_id", "known", "guess", "title"),
+    [
+        ("q/f", (), True, "q"),
+        ("q/f/g", (), True, "q"),
+        ("q/f/g", ("q/f",), True, "q/f"),
+        ("q/f/g", ("q", "q/f"), False, "q/f"),
+        ("q/f", ("other",), False, "q/f"),
+        ("q", ("other",), True, "q"),
+        ("/f", (), True, "/f"),
+    ],
+)
+def test_title_query(query_id: str, known: tuple[str, ...], guess: bool, title: str) -> None:
+    assert title_query(query_id, known, guess=guess) == title
+
+
+@given(
+    st.dictionaries(st.sampled_from(["q", "q/a", "q/b"]), st.lists(st.sampled_from("uvwxyz"), unique=True))
+)
+def test_merged_rankings_have_each_passage_once_and_keep_the_order_of_the_best(
+    ids: dict[str, list[str]],
+) -> None:
+    lines = {
+        facet: [RunLine(facet, key, rank, -rank, "s") for rank, key in enumerate(keys, 1)]
+        for facet, keys in ids.items()
+    }
+    merged = merged_ranking(lines, "q", ["q/b", "q/a"])
+    places = {line.passage_id: place for place, line in enumerate(merged)}
+    assert len(places) == len(merged)
+    assert places.keys() == {key for keys in ids.values() for key in keys}
+    if ids.keys() - {"q"}:
+        assert [line.rank for line in merged] == list(range(1, len(merged) + 1))
+        assert [line.score for line in merged] == list(range(len(merged), 0, -1))
+    best = {key: min(k.index(key) for k in ids.values() if key in k) for key in places}
+    assert [best[line.passage_id] for line in merged] == sorted(best.values())
+
+
+@pytest.mark.parametrize("choice", ["merge", "keep", "separate"])
+def test_pages_are_imported_like_the_runs_that_they_were_made_of(
+    choice: FacetRankings, collection: Path
+) -> None:
+    _, of_runs = imported(collection, facet_rankings=choice)
+    _, of_pages = imported(
+        collection, runs=[], texts=[], pages=[collection / "pages.jsonl"], facet_rankings=choice
+    )
+    assert of_pages.keys() == of_runs.keys()
+    for query_id, query in of_pages.items():
+        assert {p.passage_id: p.text for p in query.passages} == {
+            p.passage_id: p.text for p in of_runs[query_id].passages
+        }
+        for system in RUNS:
+            assert rankings(query, system) == rankings(of_runs[query_id], system)
+
+
+def test_pages_without_origins_and_texts(collection: Path) -> None:
+    short = page("good", "car:bees")
+    del short["paragraph_origins"], short["query_facets"]
+    for paragraph in short["paragraphs"]:
+        del paragraph["para_body"]
+    write_lines(collection / "short.jsonl", [short])
+    _, by_id = imported(collection, runs=[], pages=[collection / "short.jsonl"], facet_rankings="keep")
+    assert rankings(by_id["car:bees"], "good") == MERGED
+    assert {p.passage_id: p.text for p in by_id["car:bees"].passages}["p-store"] == PASSAGES["p-store"]
+    with pytest.raises(DataError, match="'p-dance' has no para_body"):
+        convert(Conversion(collection / "short.jsonl", collection / "p.jsonl", "graded"))
+
+
+def test_pages_convert_to_passages(collection: Path) -> None:
+    dropped = convert(Conversion(collection / "pages.jsonl", collection / "p.jsonl", "graded"))
+    assert dropped.counts == {"facets": 10, "query texts": 4, "ranks of passages for facets": 16}
+    (bees, _) = read_passages(collection / "p.jsonl")
+    assert rankings(bees, "good") == MERGED
+
+
+def test_two_texts_or_pages_are_refused(collection: Path) -> None:
+    first, second = page("good", "car:bees"), page("poor", "car:bees")
+    write_lines(collection / "twice.jsonl", [first, first])
+    with pytest.raises(DataError, match="another page for the query 'car:bees' on line 1"):
+        imported(collection, runs=[], pages=[collection / "twice.jsonl"])
+    for paragraph in second["paragraphs"]:
+        paragraph["para_body"] = [{"text": "Another text."}]
+    write_lines(collection / "texts.pages", [first, second])
+    with pytest.raises(DataError, match=r"line 2, paragraphs: the text of the paragraph 'p-\w+' differs"):
+        imported(collection, runs=[], pages=[collection / "texts.pages"])
+
+
+def test_the_choices_of_the_option() -> None:
+    (option,) = (param for param in command.params if param.name == "facet_rankings")
+    assert tuple(option.type.choices) == get_args(FacetRankings)  # type: ignore[attr-defined]  # a click.Choice
