@@ -119,12 +119,12 @@ def _agreement(
     first: Condition, second: Condition, metric: str, runs: Collection[str] | None = None
 ) -> MetaEvaluation:
     """The agreement on a metric, of all runs or only of ``runs``."""
-    means = [_of_runs(condition.means(metric), runs) for condition in (first, second)]
+    left, right = (_of_runs(condition.means(metric), runs) for condition in (first, second))
     scores = [
         {pair: score for pair, score in cells(condition, metric).items() if runs is None or pair[0] in runs}
         for condition in (first, second)
     ]
-    return meta_evaluation(*means, *scores)
+    return meta_evaluation(left, right, *scores)
 
 
 def _means(

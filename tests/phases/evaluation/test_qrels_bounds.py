@@ -94,6 +94,7 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
     labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
     assert labels.ungraded is not None
 
+    assert labels.ungraded is not None
     assert labels.ungraded().labels == {
         ("q/one", "p1"): 3, ("q/one", "p2"): 5, ("q/two", "p1"): 5, ("q/two", "p2"): 0
     }  # fmt: skip
@@ -141,6 +142,7 @@ def test_labels_by_a_rule_and_their_bounds(graded: Path, runs: Path) -> None:
     assert [(qrel.passage_id, qrel.relevance) for qrel in labels.qrels] == [("p1", 2), ("p2", 0)]
     assert labels.level is None
     assert labels.provenance.min_grades == ()
+    assert labels.ungraded is not None
     assert labels.ungraded().labels == {("q", "p1"): 2, ("q", "p2"): 2, ("q", "p3"): 3}
     assert labels.ungraded().unlabelled == {"q": 3}
     evaluation = score_runs(labels.qrels, runs, ["RR"], ungraded=labels.ungraded)
