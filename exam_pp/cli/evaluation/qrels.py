@@ -56,9 +56,12 @@ if TYPE_CHECKING:
 @LABEL_RULE
 @click.option(
     "--min-grade",
+    "min_grades",
     type=int,
+    multiple=True,
     help="Lowest grade that covers an entry (--label count, binary, and --subtopics), or makes a passage "
-    f"relevant (--label max: measures with a relevance level, such as RR and P).  {MIN_GRADE_DEFAULT}",
+    "relevant (--label max: measures with a relevance level, such as RR and P); may be repeated, for columns "
+    f"of each.  {MIN_GRADE_DEFAULT}",
 )
 @FACETS
 @click.option(
@@ -94,7 +97,7 @@ def command(
     output: LeaderboardOutput,
     label: Any,
     label_rule: str | None,
-    min_grade: int | None,
+    min_grades: tuple[int, ...],
     bank: Path | None,
     queries: Path | None,
     facets: Any,
@@ -119,6 +122,8 @@ def command(
       exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl -o rubric.qrels
       exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl --runs runs \\
         -m nDCG@10 -m P@10 --min-grade 4
+      exam-pp evaluate qrels graded.jsonl.gz --runs runs -m RR --min-grade 4 --min-grade 5 \\
+        --official official.json
     """
     scored = bool(runs) or rankings
     _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))
@@ -128,7 +133,7 @@ def command(
         raise click.UsageError(
             "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
         )
-    if label_rule is not None and (subtopics or label != "max" or min_grade is not None):
+    if label_rule is not None and (subtopics or label != "max" or min_grades):
         raise click.UsageError("--label-rule cannot be combined with --label, --min-grade or --subtopics.")
     rule = None
     if label_rule is not None:
@@ -138,30 +143,43 @@ def command(
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
     selections = grade_filters(**criteria)
     if len(selections) > 1 and (not scored or qrels_output):
-        raise click.UsageError("Qrels have the labels of one grader; use --grader once.")
+        raise click.UsageError("Qrels have the labels of one grader; use --grader and --prompt-class once.")
+    thresholds = tuple(dict.fromkeys(min_grades))
+    # Labels of max do not depend on the threshold, so several thresholds are relevance levels of one set.
+    one_set = label == "max" and not subtopics
+    if len(thresholds) > 1 and (not scored or (qrels_output and not one_set)):
+        raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
+    make = partial(_subtopics, label=label)
+    if not subtopics:
+        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes)
+    of_each: list[tuple[int, ...]] = [(grade,) for grade in thresholds]
     by_grader = {
-        grader: _subtopics(graded, bank, queries, selection, label, min_grade)
-        if subtopics
-        else _labels(graded, bank, queries, selection, label, rule, min_grade, facets, fill_holes)
+        grader: [
+            make(graded, bank, queries, selection, grades)
+            for grades in ([thresholds] if one_set else of_each or [()])
+        ]
         for grader, selection in selections.items()
     }
     if not scored:
-        (labels,) = by_grader.values()
+        ((labels,),) = by_grader.values()
         log_notes(labels.notes)
         labels.write(output.path, inputs=inputs)
         return
-    from exam_pp.phases.evaluation.grader_columns import grader_columns
+    from exam_pp.phases.evaluation.columns import grader_columns, threshold_columns
     from exam_pp.store.trec.runs import run_files
 
     inputs += run_files(runs)
+    score = partial(
+        _scores, ranked=graded if rankings else runs, measures=measures, facets=facets, method=method_name
+    )
     evaluation = grader_columns(
         {
-            grader: _scores(labels, graded if rankings else runs, measures, facets, method_name)
-            for grader, labels in by_grader.items()
+            grader: threshold_columns({labels.min_grade: score(labels) for labels in label_sets})
+            for grader, label_sets in by_grader.items()
         }
     )
     if qrels_output is not None:
-        (labels,) = by_grader.values()
+        ((labels,),) = by_grader.values()
         labels.write(qrels_output, inputs=inputs)
     output.draw_lengths(evaluation, graded, plot_length, inputs)
     output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
@@ -176,7 +194,7 @@ def _scores(
 
     names = measures or (labels.default_measure,)
     settings: Any = {
-        "min_grade": labels.level,
+        "min_grade": labels.levels or None,
         "default_min_grade": labels.default_level,
         "ungraded": labels.ungraded,
     }
@@ -191,14 +209,16 @@ def _scores(
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels, notes and the settings for scoring; ``level`` is the relevance level of measures.
+    """Labels, notes and the settings for scoring.
 
-    Without ``level``, ``default_level`` is that of measures that can have it.
+    ``min_grade`` is the threshold of the labels; ``levels`` are the relevance levels of measures. Without
+    ``levels``, ``default_level`` is that of measures that can have it.
     """
 
     lines: Sequence[Qrel | SubtopicQrel]
     notes: list[str]
-    level: int | None
+    min_grade: int
+    levels: Sequence[int]
     write: Callable[..., None]
     default_measure: str = "nDCG@10"
     ungraded: Callable[[], Ungraded] | None = None
@@ -211,9 +231,9 @@ def _labels(
     bank: Path | None,
     queries: Path | None,
     selection: GradeFilter,
+    min_grades: Sequence[int],
     label: Any,
     rule: LabelRule | None,
-    min_grade: int | None,
     facets: Any,
     fill_holes: Path | None,
 ) -> _Labels:
@@ -229,19 +249,20 @@ def _labels(
         grade_filter=selection,
         label=label,
         label_rule=rule,
-        min_grade=min_grade,
+        min_grade=min_grades[0] if min_grades else None,
         queries=queries,
         facets=facets,
     )
     # Labels of count and binary already use the threshold, so only max needs a relevance level.
-    level = min_grade if label == "max" else None
+    levels = min_grades if label == "max" else ()
     if fill_holes is None:
         notes = [*rubric.notes, *(_scale_notes(rubric.qrels, graded) if compared else [])]
         write = partial(write_qrels, rubric.qrels)
         return _Labels(
             rubric.qrels,
             notes,
-            level,
+            rubric.min_grade,
+            levels,
             write,
             ungraded=rubric.ungraded,
             default_level=rubric.level,
@@ -254,7 +275,8 @@ def _labels(
     return _Labels(
         filled.qrels,
         [*rubric.notes, *filled.notes],
-        level,
+        rubric.min_grade,
+        levels,
         partial(filling.write_filled, filled),
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
     )
@@ -275,20 +297,25 @@ def _subtopics(
     bank: Path | None,
     queries: Path | None,
     selection: GradeFilter,
+    min_grades: Sequence[int],
     label: Any,
-    min_grade: int | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
     from exam_pp.store.trec.runs import write_qrels
 
     subtopics = subtopic_labels(
-        graded, bank=bank, grade_filter=selection, label=label, min_grade=min_grade, queries=queries
+        graded,
+        bank=bank,
+        grade_filter=selection,
+        label=label,
+        min_grade=min_grades[0] if min_grades else None,
+        queries=queries,
     )
-    level = subtopics.min_grade if label == "max" else None
     return _Labels(
         subtopics.qrels,
         subtopics.notes,
-        level,
+        subtopics.min_grade,
+        (subtopics.min_grade,) if label == "max" else (),
         partial(write_qrels, subtopics.qrels),
         "alpha_nDCG@20",
         provenance=subtopics.provenance,
