@@ -175,7 +175,7 @@ def test_different_graders_are_named(write_jsonl: WriteJsonl) -> None:
     grades = [rubric({"q1/a": 1}, llm="one"), rubric({"q1/a": 2}, llm="two")]
     file = write_jsonl("two.jsonl", [["q1", [passage("p", exam_grades=grades)]]])
     sides = [Grading(file, GradeFilter(model=model)) for model in ("one", "two")]
-    first = diff_report(*sides, diff(*sides)).blocks[0]
+    first = diff_report(sides[0], sides[1], diff(sides[0], sides[1])).blocks[0]
     assert isinstance(first, Paragraph)
     assert re.fullmatch(r"Before: \w+ by one\. After: \w+ by two\.", first.text)
 
