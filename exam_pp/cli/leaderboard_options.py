@@ -68,6 +68,18 @@ SEED = click.option(
 )
 
 
+def missing_queries_option(noun: str) -> Callable[[F], F]:
+    """``--missing-queries`` for queries without an answer, or without results."""
+    return click.option(
+        "--missing-queries",
+        type=click.Choice(["zero", "skip"]),
+        default="zero",
+        show_default=True,
+        help=f"Score of a system for a query without {noun}: 0 (zero), or skip the query, as published "
+        "(skip).",
+    )
+
+
 def measures_option(default: str) -> Callable[[F], F]:
     """``-m``, repeatable; the command receives it as ``measures``.
 

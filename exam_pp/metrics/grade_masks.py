@@ -86,10 +86,14 @@ class GradedPassage:
     @property
     def ratings(self) -> list[int]:
         """The grades of all graded entries, best first."""
+        return self.ratings_of(None)
+
+    def ratings_of(self, among: int | None) -> list[int]:
+        """The grades of the graded entries in the mask ``among``, best first; None stands for all entries."""
         return [
             grade
             for grade in sorted(self.levels, reverse=True)
-            for _ in range(self.levels[grade].bit_count())
+            for _ in range((self.levels[grade] if among is None else self.levels[grade] & among).bit_count())
         ]
 
     @property

@@ -68,6 +68,7 @@ COMMANDS = (
     "bank merge bank.jsonl other-bank.jsonl -o out",
     "bank apply bank.jsonl bank_edits.json --force -o out",
     "bank split bank.jsonl --secret 0.5 -o out --secret-output out2",
+    f"bank importance bank.jsonl --queries queries.tsv {ASK} --prompt-file importance.toml -o out",
     f"bank clinic graded.jsonl --bank bank.jsonl --closed-book closed.jsonl {SET} -o out",
     f"bank closed-book bank.jsonl {ASK} --prompt-class {RATED} -o out",
     f"bank closed-book bank.jsonl {ASK} --prompt-file prompt.toml -o out",
@@ -131,6 +132,7 @@ bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.json
 show prompt QuestionGenerationDL --as-file -o questions.toml
 show prompt NuggetGenerationDL --as-file -o nuggets.toml
 show prompt NuggetCreation --as-file -o creation.toml
+show prompt NuggetImportance --as-file -o importance.toml
 show prompt QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2 --as-file -o verification.toml
 """
 

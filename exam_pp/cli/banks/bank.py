@@ -9,6 +9,7 @@ import click
 
 from exam_pp.cli.banks.clinic import COMMANDS as CLINIC
 from exam_pp.cli.banks.edit import COMMANDS as EDITING
+from exam_pp.cli.banks.importance import command as importance
 from exam_pp.cli.command import Group
 from exam_pp.cli.options import BOM, FILE, OUTPUT_PATH, log_summary, required_output
 
@@ -115,5 +116,5 @@ def export_command(bank: Path, form: Any, output: Path, *, bom: bool) -> None:
     log_summary(export_bank(bank, form, output, bom=bom))
 
 
-for member in (*EDITING, *CLINIC):
+for member in (*EDITING, importance, *CLINIC):
     command.add_command(member)

@@ -13,6 +13,7 @@ from exam_pp.cli.leaderboard_options import (
     PLOT_LENGTH,
     LeaderboardOutput,
     leaderboard_options,
+    missing_queries_option,
 )
 from exam_pp.cli.options import (
     CUTOFF,
@@ -36,13 +37,7 @@ from exam_pp.cli.options import (
     help=f"Lowest grade that covers an entry; may be repeated.  {MIN_GRADE_DEFAULT}",
 )
 @CUTOFF
-@click.option(
-    "--missing-queries",
-    type=click.Choice(["zero", "skip"]),
-    default="zero",
-    show_default=True,
-    help="Score of a system for a query without results: 0 (zero), or skip the query, as published (skip).",
-)
+@missing_queries_option("results")
 @click.option(
     "--soft",
     is_flag=True,

@@ -22,6 +22,7 @@ from exam_pp.cli.leaderboard_options import (
 from exam_pp.cli.options import (
     FILE,
     GRADED,
+    LABEL_RULE,
     MIN_GRADE_DEFAULT,
     ONLY_QUERIES,
     OUTPUT_PATH,
@@ -34,6 +35,7 @@ from exam_pp.provenance import Provenance
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
+    from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.results import Qrel, SubtopicQrel
 
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     "if it "
     "covers an entry (binary).",
 )
+@LABEL_RULE
 @click.option(
     "--min-grade",
     "min_grades",
@@ -93,6 +96,7 @@ def command(
     plot_length: Path | None,
     output: LeaderboardOutput,
     label: Any,
+    label_rule: str | None,
     min_grades: tuple[int, ...],
     bank: Path | None,
     queries: Path | None,
@@ -105,6 +109,9 @@ def command(
 
     Without --runs and --rankings, the command writes a trec_eval qrels file with a label for every graded
     passage. With --runs or --rankings, it writes the leaderboard of the systems by these labels.
+
+    With --label-rule, the labels are on a scale of your own, such as that of the judgments; measures count a
+    label of 1 as relevant (`-m 'RR(rel=2)'`: of 2).
 
     `--format trec_eval` writes scores like trec_eval, and `--format published` the leaderboard of the
     published implementation, which needs --official.
@@ -126,6 +133,13 @@ def command(
         raise click.UsageError(
             "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
         )
+    if label_rule is not None and (subtopics or label != "max" or min_grades):
+        raise click.UsageError("--label-rule cannot be combined with --label, --min-grade or --subtopics.")
+    rule = None
+    if label_rule is not None:
+        from exam_pp.metrics.passage_labels import LabelRule
+
+        rule = LabelRule.parse(label_rule)
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
     selections = grade_filters(**criteria)
     if len(selections) > 1 and (not scored or qrels_output):
@@ -137,7 +151,7 @@ def command(
         raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
     make = partial(_subtopics, label=label)
     if not subtopics:
-        make = partial(_labels, label=label, facets=facets, fill_holes=fill_holes)
+        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes)
     of_each: list[tuple[int, ...]] = [(grade,) for grade in thresholds]
     by_grader = {
         grader: [
@@ -168,7 +182,7 @@ def command(
         ((labels,),) = by_grader.values()
         labels.write(qrels_output, inputs=inputs)
     output.draw_lengths(evaluation, graded, plot_length, inputs)
-    output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else label})", inputs)
+    output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
 
 
 def _scores(
@@ -219,18 +233,22 @@ def _labels(
     selection: GradeFilter,
     min_grades: Sequence[int],
     label: Any,
+    rule: LabelRule | None,
     facets: Any,
     fill_holes: Path | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.provenance import file_names
+    from exam_pp.store.files import is_read_once
     from exam_pp.store.trec.runs import write_qrels
 
+    compared = rule is not None and not is_read_once(graded)
     rubric = evaluate.rubric_qrels(
         graded,
         bank=bank,
         grade_filter=selection,
         label=label,
+        label_rule=rule,
         min_grade=min_grades[0] if min_grades else None,
         queries=queries,
         facets=facets,
@@ -238,10 +256,11 @@ def _labels(
     # Labels of count and binary already use the threshold, so only max needs a relevance level.
     levels = min_grades if label == "max" else ()
     if fill_holes is None:
+        notes = [*rubric.notes, *(_scale_notes(rubric.qrels, graded) if compared else [])]
         write = partial(write_qrels, rubric.qrels)
         return _Labels(
             rubric.qrels,
-            rubric.notes,
+            notes,
             rubric.min_grade,
             levels,
             write,
@@ -261,6 +280,16 @@ def _labels(
         partial(filling.write_filled, filled),
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
     )
+
+
+def _scale_notes(labels: Sequence[Qrel], graded: Path) -> list[str]:
+    """A note on labels outside the scale of the judgments in the graded file."""
+    from exam_pp.metrics.qrels import judgment_qrels
+    from exam_pp.phases.evaluation.inputs import views
+    from exam_pp.phases.evaluation.judgments import outside_scale_notes
+
+    judged = (qrel.relevance for qrel in judgment_qrels(views(graded)))
+    return outside_scale_notes((label.relevance for label in labels), judged)
 
 
 def _subtopics(

@@ -60,7 +60,6 @@ class LeftOut(NamedTuple):
 
 
 def summary_blocks(
-    source: str,
     contents: GradedContents,
     leaderboards: Sequence[Leaderboard],
     correlations: Mapping[str, Correlations],
@@ -69,14 +68,13 @@ def summary_blocks(
 
     ``correlations`` is the title of a leaderboard to its correlation.
     """
-    used = sum(grader.selected for grader in contents.graders.values())
+    used, known = sum(grader.selected for grader in contents.graders.values()), len(contents.graders)
     facts: list[tuple[Cell, Cell]] = [
-        ("graded file", source),
         ("queries", contents.queries),
         ("passages", contents.passages),
         ("passages with judgments", contents.judged),
         ("systems", len({name for board in leaderboards for name in board.systems})),
-        ("graders", f"{used} of {len(contents.graders)} selected"),
+        ("graders", used if used == known else f"{used} of {known} selected"),
         *((f"entries of {Path(bank).name}", number) for bank, number in contents.entries.items()),
     ]
     number = _BEST if len(leaderboards) < _MANY_LEADERBOARDS else 1

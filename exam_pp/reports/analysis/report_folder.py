@@ -179,7 +179,7 @@ class _Evaluator:
         names = {grade_set.key: grade_set.name or "yes" for grade_set in self.sets}
         source = Path(sources.graded).name
         blocks = [
-            *summary_blocks(source, self.contents, self.leaderboards, correlations),
+            *summary_blocks(self.contents, self.leaderboards, correlations),
             *grader_blocks(self.contents, names),
             *self.blocks,
             *provenance.blocks,
@@ -433,7 +433,8 @@ class _Evaluator:
             except SelectionError as error:
                 self._skip(_titled(title, grade_set.name), str(error), "judgments of graded passages")
                 continue
-            ranks = (1,) if grade_set.kind == "direct" else (1, 2, 5)
+            most = max(len(passage.ratings) for passage in passages)
+            ranks = [rank for rank in (1, 2, 5) if rank <= most]  # direct grades are one per passage
             result = agreement(
                 passages, min_relevant=sources.min_relevant, min_answers=ranks, seed=self.statistics.seed
             )
