@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 from collections.abc import Collection, Iterator
 from importlib.resources import files
@@ -49,7 +50,8 @@ def unpacked_gguf(options: ModelOptions) -> tuple[str, dict[str, str]]:
     digest = file_hash(file)
 
     def make(folder: Path) -> None:
-        with quiet_loading(transformers):
+        # The progress bar of this conversion ignores the settings of transformers.
+        with quiet_loading(transformers), contextlib.redirect_stderr(io.StringIO()):
             convert_gguf(transformers, file, folder)
 
     target = cache_folder() / "gguf" / f"{digest}-{transformers.__version__}"

@@ -237,7 +237,7 @@ class EndpointLLM:
                 if attempts == ATTEMPTS:
                     if not self._accepts_short_request(client):
                         raise self._error(
-                            f"has failed for every request ({reason}): check that it serves --model {self.name}"
+                            f"has failed for every request ({reason}): check --model {self.name}"
                         ) from None
                     break
                 stopped.wait(min(LONGEST_RETRY_AFTER, pause))

@@ -102,13 +102,13 @@ def test_grading_with_several_prompts(tmp_path: Path) -> None:
     (query,) = read_passages(output)
     for passage in query.passages:
         rubrics = passage.rubric_grades or []
-        assert {grades.prompt_info["prompt_class"] for grades in rubrics} == {RATING, EXTRACTION}
+        assert {grades.prompt_class for grades in rubrics} == {RATING, EXTRACTION}
         for grades in rubrics:
-            assert grades.llm_options["checkpoint_hash"]
+            assert (grades.model_options or {})["checkpoint_hash"]
             assert {*grades.correct, *grades.wrong, *(grades.errors or {})} == {"q/1"}
         (label,) = passage.direct_grades or ()
         assert (label.self_ratings is None) == (label.error is not None)
-        assert {grades.llm for grades in (*rubrics, label)} == {"smollm2"}
+        assert {grades.model for grades in (*rubrics, label)} == {"smollm2"}
 
 
 def test_listwise_assignment(smollm2: Any) -> None:
