@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
@@ -148,7 +149,9 @@ class LeaderboardOutput:
         return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
 
     def check_usage(self) -> None:
-        """Raise :class:`click.UsageError` for options that the format cannot show."""
+        """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
+        if not (self.intervals or self.significance):
+            refuse_without("--intervals or --significance", "confidence", "samples", "seed")
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official cannot be combined with --per-query or --format trec_eval.")
         from exam_pp.rendering.render import RENDERERS

@@ -76,7 +76,7 @@ def import_command(
     if base is not None and form != "csv":
         raise click.UsageError("--base needs --from csv.")
     if title_queries and form in ("tqa", "squad2"):
-        raise click.UsageError("--title-queries cannot be combined with --from tqa and squad2.")
+        raise click.UsageError("--title-queries cannot be combined with --from tqa or squad2.")
     if form in ("tqa", "squad2"):
         from exam_pp.phases.interchange.import_bank import import_bank
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Group
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
@@ -157,8 +158,8 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
 
-    if options["contexts"] is None and options["ranking"] is not None:
-        raise click.UsageError("--ranking needs --contexts.")
+    if options["contexts"] is None:
+        refuse_without("--contexts", "ranking", "max_passages")
     model = take_model_options(options)
     prompts = choose_prompts((), options["prompt_files"])
     answer_options = AnswerOptions(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
@@ -152,6 +153,8 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
 
+    if options["source"] != "model":
+        refuse_without("--relevance model", "judge", "judge_prompt")
     model = take_model_options(options)
     importance_model = _importance_model(model, options)
     nuggetize_options = NuggetizeOptions(

@@ -54,7 +54,7 @@ SCORING_RULES = together(
         type=IntRange(min=1),
         help="Depth to which the rankings are evaluated, for retrieved passages.  [default: all ranks]",
     ),
-    missing_queries_option("answer"),
+    missing_queries_option("an answer"),
     click.option(
         "--missing-vital",
         type=click.Choice(["zero", "skip"]),

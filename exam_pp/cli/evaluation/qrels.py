@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import (
     BANK,
     FACETS,
@@ -127,6 +128,8 @@ def command(
     """
     scored = bool(runs) or rankings
     _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))
+    if not runs:
+        refuse_without("--runs", "method_name")
     if runs and rankings:
         raise click.UsageError("Use either --rankings or --runs, not both.")
     if subtopics and (facets == "facet" or fill_holes or label == "count"):

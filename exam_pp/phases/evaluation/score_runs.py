@@ -51,11 +51,10 @@ def score_runs(
     ``runs`` is a folder of run files, a run file, several of them, or the lines of runs. ``min_grade`` is the
     relevance level of measures that have a level, or several levels, each with its own scores; if it is
     None, ``default_min_grade`` is, for measures that can have it (None: the level of the measure, usually 1).
-    Means are over the queries of the labels. Labels
-    with subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Its provenance has the
-    relevance levels of the measures and the number of queries. Raises
-    :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and the labels have
-    no query in common.
+    Means are over the queries of the labels. Labels with subtopics need subtopic measures. With ``ungraded``
+    the evaluation has bounds. Its provenance has the relevance levels of the measures and the number of
+    queries. Raises :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and
+    the labels have no query in common.
     """
     scorer = _Scorer(labels, measures, min_grade, default_min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
