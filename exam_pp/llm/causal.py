@@ -122,7 +122,6 @@ class DecoderLLM(BatchedLLM[Encoded]):
         replies = [self._encoder.opening_tag + text.strip() for text in self._encoder.decode(rows)]
         return [reply.split("\n", 1)[0].rstrip() for reply in replies] if one_line else replies
 
-
     def chooses(self, request: Request) -> bool:
         """Whether the reply is the likeliest label."""
         return self._options.choose and bool(request.labels)
@@ -148,7 +147,9 @@ class DecoderLLM(BatchedLLM[Encoded]):
         end = begin + span[1] - span[0]
         lengths = map(len, self._encoder.decode(reply[: at + 1] for at in range(len(reply))))
         at = next((at for at, length in enumerate(lengths) if length > begin), None)
-        return None if at is None else LabelPlace(at, self._pieces_at(request.labels, raw[begin:end], reply[at]))
+        return (
+            None if at is None else LabelPlace(at, self._pieces_at(request.labels, raw[begin:end], reply[at]))
+        )
 
     def _pieces_at(self, labels: Sequence[str], written: str, token: int) -> list[list[int]]:
         """The ids of each label where ``token`` begins the label ``written``, such as " 4" or "4"."""
@@ -341,8 +342,8 @@ class CausalLLM(DecoderLLM):
     ) -> list[list[float]]:
         """Log-probability that each row continues with each label, given as token ids.
 
-        ``cache`` has the keys and values of all tokens but the last. The first tokens of all labels are scored
-        in one pass. Labels of several tokens need a pass each over these tokens.
+        ``cache`` has the keys and values of all tokens but the last. One pass scores the first tokens of all
+        labels; a label of several tokens needs a further pass over its tokens.
         """
         torch = self._torch
         output = self._model(

@@ -129,8 +129,7 @@ class CTranslate2Engine:
         known = [self._complete(result, lambda tokens: 1) for result in results]
         overflow = Completion(error="the model's numbers overflow; use another --compute-type")
         return [
-            choice(job.labels, logprobs) or overflow
-            for logprobs in self._label_logprobs(source, rows, known)
+            choice(job.labels, logprobs) or overflow for logprobs in self._label_logprobs(source, rows, known)
         ]
 
     def _search(self, source: list[list[str]], **options: Any) -> Any:

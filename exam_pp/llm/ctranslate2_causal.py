@@ -153,7 +153,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         of_length: dict[int, list[tuple[int, TokenPath]]] = {}
         for row, path in sorted(rows):
             of_length.setdefault(len(contexts[row][0]) + len(path), []).append((row, path))
-        waits = {}
+        waits: dict[tuple[int, TokenPath], Any] = {}
         for group in of_length.values():
             futures = self._following(first, [[*contexts[row][0], *path] for row, path in group])
             waits |= dict(zip(group, futures, strict=True))
@@ -164,9 +164,7 @@ class CTranslate2CausalLLM(DecoderLLM):
             }
             return [
                 [
-                    math.fsum(
-                        after[row, tuple(label[:at])][token].item() for at, token in enumerate(label)
-                    )
+                    math.fsum(after[row, tuple(label[:at])][token].item() for at, token in enumerate(label))
                     for label in labels
                 ]
                 for row, (_, labels) in enumerate(contexts)

@@ -85,7 +85,9 @@ def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> Non
 def _check_choice(options: ModelOptions, given: Mapping[str, Any], has_own_rules: bool) -> None:
     """Raise ModelError if the model cannot choose a label, or an option would have no effect on a choice."""
     if has_own_rules or options.model == BUNDLED:
-        raise ModelError(f"--choose cannot be used with the model {options.model!r}, which has its own rules.")
+        raise ModelError(
+            f"--choose cannot be used with the model {options.model!r}, which has its own rules."
+        )
     if options.pipeline not in _CHOOSING:
         raise ModelError(f"--choose needs --model-pipeline {' or '.join(_CHOOSING)}.")
     unused = [*(name for name in _NO_CHOICE if name in given), *options.thinking]

@@ -355,7 +355,9 @@ class EndpointLLM:
         """
         likelihoods = _first_label_logprobs(lambda: self._tokens(choice), labels)
         if likelihoods is not None and (chosen := choose(labels, likelihoods, "choice")) is not None:
-            logprobs = _label_logprobs(lambda: self._tokens(choice), labels, chosen.text, (0, len(chosen.text)))
+            logprobs = _label_logprobs(
+                lambda: self._tokens(choice), labels, chosen.text, (0, len(chosen.text))
+            )
             return Completion(chosen.text, label_logprobs=logprobs, definition="choice")
         if text in labels:
             return Completion(text)

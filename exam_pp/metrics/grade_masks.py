@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from exam_pp.packed import PackedMapping
-
 from exam_pp.requests import LOW_MASS
 
 if TYPE_CHECKING:

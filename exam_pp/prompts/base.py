@@ -85,7 +85,10 @@ class _Labels:
     unparsed: Unparsed
 
     def find(self, reply: str) -> tuple[int, int] | None:
-        """Begin and end of the label, or None."""
+        """Begin and end of the label, or None.
+
+        Markup before the label moves it, so it is then searched by its text.
+        """
         text = without_thinking(reply)
         if text is None:
             return None
@@ -98,7 +101,7 @@ class _Labels:
             return None
         begin, end = match.span("n")
         label = match["n"]
-        if text[begin:end] != label:  # markup before the label was removed
+        if text[begin:end] != label:
             found = re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text)
             if found is None:
                 return None

@@ -52,7 +52,7 @@ _LEADING = re.compile(
     r"\s*+(?=.*[^\W\d_])",
     re.DOTALL,
 )
-_WHOLE_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,2})\.0(?![\d.,]*\d|%)")
+_WHOLE_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,2})\.0(?![\d.,]*\d|%)(?=(\s*/|\s+out\s+of)?)")
 _SECOND_ITEM = re.compile(r"^[ \t*_#(]*\d{1,2}[.)]\s", re.MULTILINE)
 _LABEL = re.compile(r"^[\s\"'`(\[]*(?:[a-z]|[ivx]{1,5})[\s\"'`.:)\]]*$", re.IGNORECASE)
 _STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
@@ -135,7 +135,8 @@ def find_chat_rating(reply: str, max_rating: int) -> int | None:
 
 
 def _locate_chat_rating(reply: str, max_rating: int) -> re.Match[str] | None:
-    reply = _WHOLE_DECIMAL.sub(r"  \1", reply)  # of the same length, so that positions stay about the same
+    # Blanks or asterisks, which the patterns ignore, replace ".0", so that all positions stay the same.
+    reply = _WHOLE_DECIMAL.sub(lambda match: f"{match[1]}{'  ' if match[2] else '**'}", reply)
     leading = _LEADING.search(reply)
     if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
         return match
@@ -150,7 +151,7 @@ def _locate_chat_rating(reply: str, max_rating: int) -> re.Match[str] | None:
 
 
 def locate_rating(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[str] | None:
-    """The match of a rating in a reply without markup, with the rating as group ``n``; None if it has none."""
+    """The match of a rating, as group ``n``, in a reply without markup; None if it has none."""
     locate = _locate_chat_rating if unparsed == "chat" else _locate_rating
     match = locate(reply, max_rating)
     return match if match is not None and _in_scale(match, max_rating) is not None else None

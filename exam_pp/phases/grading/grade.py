@@ -58,8 +58,8 @@ class GradeSummary:
     ``pairs`` are to be graded, ``reused`` pairs have a grade in the file, and ``judged`` pairs are skipped,
     because their passage has a judgment. ``sources`` counts ratings by reading rule, ``reasons`` ungraded
     pairs by reason. ``low_masses`` of the ``soft`` grades have a mass below
-    :data:`~exam_pp.requests.LOW_MASS`. ``other_options`` counts reused pairs whose grade was made with other values of options,
-    by the names of all these options.
+    :data:`~exam_pp.requests.LOW_MASS`. ``other_options`` counts reused pairs whose grade was made with other
+    values of options, by the names of all these options.
     """
 
     queries: int = 0

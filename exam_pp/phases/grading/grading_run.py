@@ -100,8 +100,8 @@ class FileSummary(GradeSummary):
             yield f"{replies} of the scale: {defaults}."
         if self.low_masses:
             yield (
-                f"{self.low_masses} of {counted(self.soft, 'soft grade has', 'soft grades have')} a mass below "
-                f"{LOW_MASS}: the model gave less than this probability to the labels of the scale."
+                f"{self.low_masses} of {counted(self.soft, 'soft grade has', 'soft grades have')} a mass "
+                f"below {LOW_MASS}: the model gave less than this probability to the labels of the scale."
             )
         if self.without_soft:
             yield "Soft grades are not stored, because they would double the time. Use --soft to store them."
@@ -249,7 +249,8 @@ def check_fit(model: ModelOptions, options: GradeOptions) -> None:
     for prompt in options.prompts:
         if model.choose and (not prompt.labels or is_listwise(prompt)):
             raise SelectionError(
-                f"--choose takes the likeliest label of a scale, but the prompt {prompt.name!r} asks for a text."
+                f"--choose takes the likeliest label of a scale, but the prompt {prompt.name!r} asks for a "
+                "text."
             )
 
 

@@ -169,9 +169,7 @@ def _rubric_pairs(grades: AnyRubric) -> dict[str, _Pair]:
             key = r.entry_id
             failure = _failure(errors[key]) if key in errors else None
             soft = (r.expected, r.margin, r.mass)
-            pairs[key] = _Pair(
-                r.self_rating, True, *soft, r.source, labels.get(key), cut.get(key), failure
-            )
+            pairs[key] = _Pair(r.self_rating, True, *soft, r.source, labels.get(key), cut.get(key), failure)
     else:
         for key, rating in grades.entry_ratings().items():
             failure = _failure(errors[key]) if key in errors else None
