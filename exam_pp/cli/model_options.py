@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MODEL_HELP = (
-    "Hugging Face model, checkpoint folder, model of an endpoint, bundled, or a baseline such as lexical "
-    "(see `exam-pp list models`)."
+    "Hugging Face model, checkpoint folder, GGUF file, model of an endpoint, bundled, or a baseline such as "
+    "lexical (see `exam-pp list models`)."
 )
 _ENGINES = ["auto", "transformers", "ctranslate2"]
 _EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]

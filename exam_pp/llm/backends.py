@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from exam_pp.errors import ModelError, UnknownNameError
-from exam_pp.llm.base import BUNDLED, LLM, ModelOptions
+from exam_pp.llm.base import BUNDLED, LLM, SMOLLM2, ModelOptions
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
 from exam_pp.registry import Registry
 
@@ -26,7 +26,8 @@ def load_llm(options: ModelOptions) -> LLM:
     Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
     :class:`exam_pp.errors.MissingExtraError`.
     """
-    _refuse_misspelt_name(options.model)
+    if options.pipeline not in _ENDPOINTS:  # servers have names such as smollm2:135m
+        _refuse_misspelt_name(options.model)
     if options.base_url and options.pipeline not in _ENDPOINTS:
         raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
     if options.thinking_tokens and options.model in _OWN_MODELS:
@@ -51,7 +52,7 @@ def can_rate(options: ModelOptions) -> bool:
 
 def _refuse_misspelt_name(model: str) -> None:
     """Raise UnknownNameError for a misspelt built-in model name, which is not searched on the Hub."""
-    own = [*_OWN_MODELS, BUNDLED]
+    own = [*_OWN_MODELS, BUNDLED, SMOLLM2]
     close = get_close_matches(model, own, n=1, cutoff=0.75)
     if close and model not in own and not Path(model).exists():
         raise UnknownNameError(f"No model named {model!r}. Did you mean {close[0]!r}?")

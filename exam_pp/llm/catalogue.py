@@ -1,11 +1,13 @@
-"""Catalogue of models for ``--model``: bundled grader, baselines and recommended checkpoints."""
+"""Catalogue of models for ``--model``: bundled grader, chat model, baselines and recommended checkpoints."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["bundled", "baseline", "recommended"]
+from exam_pp.llm.base import SMOLLM2
+
+Role = Literal["bundled", "chat", "baseline", "recommended"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,12 @@ class ModelInfo:
 CATALOGUE = (
     ModelInfo(
         "bundled", "bundled", 4_967_360, "small and offline, to learn and test the workbench on a laptop"
+    ),
+    ModelInfo(
+        SMOLLM2,
+        "chat",
+        134_515_008,
+        "a real chat model to test prompts and pipelines; no judge, its grades are no better than chance",
     ),
     ModelInfo(
         "lexical", "baseline", None, "word matching without a neural network; every grader must beat it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import io
 import logging
 from collections.abc import Collection, Iterator
 from importlib.resources import files
@@ -12,12 +12,12 @@ from pickle import UnpicklingError
 from typing import Any
 
 from exam_pp.errors import MissingExtraError, ModelError
-from exam_pp.llm.base import BUNDLED, ModelOptions
+from exam_pp.llm.base import BUNDLED, ModelOptions, is_gguf
+from exam_pp.llm.conversion_cache import cache_folder, file_hash, folder_hash, make_once
+from exam_pp.llm.gguf_files import convert_gguf, find_gguf
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
-
-_WEIGHTS = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja")
 
 
 def checkpoint_path(options: ModelOptions) -> str:
@@ -39,14 +39,27 @@ def identity(path: str, revision: str | None) -> dict[str, str]:
     return {"revision": Path(file).parent.name}
 
 
-def folder_hash(folder: Path) -> str:
-    """First 16 hex digits of the SHA-256 of the names and contents of the checkpoint's files."""
-    digest = hashlib.sha256()
-    for file in sorted(p for p in folder.iterdir() if p.suffix in _WEIGHTS and p.is_file()):
-        digest.update(file.name.encode() + b"\0")
-        with file.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()[:16]
+def unpacked_gguf(options: ModelOptions) -> tuple[str, dict[str, str]]:
+    """The folder of the converted GGUF file, and the ``checkpoint_hash`` of the file.
+
+    The first use converts the file into the cache, where it takes 4 bytes for each parameter. Raises
+    :class:`ModelError` and :class:`MissingExtraError`.
+    """
+    transformers = import_transformers()
+    file = find_gguf(options.model)
+    digest = file_hash(file)
+
+    def make(folder: Path) -> None:
+        # The progress bar of this conversion ignores the settings of transformers.
+        with quiet_loading(transformers), contextlib.redirect_stderr(io.StringIO()):
+            convert_gguf(transformers, file, folder)
+
+    target = cache_folder() / "gguf" / f"{digest}-{transformers.__version__}"
+    try:
+        make_once(target, make, f"Converting the GGUF file of {options.model}")
+    except (*_LOAD_ERRORS, ModelError) as error:
+        raise load_error(options, error) from error
+    return str(target), {"checkpoint_hash": digest}
 
 
 def import_transformers() -> Any:
@@ -143,13 +156,17 @@ class ModelCheckpoint:
             raise ModelError("--device-map cannot be used with --engine ctranslate2 or --compute-type.")
         self.options = options
         self.path = checkpoint_path(options)
-        if options.revision and Path(self.path).is_dir():
+        gguf = is_gguf(options.model)
+        if options.revision and (gguf or Path(self.path).is_dir()):
             raise ModelError(
                 "--revision can only be used with a model of the Hugging Face Hub, but "
-                f"{options.model!r} is a folder."
+                f"{options.model!r} is a {'GGUF file' if gguf else 'folder'}."
             )
         try:
-            self.identity = identity(self.path, options.revision)
+            if gguf:
+                self.path, self.identity = unpacked_gguf(options)
+            else:
+                self.identity = identity(self.path, options.revision)
             self.revision = self.identity.get("revision")
             self.config: Any = transformers.AutoConfig.from_pretrained(self.path, **self._source)
         except _LOAD_ERRORS as error:

@@ -1,24 +1,20 @@
-"""Conversion of checkpoints for CTranslate2, with a check against transformers and a cache."""
+"""Conversion of checkpoints for CTranslate2, with a check against transformers."""
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
-import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.checkpoint import ModelCheckpoint, folder_hash, load_error, quiet_loading
+from exam_pp.llm.checkpoint import ModelCheckpoint, load_error, quiet_loading
+from exam_pp.llm.conversion_cache import cache_folder, make_once
 
 log = logging.getLogger(__name__)
 
@@ -28,12 +24,6 @@ T = TypeVar("T")
 # usual failure, a wrong scale of the output layer, changes them by more than 1.
 _TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
 _LOOSE_TOLERANCE = 1.0
-
-_SEAL = "checked"
-"""The file with the hash of all other files of a converted checkpoint."""
-
-_ABANDONED = 24 * 60 * 60
-"""Seconds after which an incomplete conversion counts as killed."""
 
 
 def requests_ctranslate2(options: ModelOptions) -> bool:
@@ -158,13 +148,6 @@ class Placement:
         }
 
 
-def cache_folder() -> Path:
-    """The folder for converted checkpoints: ``EXAM_PP_CACHE``, else the user's cache folder."""
-    if chosen := os.environ.get("EXAM_PP_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exam_pp"
-
-
 def convert_once(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[Path], None]) -> Path:
     """Convert and check the checkpoint on first use, and return the folder of the converted checkpoint.
 
@@ -175,67 +158,12 @@ def convert_once(checkpoint: ModelCheckpoint, compute_type: str, check: Callable
 
     identity = "-".join(checkpoint.identity.values())
     target = cache_folder() / "ctranslate2" / f"{identity}-{compute_type}-{ctranslate2.__version__}"
-    if _is_intact(target):
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with _one_at_a_time(target.parent):
-        if _is_intact(target):  # another process has converted it in the meantime
-            return target
-        if target.is_dir():
-            log.warning("The converted checkpoint in %s is damaged; converting it again.", target)
-            shutil.rmtree(target)
-        log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
-        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
-            _convert(checkpoint, part, compute_type)
-            check(part)
-            (part / _SEAL).write_text(folder_hash(part), "ascii")
-            for file in part.iterdir():
-                with file.open("rb") as stream:
-                    os.fsync(stream.fileno())
-            try:
-                part.rename(target)
-            except OSError:
-                if not target.is_dir():  # without locks, another process may have converted it as well
-                    raise
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-    return target
 
+    def make(folder: Path) -> None:
+        _convert(checkpoint, folder, compute_type)
+        check(folder)
 
-def _is_intact(folder: Path) -> bool:
-    """Whether the files are those that were checked; damaged weights would give wrong replies silently."""
-    seal = folder / _SEAL
-    return seal.is_file() and seal.read_bytes() == folder_hash(folder).encode()
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Allow one conversion at a time, because it needs the memory of the model twice.
-
-    Also removes files of killed conversions that are older than a day.
-    """
-    lock = _locked(folder.with_name(f"{folder.name}.lock"))
-    try:
-        for leftover in folder.glob(".*") if lock else ():
-            if time.time() - leftover.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(leftover, ignore_errors=True)
-        yield
-    finally:
-        if lock:
-            lock.close()
-
-
-def _locked(path: Path) -> IO[str] | None:
-    """Open the file and lock it until it is closed; None if the file system does not support locks."""
-    try:
-        with ExitStack() as stack:
-            lock = stack.enter_context(path.open("a"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            stack.pop_all()
-    except OSError:
-        return None
-    return lock
+    return make_once(target, make, f"Converting {checkpoint.options.model} for CTranslate2")
 
 
 def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> None:

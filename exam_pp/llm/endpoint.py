@@ -26,7 +26,7 @@ from exam_pp.llm.chat import as_messages
 from exam_pp.llm.decoding import recorded_decoding, response_format
 from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
-from exam_pp.requests import THINKING_TAGS, Completion, Request
+from exam_pp.requests import THINKING_TAGS, Completion, Part, Request
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +57,9 @@ _ARGUMENTS = {"sampling_seed": "seed"}
 _CHOICE_NAMES = ("structured_outputs", "guided_choice")
 LONGEST_CHOICE = 16
 """Maximal number of tokens of a reply that is limited to labels."""
+_PROBE = Request((Part("Reply with the digit 1."),), max_new_tokens=16)
+"""A request that every model can answer, to find out whether a server refuses all requests."""
+_CONNECTION_FAILURES = ("ConnectError", "ConnectTimeout")
 _TAGS = [tag for pair in THINKING_TAGS for tag in pair]
 _RETRIED = {408, 409, 425, 429}
 _HINTS = {
@@ -79,6 +82,10 @@ class _AttemptError(Exception):
         self.delay = delay
 
 
+class _UnreachableError(_AttemptError):
+    """No connection: the server is not running, so the request itself is not the cause."""
+
+
 class _Outcome(NamedTuple):
     """A completion; ``refused`` means that the endpoint answered the request without a reply text."""
 
@@ -89,8 +96,9 @@ class _Outcome(NamedTuple):
 class EndpointLLM:
     """A chat-completions endpoint with ``concurrency`` simultaneous calls and retries with growing delays.
 
-    A request that fails in all attempts gets a completion with an error. An invalid key, an unknown model and
-    an unreachable endpoint raise :class:`ModelError`.
+    A request that fails in all attempts gets a completion with an error. An invalid key, an unknown model, an
+    endpoint that refuses every request, and an endpoint that cannot be reached (during the run: for
+    ``timeout`` seconds) raise :class:`ModelError`.
     """
 
     _expected = "a chat completion"
@@ -117,6 +125,9 @@ class EndpointLLM:
         self._failed_in_a_row = 0
         self._refused_passage: str | None = None
         self._ever_reached = self._ever_answered = False
+        self._ever_accepted = False
+        self._probing = threading.Lock()
+        self._unreachable_since: float | None = None
 
     def provenance(self) -> dict[str, Any]:
         """The known settings that determine the replies, without credentials."""
@@ -217,43 +228,76 @@ class EndpointLLM:
 
     def _reply(self, client: Any, request: Request, stopped: threading.Event) -> _Outcome:
         """Send one request, with retries after temporary failures."""
-        delay, reason = FIRST_DELAY, "stopped"
-        for attempt in range(ATTEMPTS):
-            if stopped.is_set():
-                break
+        delay, reason, attempts = FIRST_DELAY, "stopped", 0
+        while not stopped.is_set():
             try:
                 completion = self._attempt(client, request)
             except _AttemptError as failure:
                 reason = str(failure)
-                if attempt == ATTEMPTS - 1:
-                    break
                 # The random factor keeps threads from retrying at the same moment.
-                pause = delay * random.uniform(0.75, 1.25)
-                stopped.wait(min(LONGEST_RETRY_AFTER, max(pause, failure.delay or 0.0)))
+                pause = max(delay * random.uniform(0.75, 1.25), failure.delay or 0.0)
+                if isinstance(failure, _UnreachableError):
+                    pause = min(pause, self._patience(reason))
+                else:
+                    self._unreachable_since = None
+                    attempts += 1
+                if attempts == ATTEMPTS:
+                    if not self._accepts_short_request(client):
+                        raise self._error(
+                            f"has failed for every request ({reason}): check --model {self.name}"
+                        ) from None
+                    break
+                stopped.wait(min(LONGEST_RETRY_AFTER, pause))
                 delay = min(2 * delay, LONGEST_DELAY)
                 continue
             self._ever_reached = True
+            self._unreachable_since = None
             return _Outcome(completion, refused=completion.error is not None)
         return _Outcome(Completion(error=f"the endpoint failed {ATTEMPTS} times; the last failure: {reason}"))
+
+    def _patience(self, reason: str) -> float:
+        """Seconds for which a run still waits for a server without connection.
+
+        Raises ModelError after ``timeout`` seconds without connection.
+        """
+        now, limit = monotonic(), self._options.timeout
+        if self._unreachable_since is None:
+            self._unreachable_since = now
+            log.warning("The endpoint cannot be reached (%s); waiting up to %g s for it.", reason, limit)
+        left = self._unreachable_since + limit - now
+        if left <= 0:
+            raise self._error(
+                f"has not been reachable for {limit:g} s (--timeout; {reason}): start the server again and "
+                "repeat the command, which continues with the replies so far"
+            )
+        return left
 
     def _attempt(self, client: Any, request: Request) -> Completion:
         api = self._openai
         wants_logprobs = bool(request.labels) and self._supports_logprobs
         try:
             answer = self._create(client, self._arguments(request, wants_logprobs))
-        except (api.APITimeoutError, TimeoutError) as error:
-            raise _AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)") from error
         except api.APIStatusError as error:
             return self._after_status_error(client, request, error, wants_logprobs)
-        except api.APIConnectionError as error:
-            reason = self._hide_key(str(error.__cause__ or error))
-            # Stop only if no connection was ever made; a broken connection may be temporary.
-            if not self._ever_reached and type(error.__cause__).__name__ == "ConnectError":
-                raise self._error(f"cannot be reached ({reason}): check that the server is running") from None
-            raise _AttemptError(f"connection failed ({reason})") from error
+        except (api.APIConnectionError, TimeoutError) as error:  # including the client's timeouts
+            raise self._connection_failure(error) from error
         except (api.APIError, ValueError, TypeError) as error:  # the body is not a JSON object
             raise self._not_a_completion() from error
+        self._ever_accepted = True
         return self._read(answer, request, wants_logprobs)
+
+    def _connection_failure(self, error: Exception) -> _AttemptError:
+        """The failure of an attempt, or ModelError if no connection was ever made."""
+        is_timeout = isinstance(error, (self._openai.APITimeoutError, TimeoutError))
+        reason = self._hide_key(str(error.__cause__ or error))
+        if type(error.__cause__).__name__ not in _CONNECTION_FAILURES:
+            if is_timeout:
+                return _AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)")
+            return _AttemptError(f"connection failed ({reason})")
+        # A server that was never there is more likely a wrong address than a restart.
+        if not self._ever_reached:
+            raise self._error(f"cannot be reached ({reason}): check that the server is running") from None
+        return _UnreachableError(reason)
 
     def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
         longest = self._options.max_tokens or min(request.max_new_tokens, LONGEST_REPLY)
@@ -405,7 +449,29 @@ class EndpointLLM:
                 log.warning("The endpoint does not return likelihoods; there will be no soft grades.")
             self._supports_logprobs = False
             return self._attempt(client, request)
+        if self._accepts_short_request(client) is False:
+            raise self._error(
+                f"refuses every request with status {status} ({reason}): check --model {self.name} and the "
+                "options for replies"
+            ) from None
         return Completion(error=f"the endpoint refused the request with status {status} ({reason})")
+
+    def _accepts_short_request(self, client: Any) -> bool | None:
+        """Whether the server accepts requests at all; None if a short request fails for another reason.
+
+        A short request is sent only if no request was accepted so far. It separates refusals of long prompts
+        from those of every request: some servers refuse a wrong name of the model like an invalid prompt.
+        """
+        with self._probing:
+            if not self._ever_accepted:
+                try:
+                    self._create(client, self._arguments(_PROBE, wants_logprobs=False))
+                except self._openai.APIStatusError as error:
+                    return None if error.status_code in _RETRIED or error.status_code >= 500 else False
+                except (self._openai.OpenAIError, TimeoutError, ValueError, TypeError):
+                    return None
+            self._ever_accepted = True
+            return True
 
     def _hide_key(self, text: str) -> str:
         """Remove the key from a message of the server, which may quote it."""

@@ -2,6 +2,7 @@
 
 Usage: python scripts/bench/graders.py [--models bundled,lexical,random,constant] [--sample N]
                                        [--shared FOLDER] [--threads N] [--greedy]
+       python scripts/bench/graders.py --models smollm2,bundled,lexical --queries 3 --sample 12 --only-ratings
 
 Prints Markdown tables. The data sets are not part of the project (see the README of the shared folder):
 
@@ -15,7 +16,7 @@ Prints Markdown tables. The data sets are not part of the project (see the READM
 * TREC RAG 2024: agreement of pointwise nugget assignments for whole answers with the labels of a large model.
 
 `--sample N` draws N passages of each DL query (seeded), and every N-th topic of TREC RAG; leaderboards are
-then based on few passages and not meaningful.
+then based on few passages and not meaningful. `--queries N` draws N of the DL queries.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, TestBank
 
 MODELS = "bundled,lexical,random,constant"
+WITHOUT_LIMIT = MODELS.split(",")
+"""Models whose replies have no limit to set."""
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 SEED = 19
 MEASURE = "nDCG@10"
@@ -119,15 +122,18 @@ class Ratings:
     cover: dict[int, Correlation]
     qrels: Correlation
     used: Counter[int]
+    ungraded: float = 0.0
     speed: float | None = None
 
 
-def read_collection(shared: Path, sample: int | None) -> Collection:
+def read_collection(shared: Path, sample: int | None, max_queries: int | None = None) -> Collection:
     folder = shared / "dl19-gpt4"
     queries = list(read_passages(folder / "dl19-graded.jsonl.gz"))
     human = run_scores(judgment_qrels(queries), folder / "runs")
+    draw = Random(SEED)
+    if max_queries is not None:
+        queries = draw.sample(queries, min(max_queries, len(queries)))
     if sample is not None:
-        draw = Random(SEED)
         for query in queries:
             query.passages = draw.sample(query.passages, min(sample, len(query.passages)))
     return Collection(queries, read_bank(folder / "dl19-gpt4-questions.jsonl.gz"), folder / "runs", human)
@@ -154,6 +160,7 @@ def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
     ours: list[int] = []
     theirs: list[int] = []
     areas: list[float | None] = []
+    asked = 0
     for query in queries:
         of_query: list[float] = []
         for passage in query.passages:
@@ -162,7 +169,8 @@ def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
             common = [entry_id for entry_id in reference if entry_id in ratings]
             ours += [ratings[entry_id] for entry_id in common]
             theirs += [reference[entry_id] for entry_id in common]
-            of_query.append(fmean(ratings.values()))
+            of_query.append(fmean(ratings.values()) if ratings else 0.0)
+            asked += len(data.bank.entries(query.query_id))
         relevant = [max(j.relevance for j in passage.judgments) >= RELEVANT for passage in query.passages]
         areas.append(area_under_curve(of_query, relevant))
     same = answer is None
@@ -175,6 +183,7 @@ def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
         {grade: cover_order(file, grade, data.human) for grade in MIN_GRADES},
         correlate(run_scores(label_max(file), data.runs), ranks_of(data.human)),
         Counter(ours),
+        0.0 if same else 1 - len(ours) / asked,
         answer.pairs / answer.seconds if answer else None,
     )
 
@@ -343,7 +352,7 @@ Row = tuple[Ratings, Extraction | None, float | None, Assignments | None]
 def tables(rows: Sequence[Row]) -> list[Table]:
     grades = sorted({grade for ratings, *_ in rows for grade in ratings.used})
     main = ["grader", "ρ with GPT-4", "κ with GPT-4", "AUC with judges", "cover ρ / τ", "qrels ρ / τ"]
-    main += ["SQuAD2 F1", "answerable or not", "spans", "nuggets AUC", "pairs/s"]
+    main += ["ungraded", "SQuAD2 F1", "answerable or not", "spans", "nuggets AUC", "pairs/s"]
 
     def column(show: Callable[[Ratings, Extraction | None, float | None], list[Cell]]) -> list[list[Cell]]:
         return [[row[0].name, *show(*row[:3])] for row in rows]
@@ -354,7 +363,14 @@ def tables(rows: Sequence[Row]) -> list[Table]:
         squad = [decimals(e.f1), decimals(e.decided), percent(e.spans)] if e else [*"–––"]
         agreement = [decimals(r.spearman), decimals(r.kappa), decimals(r.area)]
         order = [pair(r.cover[4]), pair(r.qrels)]
-        return [*agreement, *order, *squad, decimals(nuggets), f"{r.speed:,.0f}" if r.speed else "–"]
+        return [
+            *agreement,
+            *order,
+            percent(r.ungraded),
+            *squad,
+            decimals(nuggets),
+            f"{r.speed:,.0f}" if r.speed else "–",
+        ]
 
     return [
         Table(main, column(summary)),
@@ -391,11 +407,18 @@ def pair(correlation: Correlation) -> Cell:
 
 
 def measure(
-    model: ModelOptions, data: Collection, squad: Sequence[Paragraph], shared: Path, every: int
+    model: ModelOptions,
+    data: Collection,
+    squad: Sequence[Paragraph],
+    shared: Path,
+    every: int,
+    only_ratings: bool = False,
 ) -> Row:
     llm = load_llm(model)
     learn(llm, (passage.text for query in data.queries for passage in query.passages))
     ratings = rate(data, model.model, Clock(llm))
+    if only_ratings:
+        return ratings, None, None, None
     extracted = extract(squad, data, llm, Clock(llm))
     present = match_nuggets(shared / "realsumm", llm, Clock(llm))
     assignments = shared / "rag24" / "assignments.command-r-plus.jsonl"
@@ -408,6 +431,9 @@ def main() -> None:
     )
     parser.add_argument("--models", default=MODELS, help=f"comma separated (default: {MODELS})")
     parser.add_argument("--sample", type=int, help="passages per DL query (default: all)")
+    parser.add_argument("--queries", type=int, help="number of DL queries (default: all)")
+    parser.add_argument("--only-ratings", action="store_true", help="no extraction and no nuggets")
+    parser.add_argument("--max-tokens", type=int, help="tokens in a reply of a model with a checkpoint")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the data sets")
     parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
     parser.add_argument("--greedy", action="store_true", help="greedy decoding instead of beam search")
@@ -415,13 +441,22 @@ def main() -> None:
     beams = 1 if options.greedy else ModelOptions("").num_beams
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
-        data = read_collection(options.shared, options.sample)
+        data = read_collection(options.shared, options.sample, options.queries)
         squad = read_squad(options.shared / "importers" / "dev-sample.json")
         rows: list[Row] = [(rate(data, "gpt-4", None), None, None, None)]
         models = [
-            ModelOptions(m, threads=options.threads, num_beams=beams) for m in options.models.split(",")
+            ModelOptions(
+                m,
+                threads=options.threads,
+                num_beams=beams,
+                max_tokens=None if m in WITHOUT_LIMIT else options.max_tokens,
+            )
+            for m in options.models.split(",")
         ]
-        rows += [measure(model, data, squad, options.shared, options.sample or 1) for model in models]
+        rows += [
+            measure(model, data, squad, options.shared, options.sample or 1, options.only_ratings)
+            for model in models
+        ]
     except (ExamError, OSError) as error:
         sys.exit(f"graders.py: {error}")
     print(render(Report("", tables(rows)), "md"), end="")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -71,7 +72,7 @@ class Server:
         self.active = self.most_active = 0
         self.lock = threading.Lock()
         self.piece = 0  # bytes of the body that are sent before each pause; 0 for no pauses
-        self.url = ""
+        self.url, self.port = "", 0
 
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
         prompt = json.dumps(body["messages"] if "messages" in body else body["prompt"])
@@ -100,12 +101,17 @@ def slow(seconds: float, body: dict[str, Any]) -> Answer:
 
 
 @contextmanager
-def serve(script: Script = rating) -> Iterator[Server]:
-    """A running server; its address is ``url``."""
+def serve(script: Script = rating, port: int = 0) -> Iterator[Server]:
+    """A running server; its address is ``url``. Its end closes all connections."""
     state = Server(script)
+    connections: set[socket.socket] = set()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            super().setup()
+            connections.add(self.connection)
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -129,18 +135,23 @@ def serve(script: Script = rating) -> Iterator[Server]:
 
     class Quiet(ThreadingHTTPServer):
         daemon_threads = True
+        allow_reuse_address = True
         request_queue_size = 64
 
         def handle_error(self, *_: Any) -> None:
             pass
 
-    server = Quiet(("127.0.0.1", 0), Handler)
+    server = Quiet(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/v1"
+    state.port = server.server_port
+    state.url = f"http://127.0.0.1:{state.port}/v1"
     try:
         yield state
     finally:
         server.shutdown()
         server.server_close()
+        for connection in connections:
+            with suppress(OSError):  # the client has closed it
+                connection.shutdown(socket.SHUT_RDWR)
         thread.join()

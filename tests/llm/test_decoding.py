@@ -246,7 +246,6 @@ def test_a_repair_is_plain_text(causal_checkpoints: dict[str, Path], tmp_path: P
         (completion("4"), "has no text"),
         ((200, {"choices": []}, {}), "the reply is not a completion"),
         (text_completion("", finish="length"), "has no text"),
-        (failure(400, "too long"), r"status 400"),
     ],
 )
 def test_faulty_completions(answer: Any, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,12 @@ import json
 import logging
 import math
 import random
+import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,8 +217,8 @@ def test_refused_requests_and_empty_replies_are_not_repeated() -> None:
         return completion(None)
 
     with serve(behave) as server:
-        long, empty = ask(server.url, [request("long"), request("empty")])
-        assert len(server.bodies) == 2
+        long, empty = ask(server.url, [request("long"), request("empty")], concurrency=1)
+        assert len(server.bodies) == 3  # after the first refusal, a short request
     assert "status 400 (maximum context length is 2048 tokens)" in (long.error or "")
     assert "has no text" in (empty.error or "")
 
@@ -232,9 +235,9 @@ def test_timeouts_are_retried() -> None:
 def test_the_timeout_covers_the_whole_body() -> None:
     with serve() as server:
         server.piece = 4
-        (reply,) = ask(server.url, [request("a")], timeout=0.2)
-        assert sum(server.seen.values()) == endpoint.ATTEMPTS
-    assert "no reply within 0.2 s" in (reply.error or "")
+        with pytest.raises(ModelError, match=r"every request .*no reply within 0\.2 s"):
+            ask(server.url, [request("a")], timeout=0.2)
+        assert sum(server.seen.values()) == endpoint.ATTEMPTS + 1  # and a short request
 
 
 @pytest.mark.parametrize(
@@ -354,11 +357,45 @@ def test_a_passage_that_is_refused_for_every_entry_does_not_stop_the_run(
     assert [reply.error is None for reply in replies] == [True] * answered_before + [False] * 50 + [True]
 
 
-def test_an_endpoint_that_refuses_all_requests_stops_the_run() -> None:
-    with serve(lambda _body, _count: failure(400, "max_tokens is not supported")) as server:
-        with pytest.raises(ModelError, match=r"\b20\b.*max_tokens is not supported"):
+@pytest.mark.parametrize("pipeline", ["openai", "openai-completions"])
+@pytest.mark.parametrize(
+    "reason", ["max_tokens is not supported", "Server is pinned to 'm@main'; requested 'some-model'."]
+)
+def test_an_endpoint_that_refuses_all_requests_stops_the_run(pipeline: str, reason: str) -> None:
+    """`transformers serve` refuses the name of another model with status 400."""
+    with serve(lambda _body, _count: (400, {"detail": reason}, {})) as server:
+        model = ModelOptions("some-model", pipeline, base_url=server.url, concurrency=2)
+        with pytest.raises(
+            ModelError, match=rf"every request .*{re.escape(reason[:-1])}.*--model some-model"
+        ):
+            list(load_llm(model).generate([request(str(number)) for number in range(3)]))
+        assert len(server.bodies) <= 4
+
+
+def test_an_endpoint_that_refuses_all_passages_stops_the_run() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        asks = "Rate: " in body["messages"][0]["content"]
+        return failure(400, "the context has 8 tokens") if asks else completion("1")
+
+    with serve(behave) as server:
+        with pytest.raises(ModelError, match=r"\b20\b.*the context has 8 tokens"):
             ask(server.url, [request(str(number)) for number in range(500)], concurrency=2)
-        assert len(server.bodies) <= 24
+        assert len(server.bodies) <= 25
+
+
+def test_a_refusal_is_no_reason_to_stop_if_the_server_is_busy() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        match body["messages"][0]["content"].removeprefix("Rate: "):
+            case "long":
+                return failure(400, "too long")
+            case "short":
+                return rating(body)
+        return failure(503, "no workers")
+
+    with serve(behave) as server:
+        long, short = ask(server.url, [request("long"), request("short")], concurrency=1)
+    assert "400 (too long)" in (long.error or "")
+    assert short.error is None
 
 
 def test_a_broken_connection_is_retried() -> None:
@@ -386,15 +423,40 @@ def test_an_endpoint_that_dies_stops_the_run() -> None:
     assert 30 <= sum(reply.error is None for _, reply in got) <= 40
 
 
+@pytest.mark.parametrize("limit", [0.0, 30.0])
+def test_a_run_waits_for_a_server_that_is_restarted(limit: float) -> None:
+    """No pair is left ungraded: a server that stays away stops the run, and one that returns is used."""
+    requests = [request(str(number)) for number in range(18)]
+    with serve() as server:
+        llm: Any = load_llm(options(server.url, concurrency=2))
+        replies = llm.generate(requests)
+        got = [next(replies) for _ in range(6)]
+        port = server.port
+    llm._options = replace(llm._options, timeout=limit or 0.2)
+    if not limit:
+        with pytest.raises(ModelError, match=r"reachable for 0\.2 s \(--timeout; .*repeat the command"):
+            got.extend(replies)
+        assert len(got) < 18
+    else:
+        with ExitStack() as stack:
+            back = threading.Timer(0.5, lambda: stack.enter_context(serve(port=port)))
+            back.start()
+            got.extend(replies)
+            back.join()
+        assert sorted(index for index, _ in got) == list(range(18))
+    assert all(reply.error is None for _, reply in got)
+
+
 def test_the_key_is_never_logged_or_written(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     with serve(lambda _b, _c: failure(500, SECRET)) as server:
         with pytest.raises(ModelError, match=r"--base-url .*credentials") as caught:
             load_llm(options(server.url.replace("//", "//user:hunter2@")))
         llm = load_llm(options(f"{server.url}?key=hunter2"))
-        (reply,) = [reply for _, reply in llm.generate([request("a")])]
+        with pytest.raises(ModelError, match=r"every request .*status 500") as failed:
+            list(llm.generate([request("a")]))
         assert llm.provenance()["base_url"] == server.url
-    output = f"{caught.value} {llm.provenance()} {reply} {llm!r} {caplog.text}"
+    output = f"{caught.value} {llm.provenance()} {failed.value} {llm!r} {caplog.text}"
     assert SECRET not in output
     assert "hunter2" not in output
 

@@ -11,7 +11,7 @@ from exam_pp.rendering.document import Paragraph, Report, Table
 _MEMORY = (
     "The memory is that of the weights. Grading needs more, depending on the size of the batch "
     "(--batch-tokens). T5 models can overflow in fp16: use fp32 or bf16. --model also accepts any other "
-    "sequence-to-sequence model of the Hugging Face hub, and local folders."
+    "sequence-to-sequence model of the Hugging Face hub, local folders, and GGUF files of chat models."
 )
 
 
