@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter
 
+from exam_pp.requests import SoftDefinition
+
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An id is a string; a number in a file is read as the string of its digits."""
 
@@ -87,6 +89,7 @@ class RatingMixin:
         nugget_id: str | None
         self_rating: int
         probabilities: Sequence[float] | None
+        mass: float | None
 
     @property
     def entry_id(self) -> str:
@@ -136,6 +139,10 @@ class RubricMixin:
         """Return entry id to the probabilities of the grades 0, 1, 2 ..., for the entries that have them."""
         return {r.entry_id: r.probabilities for r in self.self_ratings or () if r.probabilities is not None}
 
+    def masses(self) -> dict[str, float]:
+        """Return entry id to the mass of its soft grade, for the entries that have one."""
+        return {r.entry_id: r.mass for r in self.self_ratings or () if r.mass is not None}
+
     def nugget_labels(self) -> list[tuple[str, str]] | None:
         """Return pairs of nugget id and assignment in file order; None if no nuggets were assigned."""
         if self.assignments is None:
@@ -152,6 +159,7 @@ class DirectMixin:
         self_ratings: int | None
         error: dict[str, Any] | None
         probabilities: Sequence[float] | None
+        mass: float | None
 
     @property
     def kind(self) -> Literal["direct"]:
@@ -177,6 +185,10 @@ class DirectMixin:
         """Return the probabilities of the entry ``"direct"``; empty without a soft grade."""
         return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
 
+    def masses(self) -> dict[str, float]:
+        """Return the mass of the entry ``"direct"``; empty without a soft grade."""
+        return {} if self.mass is None else {DIRECT_ID: self.mass}
+
     def nugget_labels(self) -> None:
         """Return None: a direct grade assigns no nuggets."""
 
@@ -185,7 +197,10 @@ class SelfRating(RatingMixin, Record):
     """The rating of one question or nugget.
 
     The soft grade consists of ``probabilities`` (of the grades 0, 1, 2 ...), the ``expected`` grade, and the
-    ``margin``, the difference between the highest and the second highest probability.
+    ``margin``, the difference between the highest and the second highest probability. ``mass`` is the
+    probability of all grades together before it was renormalised, and ``definition`` says what the likelihood
+    of a label is: of the label as the whole ``reply``, after the words of the reply before its ``number``, or
+    at the beginning of the reply (``choice``).
     """
 
     question_id: Id | None = None
@@ -194,6 +209,8 @@ class SelfRating(RatingMixin, Record):
     expected: float | None = None
     margin: float | None = None
     probabilities: list[float] | None = None
+    mass: float | None = None
+    definition: SoftDefinition | None = None
     source: RatingSource | None = None
 
 
@@ -283,6 +300,8 @@ class DirectGrade(DirectMixin, _GradesOfOneModel):
     expected: float | None = None
     margin: float | None = None
     probabilities: list[float] | None = None
+    mass: float | None = None
+    definition: SoftDefinition | None = None
 
 
 class Passage(Record):
@@ -446,6 +465,9 @@ class GradesView(Protocol):
 
     def distributions(self) -> dict[str, Sequence[float]]:
         """Return entry id to the probabilities of the grades 0, 1, 2 ..."""
+
+    def masses(self) -> dict[str, float]:
+        """Return entry id to the mass of its soft grade."""
 
     def nugget_labels(self) -> list[tuple[str, str]] | None:
         """Return pairs of nugget id and assignment in file order; None if no nuggets were assigned."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
@@ -37,13 +38,38 @@ class Part:
     role: Role = "user"
 
 
+SoftDefinition = Literal["reply", "number", "choice"]
+"""What the likelihood of a label is.
+
+``reply``: of the label as the whole reply, with its end. ``number``: of the label after the words of the
+reply before its own label. ``choice``: of the label at the beginning of the reply.
+"""
+
+LOW_MASS = 0.5
+"""A soft grade says little if the labels of the scale together have less than this probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSearch:
+    """How a backend finds the label, such as the rating, in the reply to a request.
+
+    ``find`` returns begin and end of the label in a reply, or None. ``is_settled`` returns whether a reply
+    can be cut because no further text changes its label; None if the reading needs the whole reply.
+    """
+
+    name: str
+    find: Callable[[str], tuple[int, int] | None]
+    is_settled: Callable[[str], bool] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request to a model. The prompt is the concatenated text of the parts.
 
     ``labels`` are the labels of the scale whose probabilities are requested (soft grades), in ascending order
     of grade; empty for free text. With ``one_line``, generation of base models stops after the first line.
-    ``pairs`` is the number of grades that the reply contains.
+    ``pairs`` is the number of grades that the reply contains. ``search`` finds the label in the reply; None:
+    the likelihoods of the labels are those at the beginning of the reply.
     """
 
     parts: tuple[Part, ...]
@@ -51,6 +77,12 @@ class Request:
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
     one_line: bool = False
     pairs: int = field(default=1, compare=False)
+    search: LabelSearch | None = field(default=None, compare=False)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether the reply ends as soon as its label is known."""
+        return self.search is not None and self.search.is_settled is not None
 
     @property
     def text(self) -> str:
@@ -63,13 +95,18 @@ class Request:
         return next((part.text for part in self.parts if part.slot == name), None)
 
     def key(self) -> str:
-        """Return a hash of the fields that determine the reply: all except ``pairs``, and slot names."""
+        """Return a hash of the fields that determine the reply: all except ``pairs``, and slot names.
+
+        Of ``search``, only the name of a search that cuts replies counts.
+        """
         digest = hashlib.sha256()
         for part in self.parts:
             data = part.text.encode("utf-8", "surrogatepass")
             digest.update(f"{part.role}|{int(part.may_be_cut)}|{len(data)}|".encode())
             digest.update(data)
         digest.update(repr((self.labels, self.max_new_tokens, self.one_line)).encode())
+        if self.search is not None and self.cuts:
+            digest.update(self.search.name.encode())
         return digest.hexdigest()[:32]
 
 
@@ -77,12 +114,13 @@ class Request:
 class Completion:
     """A model's reply, or the reason why it is missing (``error``; the text is then empty).
 
-    ``label_logprobs`` are the joint log-probabilities of ``Request.labels``, each with its end of sequence;
-    empty if the backend does not compute them. ``tokens_cut`` is the number of tokens of the passage that
-    were truncated.
+    ``label_logprobs`` are the log-probabilities of ``Request.labels``, as ``definition`` says; empty if the
+    backend does not compute them, or the reply has no label. ``tokens_cut`` is the number of tokens of the
+    passage that were truncated.
     """
 
     text: str = ""
     error: str | None = None
     label_logprobs: tuple[float, ...] = field(default=())
     tokens_cut: int = 0
+    definition: SoftDefinition = "reply"

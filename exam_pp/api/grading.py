@@ -43,7 +43,7 @@ def grade(
     prompts: Prompts,
     model: str | ModelOptions,
     queries: PathLike | Mapping[str, str] | None = None,
-    unparsed: Unparsed = "default",
+    unparsed: Unparsed | None = None,
     soft: bool | None = None,
     regrade: bool = False,
     answer_match: AnswerMatch = "paper",
@@ -61,8 +61,9 @@ def grade(
         model: Name of a model (``lexical``, ``bundled``, a Hugging Face name, a checkpoint folder), or its
             options such as pipeline, device and dtype.
         queries: Query file, or a mapping of query id to text. None: the texts of the bank.
-        unparsed: How to rate replies that are not a number: the ``default`` of the papers, ``ungraded``, or
-            the rule of the ``published`` code.
+        unparsed: How to rate replies that are not a number: the ``default`` of the papers, ``ungraded``, the
+            rule of the ``published`` code, or ``chat``, which reads sentences of chat models. None: ``chat``
+            for decoder-only models and endpoints, else ``default``.
         soft: Whether to store the probabilities of all grades. None: only if they take no extra time.
         regrade: Whether to grade pairs again that already have a grade.
         answer_match: How to compare extracted answers with gold answers: ``paper`` (an edit distance below
@@ -88,12 +89,12 @@ def grade(
         for match in {prompt.answer_match for prompt in options.prompts if prompt.answer_key}:
             files.check_answer_keys(exam.bank, bank if isinstance(bank, PathLike) else "the bank", match)
     model_options = _model(model)
-    files.check_lists(model_options, options.prompts)
+    files.check_fit(model_options, options)
     llm = load_llm(model_options)
     if isinstance(llm, LearnsFromPassages):
         passages = passages if isinstance(passages, PathLike) else list(passages)
         llm.learn(passage.text for query in _queries(passages) for passage in query.passages)
-    options = files.resolve_soft(options, llm, model_options)
+    options = files.resolve_options(options, llm, model_options)
     return _graded(_queries(passages), exam, llm, options)
 
 
@@ -126,7 +127,7 @@ def grade_file(
     prompts: Prompts,
     model: str | ModelOptions,
     queries: PathLike | None = None,
-    unparsed: Unparsed = "default",
+    unparsed: Unparsed | None = None,
     soft: bool | None = None,
     regrade: bool = False,
     answer_match: AnswerMatch = "paper",

@@ -49,6 +49,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "Decoding": {
         "--frequency-penalty": "Penalty for each occurrence of a token in the reply",
+        "--choose": "Take the likeliest label instead of a written reply",
         "--greedy": "Greedy decoding",
         "--max-tokens": "Maximum number of tokens in a reply",
         "--no-answer-at": 'Token at which extractive models score "no answer"',

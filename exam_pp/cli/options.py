@@ -162,15 +162,23 @@ CUTOFF = click.option(
     show_default=True,
     help="Depth to which the rankings are evaluated.",
 )
-UNPARSED = click.option(
-    "--unparsed",
-    type=click.Choice(["default", "ungraded", "published"]),
-    default="default",
-    show_default=True,
-    help="Ratings of replies without a number: 0 for 'unanswerable' and ill-formed replies, else 1 "
-    "(default); "
-    "no rating (ungraded); or the rule of the published implementation, which swaps 0 and 1 (published).",
-)
+
+
+def unparsed_option(default: str) -> Callable[[F], F]:
+    """The option for ratings of replies without a number; its value is None if it is not used.
+
+    ``default`` describes the policy that None stands for.
+    """
+    return click.option(
+        "--unparsed",
+        type=click.Choice(["default", "ungraded", "published", "chat"]),
+        help="Ratings of replies without a number: 0 for 'unanswerable' and ill-formed replies, else 1 "
+        "(default); no rating (ungraded); the rule of the published implementation, which swaps 0 and 1 "
+        "(published); or no rating except 0 for 'unanswerable', with numbers read from sentences, such as "
+        f"'the coverage is 5: ...' (chat).  [default: {default}]",
+    )
+
+
 ANSWER_MATCH = click.option(
     "--answer-match",
     type=click.Choice(["paper", "strict"]),

@@ -8,7 +8,7 @@ from typing import Any
 from exam_pp.data_model import DIRECT_ID, DirectGrade
 from exam_pp.graders.base import Grading, PassageUnit
 from exam_pp.graders.rubric import NO_TEXT
-from exam_pp.graders.soft import soft_grade
+from exam_pp.graders.soft import soft_fields
 from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
@@ -34,7 +34,13 @@ class DirectGrader:
             return self._grade(Completion(error=NO_TEXT), "")
         values = {"query": unit.query_text, CUT_SLOT: unit.text}
         labels = self.prompt.labels if self.soft else ()
-        request = Request(self.prompt.render(values), labels, self.max_new_tokens, one_line=True)
+        request = Request(
+            self.prompt.render(values),
+            labels,
+            self.max_new_tokens,
+            one_line=True,
+            search=self.prompt.label_search(self.unparsed),
+        )
         (reply,) = yield [request]
         return self._grade(reply, request.text)
 
@@ -60,6 +66,5 @@ class DirectGrader:
         grade["relevance_label"] = int(verdict.correct) if verdict.rating is None else verdict.rating
         if verdict.rating is not None:
             grade["self_ratings"] = verdict.rating
-        if soft := soft_grade(reply.label_logprobs):
-            grade |= soft._asdict()
+        grade |= soft_fields(reply)
         return DirectGrade(**grade)

@@ -15,6 +15,9 @@ from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.prompts.nuggets import is_listwise
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 
+RATING_TOKENS = 64
+"""Default number of new tokens in a rating of a chat model, which states its rating in the first sentence."""
+
 
 def make_grader(
     prompt: Prompt,
@@ -29,13 +32,14 @@ def make_grader(
     ``model`` and ``options`` are recorded with the grades. ``repairs`` is the maximal number of repeated
     calls for a list that cannot be read.
     """
-    options = _recorded(options, MAX_NEW_TOKENS if is_listwise(prompt) else DEFAULT_MAX_NEW_TOKENS)
+    limit = RATING_TOKENS if unparsed == "chat" and prompt.labels else DEFAULT_MAX_NEW_TOKENS
+    options = _recorded(options, MAX_NEW_TOKENS if is_listwise(prompt) else limit)
     if prompt.kind == "direct":
-        return DirectGrader(prompt, model, options, unparsed, soft)
+        return DirectGrader(prompt, model, options, unparsed, soft, limit)
     if prompt.kind in ("question", "nugget"):
-        return RubricGrader(prompt, model, options, unparsed, soft)
+        return RubricGrader(prompt, model, options, unparsed, soft, limit)
     if prompt.kind == "assignment":
-        return AssignmentGrader(prompt, model, options, unparsed, soft, repairs=repairs)
+        return AssignmentGrader(prompt, model, options, unparsed, soft, limit, repairs=repairs)
     users = {
         "verification": "verify-answers",
         "generate": "generate",

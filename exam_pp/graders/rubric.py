@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from exam_pp.data_model import RubricGrades, SelfRating
 from exam_pp.graders.base import Grading, PassageUnit
-from exam_pp.graders.soft import soft_grade
+from exam_pp.graders.soft import soft_fields
 from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, LabelSearch, Request
 from exam_pp.test_bank import Entry
 
 NO_TEXT = "the passage has no text"
@@ -52,7 +53,13 @@ class RubricGrader:
     def _request(self, unit: PassageUnit, entry: Entry) -> Request:
         values = {entry.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text}
         labels = self.prompt.labels if self.soft else ()
-        return Request(self.prompt.render(values), labels, self.max_new_tokens, one_line=True)
+        return Request(
+            self.prompt.render(values), labels, self.max_new_tokens, one_line=True, search=self._search
+        )
+
+    @cached_property
+    def _search(self) -> LabelSearch | None:
+        return self.prompt.label_search(self.unparsed)
 
     def _grades(self, unit: PassageUnit, replies: Sequence[Completion]) -> RubricGrades:
         correct: list[str] = []
@@ -101,8 +108,7 @@ class RubricGrader:
     def _self_rating(self, entry: Entry, verdict: Verdict, reply: Completion) -> SelfRating:
         values: dict[str, Any] = {"self_rating": verdict.rating}
         values[f"{entry.kind}_id"] = entry.entry_id
-        if soft := soft_grade(reply.label_logprobs):
-            values |= soft._asdict()
+        values |= soft_fields(reply)
         if verdict.source != "number":
             values["source"] = verdict.source
         return SelfRating(**values)

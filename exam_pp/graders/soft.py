@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from exam_pp.requests import Completion
 
 DECIMALS = 4
 """Decimals of soft values. Rounding makes them independent of the batches of requests."""
@@ -14,12 +16,14 @@ class SoftGrade(NamedTuple):
     """The expected rating under the probabilities of the labels.
 
     ``probabilities`` are those of the grades 0, 1, 2 ..., renormalised over the scale; ``expected`` is
-    Σ r·p(r); ``margin`` is the highest probability minus the second highest.
+    Σ r·p(r); ``margin`` is the highest probability minus the second highest. ``mass`` is the probability of
+    all labels together, before it is renormalised.
     """
 
     expected: float
     margin: float
     probabilities: list[float]
+    mass: float
 
 
 def soft_grade(label_logprobs: Sequence[float]) -> SoftGrade | None:
@@ -39,5 +43,14 @@ def soft_grade(label_logprobs: Sequence[float]) -> SoftGrade | None:
     expected = math.fsum(grade * p for grade, p in enumerate(probabilities))
     second, best = sorted(probabilities)[-2:]
     return SoftGrade(
-        round(expected, DECIMALS), round(best - second, DECIMALS), [round(p, DECIMALS) for p in probabilities]
+        round(expected, DECIMALS),
+        round(best - second, DECIMALS),
+        [round(p, DECIMALS) for p in probabilities],
+        round(min(1.0, total * math.exp(min(top, 0.0))), DECIMALS),
     )
+
+
+def soft_fields(reply: Completion) -> dict[str, Any]:
+    """The keys of a reply's soft grade in files; empty if the reply has none."""
+    soft = soft_grade(reply.label_logprobs)
+    return soft._asdict() | {"definition": reply.definition} if soft else {}

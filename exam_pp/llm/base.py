@@ -64,6 +64,7 @@ class ModelOptions:
         stop: Texts at which an endpoint ends a reply.
         reasoning_effort: How much a model behind an endpoint reasons, such as ``low``.
         response_format: ``text``, ``json``, or a file with a JSON Schema that an endpoint enforces.
+        choose: Whether a reply to a prompt with labels is the likeliest label, without decoding.
         no_answer_at: Where extractive models score "no answer": ``cls`` puts the classification token
             before the question, ``first`` takes the first token. Default: ``cls`` for T5-like models whose
             tokenizer has such a token without inserting it, else the token of the tokenizer.
@@ -95,6 +96,7 @@ class ModelOptions:
     reasoning_effort: str | None = None
     response_format: str | None = None
     no_answer_at: NoAnswerAt = "auto"
+    choose: bool = False
 
     def __post_init__(self) -> None:
         if self.pipeline == "text2text" and is_gguf(self.model):
@@ -107,7 +109,12 @@ class ModelOptions:
 
     @property
     def beams(self) -> int:
-        """The beam size: ``num_beams``, else 5 for seq2seq models (as published), and 1 to sample."""
+        """The beam size: ``num_beams``, else 5 for seq2seq models (as published), and 1 to sample.
+
+        1 with ``choose``, which does not search.
+        """
+        if self.choose:
+            return 1
         published = self.pipeline == "text2text" and not self.samples
         return self.num_beams or (PUBLISHED_BEAMS if published else 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
 from exam_pp.llm.decoding import recorded_decoding
-from exam_pp.llm.encoding import Encoded, label_pieces
+from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
 from exam_pp.llm.sampling import Sampler
 from exam_pp.requests import Completion, Request
 
@@ -87,14 +88,17 @@ class DecoderLLM(BatchedLLM[Encoded]):
             **self.engine_provenance(),
             "prompt_format": "chat" if self._encoder.is_chat else "plain",
             **({"prompt_date": PROMPT_DATE.isoformat()} if self._encoder.names_date else {}),
-            "num_beams": self._options.beams,
-            "do_sample": self._options.samples,
-            **({} if self._options.max_tokens else {"max_new_tokens": self._encoder.max_reply_tokens}),
+            **({} if self._options.choose else self._decoding),
             **recorded_decoding(self._options),
             **self._options.thinking,
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
         }
+
+    @property
+    def _decoding(self) -> dict[str, Any]:
+        limit = {} if self._options.max_tokens else {"max_new_tokens": self._encoder.max_reply_tokens}
+        return {"num_beams": self._options.beams, "do_sample": self._options.samples, **limit}
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
         """Encode prompts in the model's format; only passages are shortened."""
@@ -102,15 +106,12 @@ class DecoderLLM(BatchedLLM[Encoded]):
 
     def group(self, request: Request, prompt: Encoded) -> Hashable:
         """Requests of a batch have the same scale and the same rule for the end of a reply."""
-        return (request.labels, request.max_new_tokens, request.one_line)
+        end = request.search.name if request.search is not None and request.cuts else ""
+        return (request.labels, request.max_new_tokens, request.one_line, end)
 
     def ends_with_line(self, request: Request) -> bool:
         """Whether to stop at the line end; models without a chat template would continue the text."""
         return request.one_line and not self._encoder.is_chat
-
-    def label_stops(self, one_line: bool) -> list[int]:
-        """The token ids after which a label is the whole reply."""
-        return sorted({*self._stops, *(self._encoder.line_ends() if one_line else ())})
 
     def has_line(self, reply: Sequence[int]) -> bool:
         """Whether the reply so far has a line break after its first word."""
@@ -121,6 +122,68 @@ class DecoderLLM(BatchedLLM[Encoded]):
         replies = [self._encoder.opening_tag + text.strip() for text in self._encoder.decode(rows)]
         return [reply.split("\n", 1)[0].rstrip() for reply in replies] if one_line else replies
 
+    def chooses(self, request: Request) -> bool:
+        """Whether the reply is the likeliest label."""
+        return self._options.choose and bool(request.labels)
+
+    def ends_early(self, request: Request, reply: Sequence[int]) -> bool:
+        """Whether a reply ends here: at its line end, or as soon as its label is known."""
+        if self.ends_with_line(request) and self.has_line(reply):
+            return True
+        search = request.search
+        if search is None or search.is_settled is None:
+            return False
+        return search.is_settled(self.texts([reply], self.ends_with_line(request))[0])
+
+    def label_place(self, request: Request, reply: Sequence[int]) -> LabelPlace | None:
+        """Where the label of a reply stands: at its beginning, or where ``request.search`` finds it."""
+        if request.search is None:
+            return LabelPlace(0, label_pieces(self._tokenizer, request.labels))
+        span = request.search.find(self.texts([reply], self.ends_with_line(request))[0])
+        if span is None:
+            return None
+        raw = self._encoder.decode([reply])[0]
+        begin = len(raw) - len(raw.lstrip()) + span[0] - len(self._encoder.opening_tag)
+        end = begin + span[1] - span[0]
+        lengths = map(len, self._encoder.decode(reply[: at + 1] for at in range(len(reply))))
+        at = next((at for at, length in enumerate(lengths) if length > begin), None)
+        return (
+            None if at is None else LabelPlace(at, self._pieces_at(request.labels, raw[begin:end], reply[at]))
+        )
+
+    def _pieces_at(self, labels: Sequence[str], written: str, token: int) -> list[list[int]]:
+        """The ids of each label where ``token`` begins the label ``written``, such as " 4" or "4"."""
+        piece: str = self._tokenizer.convert_ids_to_tokens(token)
+        spelled = [label.lower() if written.islower() else label for label in labels]
+        same = [self._vocabulary.get(piece.replace(written, label)) for label in spelled]
+        if written in piece and None not in same:
+            return [[token_id] for token_id in same if token_id is not None]
+        space = "" if piece[:1] == written[:1] else " "
+        return label_pieces(self._tokenizer, [space + label for label in spelled])
+
+    @cached_property
+    def _vocabulary(self) -> dict[str, int]:
+        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        return vocabulary
+
+    def may_begin_label(self, request: Request, token: int) -> bool:
+        """Whether a label of the reply may stand at this token."""
+        text = self._encoder.decode([[token]])[0].strip().lower()
+        return any(text in label.lower() or label.lower() in text for label in request.labels)
+
+
+@dataclass(frozen=True)
+class LabelPlace:
+    """The number of a reply's token at which its label begins, and the token ids of each label there."""
+
+    at: int
+    pieces: list[list[int]]
+
+    @property
+    def has_single_tokens(self) -> bool:
+        """Whether each label is one token."""
+        return all(len(label) == 1 for label in self.pieces)
+
 
 def shared_start(prompts: Iterable[list[int]]) -> list[int]:
     """The longest common prefix of at least one prompt, without the last token of any prompt."""
@@ -130,12 +193,21 @@ def shared_start(prompts: Iterable[list[int]]) -> list[int]:
     return first[: next(ends, min(len(first), len(last)))]
 
 
+@dataclass
+class _Reply:
+    """A reply in progress: its tokens, and the scores of the steps at which its label may stand."""
+
+    tokens: list[int] = field(default_factory=list)
+    scores: dict[int, torch.Tensor] = field(default_factory=dict)
+    is_valid: bool = True
+
+
 class CausalLLM(DecoderLLM):
     """A causal model through transformers.
 
     The keys and values of the prefix that all rows share, the instruction, are computed once; padding follows
-    the prefix. The label likelihoods reuse the keys and values of the prompt, so they need no second pass
-    over it.
+    the prefix. Rows whose reply is complete leave the batch, so that a long reply costs only its own row. The
+    likelihoods of the labels come from the search; if a label has several tokens, from further passes.
     """
 
     def __init__(self, checkpoint: CausalCheckpoint) -> None:
@@ -161,33 +233,59 @@ class CausalLLM(DecoderLLM):
         return lambda: self._run(requests, [prompt.ids for prompt in encoded])
 
     def _run(self, requests: Sequence[Request], prompts: list[list[int]]) -> list[Completion]:
-        first = requests[0]
-        one_line = self.ends_with_line(first)
         shared = self._shared_tokens(prompts)
         with self._torch.inference_mode():
             ids, mask = self._pad(prompts, shared)
-            cache = self._prefill(ids, mask, shared) if first.labels or shared else None
-            logprobs = self._label_logprobs(first.labels, ids, mask, cache, one_line)
-            watcher = _OverflowWatcher(self._options.beams)
-            processors: list[Any] = [watcher]
+            if self.chooses(requests[0]):
+                return self._choose(requests[0].labels, ids, mask, shared)
+            sampler = None
             if self._options.samples:
-                processors.append(Sampler(self._options, [request.key() for request in requests]))
-            texts = self._replies(ids, mask, cache, self._encoder.new_tokens(first), one_line, processors)
+                sampler = Sampler(self._options, [request.key() for request in requests])
+            if self._caches_tokens:
+                replies = self._decode(requests, ids, mask, self._prefill(ids, mask, shared), sampler)
+            else:
+                replies = self._search(requests[0], ids, mask, sampler)
+            return [
+                self._completion(request, prompt, reply)
+                for request, prompt, reply in zip(requests, prompts, replies, strict=True)
+            ]
+
+    def _completion(self, request: Request, prompt: list[int], reply: _Reply) -> Completion:
+        if not reply.is_valid:
+            return Completion(error=self._placed.overflow)
+        text = self.texts([reply.tokens], self.ends_with_line(request))[0]
+        place = self.label_place(request, reply.tokens) if request.labels else None
+        if place is None:
+            return Completion(text)
+        if place.has_single_tokens and place.at in reply.scores:
+            scores = reply.scores[place.at].log_softmax(-1)
+            logprobs = scores[[label[0] for label in place.pieces]].tolist()
+        else:
+            ids, mask = self._pad([[*prompt, *reply.tokens[: place.at]]])
+            logprobs = self._label_logprobs(place.pieces, ids, mask)[0]
+        return Completion(text, label_logprobs=exclusive(logprobs, place.pieces), definition="number")
+
+    def _choose(
+        self, labels: tuple[str, ...], ids: torch.Tensor, mask: torch.Tensor, shared: int
+    ) -> list[Completion]:
+        """The likeliest label of each prompt, without decoding."""
+        pieces = label_pieces(self._tokenizer, labels)
+        cache = self._prefill(ids, mask, shared) if self._caches_tokens else None
         return [
-            Completion(text, label_logprobs=probs) if valid else Completion(error=self._placed.overflow)
-            for text, probs, valid in zip(texts, logprobs, watcher.is_valid(len(prompts)), strict=True)
+            choice(labels, exclusive(row, pieces), "choice") or Completion(error=self._placed.overflow)
+            for row in self._label_logprobs(pieces, ids, mask, cache)
         ]
 
     def _shared_tokens(self, prompts: list[list[int]]) -> int:
         """The length of the shared prefix; 0 if sharing does not pay or the model does not support it."""
-        if len(prompts) < 2 or not self._can_share:
+        if len(prompts) < 2 or not self._caches_tokens:
             return 0
         # Two tokens of every prompt stay outside: one for this pass, and the last one to generate from.
         shared = len(shared_start(prompt[:-1] for prompt in prompts))
         return shared if shared >= SHORTEST_PREFIX else 0
 
     @cached_property
-    def _can_share(self) -> bool:
+    def _caches_tokens(self) -> bool:
         """Whether the model caches keys and values of every token and takes ``position_ids``.
 
         Without ``position_ids``, a model would count the padding behind the shared prefix.
@@ -240,62 +338,118 @@ class CausalLLM(DecoderLLM):
         return set(inspect.signature(self._model.forward).parameters)
 
     def _label_logprobs(
-        self, labels: tuple[str, ...], ids: torch.Tensor, mask: torch.Tensor, cache: Any, one_line: bool
-    ) -> list[tuple[float, ...]]:
-        """Joint log-probability of every label followed by a stop token, by teacher forcing."""
-        if not labels:
-            return [()] * len(ids)
-        torch, rows = self._torch, len(ids)
-        stops = torch.tensor(self.label_stops(one_line))
-        columns = []
-        for label in label_pieces(self._tokenizer, labels):
-            pieces = torch.tensor(label, device=self._device).expand(rows, -1)
-            inputs = self._inputs(
-                torch.cat([ids, pieces], 1),
-                torch.cat([mask, torch.ones_like(pieces)], 1),
-                0 if cache is None else ids.shape[1] - 1,
-            )
-            # The pass appends to its cache, so it gets a copy: the reply is generated from the original.
-            cached = {} if cache is None else {"past_key_values": copy.deepcopy(cache), "use_cache": True}
-            logits = self._model(**inputs, **cached).logits[:, -len(label) - 1 :].float().log_softmax(-1)
-            label_scores = logits[:, :-1].gather(-1, pieces.unsqueeze(-1)).squeeze(-1).sum(-1)
-            columns.append(label_scores + logits[:, -1, stops.to(logits.device)].logsumexp(-1))
-        return [tuple(row) for row in torch.stack(columns, dim=1).tolist()]
+        self, pieces: Sequence[Sequence[int]], ids: torch.Tensor, mask: torch.Tensor, cache: Any = None
+    ) -> list[list[float]]:
+        """Log-probability that each row continues with each label, given as token ids.
 
-    def _replies(
+        ``cache`` has the keys and values of all tokens but the last. One pass scores the first tokens of all
+        labels; a label of several tokens needs a further pass over its tokens.
+        """
+        torch = self._torch
+        output = self._model(
+            **self._inputs(ids, mask, 0 if cache is None else ids.shape[1] - 1),
+            **({} if cache is None else {"past_key_values": cache, "use_cache": True}),
+        )
+        first = output.logits[:, -1].float().log_softmax(-1)
+        columns = []
+        for label in pieces:
+            column = first[:, label[0]]
+            if len(label) > 1:
+                tokens = torch.tensor(label, device=self._device).expand(len(ids), -1)
+                inputs = self._inputs(
+                    torch.cat([ids, tokens[:, :-1]], 1),
+                    torch.cat([mask, torch.ones_like(tokens[:, :-1])], 1),
+                    0 if cache is None else ids.shape[1],
+                )
+                # A pass appends to its cache, so it gets a copy.
+                copied = {} if cache is None else {"past_key_values": copy.deepcopy(cache), "use_cache": True}
+                logits = self._model(**inputs, **copied).logits[:, 1 - len(label) :].float().log_softmax(-1)
+                column = column + logits.gather(-1, tokens[:, 1:, None]).sum((1, 2))
+            columns.append(column)
+        rows: list[list[float]] = torch.stack(columns, dim=1).tolist()
+        return rows
+
+    def _decode(
         self,
+        requests: Sequence[Request],
         ids: torch.Tensor,
         mask: torch.Tensor,
         cache: Any,
-        max_new_tokens: int,
-        one_line: bool,
-        processors: list[Any],
-    ) -> list[str]:
+        sampler: Sampler | None,
+    ) -> list[_Reply]:
+        """Generate the replies token by token; ``cache`` has all tokens of the prompts but the last."""
+        torch = self._torch
+        limit = self._encoder.new_tokens(requests[0])
+        replies = [_Reply() for _ in requests]
+        running = list(range(len(requests)))
+        tokens = ids[:, -1:]
+        while running:
+            output = self._model(
+                input_ids=tokens,
+                attention_mask=mask,
+                position_ids=mask.sum(-1, keepdim=True) - 1,
+                past_key_values=cache,
+                use_cache=True,
+            )
+            cache, scores = output.past_key_values, output.logits[:, -1].float()
+            is_valid = (scores < float("inf")).all(-1).tolist()  # comparisons with NaN are False
+            chosen = (scores if sampler is None else sampler(tokens, scores)).argmax(-1)
+            kept = []
+            for at, (row, token) in enumerate(zip(running, chosen.tolist(), strict=True)):
+                request, reply = requests[row], replies[row]
+                reply.is_valid = is_valid[at]
+                if request.labels and (not reply.tokens or self.may_begin_label(request, token)):
+                    reply.scores[len(reply.tokens)] = scores[at].clone()  # not the scores of all rows
+                reply.tokens.append(token)
+                is_done = token in self._stops or len(reply.tokens) == limit or not reply.is_valid
+                if not (is_done or self.ends_early(request, reply.tokens)):
+                    kept.append(at)
+            mask = torch.cat([mask, torch.ones_like(mask[:, :1])], 1)
+            tokens = chosen[:, None]
+            if len(kept) < len(running):
+                # Complete rows leave the batch, so that they do not wait for the longest reply.
+                running = [running[at] for at in kept]
+                rows = torch.tensor(kept, device=self._device, dtype=torch.long)
+                mask, tokens = mask[rows], tokens[rows]
+                if running:
+                    cache.batch_select_indices(rows)
+                if sampler is not None:
+                    sampler.keep(kept)
+        return replies
+
+    def _search(
+        self, first: Request, ids: torch.Tensor, mask: torch.Tensor, sampler: Sampler | None
+    ) -> list[_Reply]:
+        """Generate the replies with transformers: for beam search, and for models with other caches."""
         transformers = import_transformers()
+        watcher = _OverflowWatcher(self._options.beams)
         config = transformers.GenerationConfig(
-            max_length=ids.shape[1] + max_new_tokens,
+            max_length=ids.shape[1] + self._encoder.new_tokens(first),
             num_beams=self._options.beams,
             early_stopping=self._options.beams > 1,
             do_sample=False,
             pad_token_id=self._pad_id,
             eos_token_id=self._stops or None,
         )
-        options: dict[str, Any] = {} if cache is None else {"past_key_values": cache}
-        options["logits_processor"] = processors
-        if one_line:
-            options["stopping_criteria"] = transformers.StoppingCriteriaList([self._line_end(ids.shape[1])])
+        options: dict[str, Any] = {"logits_processor": [watcher, *([sampler] if sampler else [])]}
+        if self.ends_with_line(first) or first.cuts:
+            options["stopping_criteria"] = transformers.StoppingCriteriaList([self._end(first, ids.shape[1])])
         output = self._model.generate(ids, attention_mask=mask, generation_config=config, **options)
-        return self.texts(output[:, ids.shape[1] :].tolist(), one_line)
+        rows = output[:, ids.shape[1] :].tolist()
+        return [
+            _Reply(row, is_valid=is_valid)
+            for row, is_valid in zip(rows, watcher.is_valid(len(rows)), strict=True)
+        ]
 
-    def _line_end(self, start: int) -> Callable[..., torch.Tensor]:
-        """A stopping criterion for rows whose reply has a line break after its first word."""
+    def _end(self, request: Request, start: int) -> Callable[..., torch.Tensor]:
+        """A stopping criterion for rows whose reply ends early."""
 
-        def has_line(sequences: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-            done = [self.has_line(reply) for reply in sequences[:, start:].tolist()]
+        def ends(sequences: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+            done = [self.ends_early(request, reply) for reply in sequences[:, start:].tolist()]
             marks: torch.Tensor = self._torch.tensor(done, device=sequences.device)
             return marks
 
-        return has_line
+        return ends
 
 
 class _OverflowWatcher:

@@ -20,6 +20,7 @@ from exam_pp.llm.conversion import (
     start_engine,
     start_or_none,
 )
+from exam_pp.llm.encoding import choice
 from exam_pp.llm.seq2seq import Job
 from exam_pp.requests import Completion
 
@@ -92,17 +93,13 @@ class CTranslate2Engine:
         """Queue a batch for the next free worker."""
         source = [self._tokenizer.convert_ids_to_tokens(prompt) for prompt in job.prompts]
         rows = self._label_rows(job.labels)
+        if job.choose:
+            futures = self._alternatives(source, rows)
+            return lambda: self._choices(job, source, rows, [f.result() for f in futures])
         if rows and self._beams == 1:
             # Greedy search scores only its own reply. Therefore the likeliest first tokens are each continued
             # greedily to the length of a label, in the same encoder pass; nearly all of them are labels.
-            futures = self._search(
-                source,
-                beam_size=1,
-                return_alternatives=True,
-                num_hypotheses=len(rows),
-                length_penalty=0,  # makes the score the joint log-probability
-                max_decoding_length=min(job.max_new_tokens, max(map(len, rows))),
-            )
+            futures = self._alternatives(source, rows, job.max_new_tokens)
             return lambda: self._collect_alternatives(job, source, rows, [f.result() for f in futures])
         futures = self._search(
             source,
@@ -112,6 +109,28 @@ class CTranslate2Engine:
             max_decoding_length=min(job.max_new_tokens, LONGEST_REPLY),
         )
         return lambda: self._collect(job, source, rows, [f.result() for f in futures])
+
+    def _alternatives(
+        self, source: list[list[str]], rows: list[tuple[str, ...]], limit: int = LONGEST_REPLY
+    ) -> Any:
+        """The likeliest first tokens, each continued greedily to the length of a label."""
+        return self._search(
+            source,
+            beam_size=1,
+            return_alternatives=True,
+            num_hypotheses=len(rows),
+            length_penalty=0,  # makes the score the joint log-probability
+            max_decoding_length=min(limit, max(map(len, rows))),
+        )
+
+    def _choices(
+        self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
+    ) -> list[Completion]:
+        known = [self._complete(result, lambda tokens: 1) for result in results]
+        overflow = Completion(error="the model's numbers overflow; use another --compute-type")
+        return [
+            choice(job.labels, logprobs) or overflow for logprobs in self._label_logprobs(source, rows, known)
+        ]
 
     def _search(self, source: list[list[str]], **options: Any) -> Any:
         return self._translator.translate_batch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from exam_pp.llm.conversion import (
     probe_compute_type,
     start_engine,
 )
-from exam_pp.llm.encoding import Encoded, label_pieces
+from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
 from exam_pp.requests import Completion, Request
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class CTranslate2CausalLLM(DecoderLLM):
     """A causal model on CTranslate2, with several batches at a time.
 
     All prompts of a batch have the same length, so there is no padding. The keys and values of the shared
-    prefix, the instruction, are computed once. For label likelihoods, each prompt is read once and continued
-    with all labels in parallel; a reply that is not a label is generated afterwards.
+    prefix, the instruction, are computed once. Label likelihoods need a second pass, over the prompt and the
+    words of the reply before its label.
     """
 
     def __init__(self, checkpoint: CausalCheckpoint) -> None:
@@ -97,50 +97,91 @@ class CTranslate2CausalLLM(DecoderLLM):
     ) -> Callable[[], list[Completion]]:
         """Queue a batch for the next free worker."""
         first, prompts = requests[0], [prompt.ids for prompt in encoded]
+        if self.chooses(first):
+            pieces = label_pieces(self._tokenizer, first.labels)
+            scores = self._ask_labels(first, [(prompt, pieces) for prompt in prompts])
+            return lambda: [self._choice(first.labels, pieces, row) for row in scores()]
+        replies = self._ask(first, prompts)
         if not first.labels:
-            replies = self._ask(first, prompts)
-            return lambda: [Completion(text) for text in replies()]
-        labels = label_pieces(self._tokenizer, first.labels)
-        waits = [self._ask_labels(prompt, labels) for prompt in prompts]
-        return lambda: self._collect(first, prompts, labels, [wait() for wait in waits])
+            return lambda: [Completion(text) for text in self.texts(replies(), self.ends_with_line(first))]
+        return lambda: self._with_labels(requests, prompts, replies())
 
-    def _ask(self, first: Request, prompts: Sequence[list[int]]) -> Callable[[], list[str]]:
-        """Generate greedy replies to prompts of the same length."""
-        one_line = self.ends_with_line(first)
+    def _choice(
+        self, labels: Sequence[str], pieces: Sequence[Sequence[int]], logprobs: Sequence[float]
+    ) -> Completion:
+        chosen = choice(labels, exclusive(logprobs, pieces), "choice")
+        return chosen or Completion(error="the model's numbers overflow; use another --compute-type")
+
+    def _with_labels(
+        self, requests: Sequence[Request], prompts: Sequence[list[int]], replies: Sequence[list[int]]
+    ) -> list[Completion]:
+        """The completions with the likelihoods of the labels where the label of the reply stands."""
+        texts = self.texts(replies, self.ends_with_line(requests[0]))
+        places = [self.label_place(*pair) for pair in zip(requests, replies, strict=True)]
+        found = [(row, place) for row, place in enumerate(places) if place is not None]
+        contexts = [([*prompts[row], *replies[row][: place.at]], place.pieces) for row, place in found]
+        completions = [Completion(text) for text in texts]
+        for (row, place), logprobs in zip(found, self._ask_labels(requests[0], contexts)(), strict=True):
+            completions[row] = Completion(
+                texts[row], label_logprobs=exclusive(logprobs, place.pieces), definition="number"
+            )
+        return completions
+
+    def _ask(self, first: Request, prompts: Sequence[list[int]]) -> Callable[[], list[list[int]]]:
+        """Generate greedy replies, as token ids, to prompts of the same length."""
+        may_end_early = self.ends_with_line(first) or first.cuts
         prefix = self._prefix(first, prompts)
         futures = self._generator.generate_batch(
             [self._tokens(prompt[len(prefix) :]) for prompt in prompts],
             static_prompt=self._tokens(prefix) or None,
             max_length=self._encoder.new_tokens(first),
-            callback=self._line_watch(len(prompts)) if one_line else None,
+            callback=self._watch(first, len(prompts)) if may_end_early else None,
             **self._search,
         )
-        return lambda: self.texts([future.result().sequences_ids[0] for future in futures], one_line)
+        return lambda: [future.result().sequences_ids[0] for future in futures]
 
     def _ask_labels(
-        self, prompt: list[int], labels: Sequence[Sequence[int]]
-    ) -> Callable[[], dict[TokenPath, torch.Tensor]]:
-        """Log-probabilities of the next token after the prompt and after each prefix of a label."""
-        rows = sorted({tuple(label[:end]) for label in labels for end in range(len(label) + 1)})
-        futures = self._generator.generate_batch(
-            [self._tokens([prompt[-1], *row]) for row in rows],
-            static_prompt=self._tokens(prompt[:-1]) or None,
-            cache_static_prompt=False,
-            max_length=max(map(len, rows)) + 1,
+        self, first: Request, contexts: Sequence[tuple[list[int], Sequence[Sequence[int]]]]
+    ) -> Callable[[], list[list[float]]]:
+        """Log-probabilities that each context continues with each of its labels, given as token ids."""
+        rows = {
+            (row, tuple(label[:end]))
+            for row, (_, labels) in enumerate(contexts)
+            for label in labels
+            for end in range(len(label))
+        }
+        of_length: dict[int, list[tuple[int, TokenPath]]] = {}
+        for row, path in sorted(rows):
+            of_length.setdefault(len(contexts[row][0]) + len(path), []).append((row, path))
+        waits: dict[tuple[int, TokenPath], Any] = {}
+        for group in of_length.values():
+            futures = self._following(first, [[*contexts[row][0], *path] for row, path in group])
+            waits |= dict(zip(group, futures, strict=True))
+
+        def wait() -> list[list[float]]:
+            after = {
+                key: _as_tensor(future.result().logits[0][0]).log_softmax(-1) for key, future in waits.items()
+            }
+            return [
+                [
+                    math.fsum(after[row, tuple(label[:at])][token].item() for at, token in enumerate(label))
+                    for label in labels
+                ]
+                for row, (_, labels) in enumerate(contexts)
+            ]
+
+        return wait
+
+    def _following(self, first: Request, prompts: Sequence[list[int]]) -> Any:
+        """One token after prompts of the same length, with the logits of all tokens."""
+        prefix = self._prefix(first, prompts)
+        return self._generator.generate_batch(
+            [self._tokens(prompt[len(prefix) :]) for prompt in prompts],
+            static_prompt=self._tokens(prefix) or None,
+            max_length=1,
             return_logits_vocab=True,
             **self._search,
         )
-
-        def wait() -> dict[TokenPath, torch.Tensor]:
-            # The engine starts at the length of the shortest row, which is the empty label, so it returns
-            # logits for every step of the longer rows.
-            steps = [future.result().logits[0] for future in futures]
-            return {
-                row: _as_tensor(logits[len(row)]).log_softmax(-1)
-                for row, logits in zip(rows, steps, strict=True)
-            }
-
-        return wait
 
     @property
     def _search(self) -> dict[str, Any]:
@@ -152,44 +193,13 @@ class CTranslate2CausalLLM(DecoderLLM):
             "include_prompt_in_result": False,
         }
 
-    def _collect(
-        self,
-        first: Request,
-        prompts: Sequence[list[int]],
-        labels: Sequence[Sequence[int]],
-        following: Sequence[dict[TokenPath, torch.Tensor]],
-    ) -> list[Completion]:
-        """Take replies that are labels from the scores, and generate the others."""
-        one_line, limit = self.ends_with_line(first), self._encoder.new_tokens(first)
-        stops = self.label_stops(one_line)
-        likelihoods = [_label_logprobs(after, labels, stops) for after in following]
-        scored = [self._walk(after, limit, one_line) for after in following]
-        missing = [row for row, reply in enumerate(scored) if reply is None]
-        texts = self.texts([reply or () for reply in scored], one_line)
-        if missing:
-            for row, text in zip(missing, self._ask(first, [prompts[row] for row in missing])(), strict=True):
-                texts[row] = text
-        return [Completion(text, label_logprobs=row) for text, row in zip(texts, likelihoods, strict=True)]
-
-    def _walk(self, following: dict[TokenPath, torch.Tensor], limit: int, one_line: bool) -> TokenPath | None:
-        """The greedy reply if it is within the scored paths, else None."""
-        reply: TokenPath = ()
-        while len(reply) < limit:
-            if reply not in following:
-                return None
-            token = int(following[reply].argmax())
-            reply = (*reply, token)
-            if token in self._stops or (one_line and self.has_line(reply)):
-                break
-        return reply
-
-    def _line_watch(self, rows: int) -> Callable[[Any], bool]:
-        """Return a callback for each token that returns whether the reply has reached its line end."""
+    def _watch(self, first: Request, rows: int) -> Callable[[Any], bool]:
+        """Return a callback for each token that returns whether the reply ends here."""
         replies: list[list[int]] = [[] for _ in range(rows)]
 
         def ends(step: Any) -> bool:
             replies[step.batch_id].append(step.token_id)
-            return self.has_line(replies[step.batch_id])
+            return self.ends_early(first, replies[step.batch_id])
 
         return ends
 
@@ -248,17 +258,6 @@ def _instruction(request: Request) -> str:
     """The text of the prompt template before the first placeholder."""
     first = next(iter(request.parts), None)
     return first.text if first is not None and first.slot is None else ""
-
-
-def _label_logprobs(
-    following: dict[TokenPath, torch.Tensor], labels: Iterable[Sequence[int]], stops: Sequence[int]
-) -> tuple[float, ...]:
-    """Joint log-probability of every label followed by a stop token."""
-    return tuple(
-        math.fsum(following[tuple(label[:at])][token].item() for at, token in enumerate(label))
-        + following[tuple(label)][stops].logsumexp(-1).item()
-        for label in labels
-    )
 
 
 def _as_tensor(view: Any) -> torch.Tensor:

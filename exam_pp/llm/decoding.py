@@ -46,6 +46,11 @@ _RANGES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 _SCHEMA_HASH_DIGITS = 16
 
 
+_CHOOSING = ("text2text", "text-generation", "openai", "openai-completions")
+_NO_CHOICE = ("temperature", "top_p", "sampling_seed", "max_tokens", "stop", "response_format")
+"""Options that determine how a reply is decoded, so that they have no effect on a choice."""
+
+
 def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> None:
     """Raise :class:`ModelError` for an option that the backend does not support, or a value out of range.
 
@@ -53,6 +58,8 @@ def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> Non
     packages check their options themselves.
     """
     given = _given(options)
+    if options.choose:
+        _check_choice(options, given, has_own_rules)
     for name, value in given.items():
         is_valid, expected = _RANGES.get(name, (None, ""))
         if is_valid is not None and not is_valid(value):
@@ -73,6 +80,22 @@ def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> Non
             )
     if options.pipeline in ("text2text", "text-generation"):
         _check_sampling(options)
+
+
+def _check_choice(options: ModelOptions, given: Mapping[str, Any], has_own_rules: bool) -> None:
+    """Raise ModelError if the model cannot choose a label, or an option would have no effect on a choice."""
+    if has_own_rules or options.model == BUNDLED:
+        raise ModelError(
+            f"--choose cannot be used with the model {options.model!r}, which has its own rules."
+        )
+    if options.pipeline not in _CHOOSING:
+        raise ModelError(f"--choose needs --model-pipeline {' or '.join(_CHOOSING)}.")
+    unused = [*(name for name in _NO_CHOICE if name in given), *options.thinking]
+    if unused:
+        raise ModelError(
+            f"{_option(unused[0])} cannot be combined with --choose, which takes the likeliest label without "
+            "decoding."
+        )
 
 
 def _check_sampling(options: ModelOptions) -> None:
@@ -110,7 +133,7 @@ def recorded_decoding(options: ModelOptions) -> dict[str, Any]:
     and prompt, which backends record as ``max_new_tokens``. Raises :class:`ModelError` for a schema that
     cannot be read.
     """
-    recorded = _given(options)
+    recorded = _given(options) | ({"choose": True} if options.choose else {})
     if options.samples and options.pipeline in ("text2text", "text-generation"):
         recorded["sampling_seed"] = options.sampling_seed or 0
     schema = response_format(options)

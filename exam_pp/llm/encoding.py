@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from exam_pp.requests import Part, Request
+from exam_pp.requests import Completion, Part, Request, SoftDefinition
 
 _CACHED_TEXTS = 4096
 
@@ -131,6 +132,33 @@ class PromptEncoder:
 def label_pieces(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
     """The token ids of each label of a scale, without special tokens."""
     return [tokenizer(label, add_special_tokens=False)["input_ids"] for label in labels]
+
+
+def exclusive(logprobs: Sequence[float], pieces: Sequence[Sequence[int]]) -> tuple[float, ...]:
+    """The log-probability that a text begins with each label and with no longer label, such as 1 and not 10.
+
+    ``logprobs`` are those of beginning with the ``pieces`` of each label.
+    """
+    result = []
+    for label, logprob in zip(pieces, logprobs, strict=True):
+        longer = [
+            other
+            for continued, other in zip(pieces, logprobs, strict=True)
+            if len(continued) > len(label) and list(continued[: len(label)]) == list(label)
+        ]
+        rest = math.exp(logprob) - math.fsum(map(math.exp, longer)) if longer else 0.0
+        result.append(logprob if not longer else math.log(rest) if rest > 0 else -math.inf)
+    return tuple(result)
+
+
+def choice(
+    labels: Sequence[str], logprobs: Sequence[float], definition: SoftDefinition = "reply"
+) -> Completion | None:
+    """The completion with the likeliest label, the first of several; None if the numbers overflow."""
+    if any(map(math.isnan, logprobs)) or not math.isfinite(max(logprobs)):
+        return None
+    best = labels[list(logprobs).index(max(logprobs))]
+    return Completion(best, label_logprobs=tuple(logprobs), definition=definition)
 
 
 def _remember(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:

@@ -24,6 +24,7 @@ from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.decoding import recorded_decoding, response_format
+from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
 from exam_pp.requests import THINKING_TAGS, Completion, Part, Request
 
@@ -53,6 +54,9 @@ UNSEEN_SHARE = 1e-3
 NEGLIGIBLE_LOGPROB = -100.0
 _ARGUMENTS = {"sampling_seed": "seed"}
 """Names of decoding options in calls, where they differ."""
+_CHOICE_NAMES = ("structured_outputs", "guided_choice")
+LONGEST_CHOICE = 16
+"""Maximal number of tokens of a reply that is limited to labels."""
 _PROBE = Request((Part("Reply with the digit 1."),), max_new_tokens=16)
 """A request that every model can answer, to find out whether a server refuses all requests."""
 _CONNECTION_FAILURES = ("ConnectError", "ConnectTimeout")
@@ -117,7 +121,7 @@ class EndpointLLM:
             logging.getLogger(library).setLevel(logging.WARNING)
         self._decoding = recorded_decoding(options)
         self._extra = self._extra_arguments()
-        self._supports_logprobs = True
+        self._supports_logprobs = self._supports_choice = True
         self._failed_in_a_row = 0
         self._refused_passage: str | None = None
         self._ever_reached = self._ever_answered = False
@@ -132,12 +136,15 @@ class EndpointLLM:
             "pipeline": self._options.pipeline,
             "engine": "openai",
             "base_url": f"{url.scheme}://{url.netloc}{url.path}",
-            "temperature": 0,
-            **({} if self._options.max_tokens else {"max_new_tokens": LONGEST_REPLY}),
+            **({} if self._options.choose else self._limits),
             **self._decoding,
             **self._options.thinking,
             "exam_pp": __version__,
         }
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        return {"temperature": 0, **({} if self._options.max_tokens else {"max_new_tokens": LONGEST_REPLY})}
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
         """Batches of a fixed size in the order of the requests."""
@@ -294,6 +301,8 @@ class EndpointLLM:
 
     def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
         longest = self._options.max_tokens or min(request.max_new_tokens, LONGEST_REPLY)
+        if self._chooses(request):
+            longest = LONGEST_CHOICE
         return {
             "model": self.name,
             **self._prompt(request),
@@ -301,7 +310,20 @@ class EndpointLLM:
             self._limit_name: longest + self._options.thinking_tokens,
             **self._extra,
             **(self._logprobs_arguments() if wants_logprobs else {}),
+            **(self._choice_arguments(request.labels) if self._chooses(request) else {}),
         }
+
+    def _chooses(self, request: Request) -> bool:
+        return self._options.choose and bool(request.labels)
+
+    def _choice_arguments(self, labels: Sequence[str]) -> dict[str, Any]:
+        """The arguments that limit a reply to the labels, with the new and the old name of vLLM.
+
+        Most other servers ignore unknown arguments; OpenAI refuses them.
+        """
+        if self._is_openai or not self._supports_choice:
+            return {}
+        return {"extra_body": {"structured_outputs": {"choice": [*labels]}, "guided_choice": [*labels]}}
 
     def _extra_arguments(self) -> dict[str, Any]:
         """The arguments of all calls for the decoding options that were given."""
@@ -357,12 +379,38 @@ class EndpointLLM:
         ):
             return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
         text = clean(text).strip()
+        if self._chooses(request):
+            return self._choice(choice, text, request.labels)
         thinks = self._options.thinking_tokens > 0
         if thinks and finish == "length" and not reasoning and not any(tag in text for tag in _TAGS):
             text = THINKING_TAGS[0][0] + text
-        wants_labels = has_logprobs and bool(request.labels)
-        logprobs = _label_logprobs(lambda: self._tokens(choice), request.labels) if wants_labels else ()
-        return Completion(text, label_logprobs=logprobs)
+        if not (has_logprobs and request.labels):
+            return Completion(text)
+        span = None if request.search is None else request.search.find(text)
+        if request.search is not None and span is None:
+            return Completion(text)
+        logprobs = _label_logprobs(lambda: self._tokens(choice), request.labels, text, span)
+        return Completion(text, label_logprobs=logprobs, definition="number")
+
+    def _choice(self, choice: Any, text: str, labels: Sequence[str]) -> Completion:
+        """The completion with the likeliest label, by the likelihoods of the first token, else by the reply.
+
+        Raises :class:`ModelError` if the endpoint neither returns likelihoods nor limits its replies.
+        """
+        likelihoods = _first_label_logprobs(lambda: self._tokens(choice), labels)
+        if likelihoods is not None and (chosen := choose(labels, likelihoods, "choice")) is not None:
+            logprobs = _label_logprobs(
+                lambda: self._tokens(choice), labels, chosen.text, (0, len(chosen.text))
+            )
+            return Completion(chosen.text, label_logprobs=logprobs, definition="choice")
+        if text in labels:
+            return Completion(text)
+        if likelihoods is None:
+            raise self._error(
+                "supports neither likelihoods (logprobs) nor replies from a list (structured outputs), so "
+                "--choose cannot be used"
+            )
+        return Completion(error=f"the endpoint lists no label among its {TOP_LOGPROBS} likeliest tokens")
 
     def _fields(self, choice: Any) -> tuple[Any, Any, Any]:
         """The text, the finish reason and the thinking text of a reply."""
@@ -393,6 +441,9 @@ class EndpointLLM:
             raise _AttemptError(
                 f"status {status} ({reason})", _retry_after(error.response.headers)
             ) from error
+        if self._chooses(request) and any(name in reason for name in _CHOICE_NAMES) and self._supports_choice:
+            self._supports_choice = False
+            return self._attempt(client, request)
         if wants_logprobs and "logprobs" in reason:
             if self._supports_logprobs:
                 log.warning("The endpoint does not return likelihoods; there will be no soft grades.")
@@ -476,29 +527,65 @@ def _retry_after(headers: Any) -> float | None:
         return None
 
 
-def _label_logprobs(
-    tokens: Callable[[], Iterator[tuple[str, list[tuple[str, float]]]]], labels: Sequence[str]
-) -> tuple[float, ...]:
-    """Log-probabilities of the labels as first token of the reply; empty if they are unknown.
+Tokens = Callable[[], Iterator[tuple[str, list[tuple[str, float]]]]]
+"""Returns each token of a reply, with the likeliest tokens at its place and their log-probabilities."""
 
-    They are known only if the first token of the reply is a label, possibly with whitespace around it. The
-    probability that the reply ends after the label is not included, because endpoints return it only for the
-    label of the reply.
+
+def _label_logprobs(
+    tokens: Tokens, labels: Sequence[str], text: str, span: tuple[int, int] | None
+) -> tuple[float, ...]:
+    """Log-probabilities of the labels where the label of the reply stands; empty if they are unknown.
+
+    ``span`` is the label in the stripped ``text``; None: the first token that is not blank, if it is a label.
+    They are known only if a single token holds the label, and the labels that the server does not list have a
+    negligible share.
     """
+    label = text if span is None else text[slice(*span)]
     try:
-        first, likeliest = next((token, likeliest) for token, likeliest in tokens() if token.strip())
-        if first.strip() not in labels:
+        token, likeliest = _token_at(tokens, span[0] if span else 0)
+        if (token.strip() not in labels) if span is None else (label not in token):
             return ()
         mass = dict.fromkeys(labels, 0.0)
         seen = 0.0
-        for token, logprob in likeliest:
+        before, _, after = token.strip().partition(label if span else token.strip())
+        for other, logprob in likeliest:
             probability = math.exp(min(float(logprob), 0.0))  # min() in this order keeps NaN
             seen += probability
-            if token.strip() in mass:
-                mass[token.strip()] += probability
+            name = other.strip().removeprefix(before).removesuffix(after)
+            if name in mass and other.strip() == f"{before}{name}{after}":
+                mass[name] += probability
     except (AttributeError, TypeError, ValueError, StopIteration):
         return ()
     total = math.fsum(mass.values())
     if not total > 0 or (0.0 in mass.values() and max(0.0, 1 - seen) > UNSEEN_SHARE * total):
         return ()
     return tuple(math.log(p) if p > 0 else NEGLIGIBLE_LOGPROB for p in mass.values())
+
+
+def _token_at(tokens: Tokens, at: int) -> tuple[str, list[tuple[str, float]]]:
+    """The token of a reply at this position of its stripped text; raises StopIteration after its end."""
+    text = ""
+    for token, likeliest in tokens():
+        text = (text + token).lstrip()
+        if len(text) > at:
+            return token, likeliest
+    raise StopIteration
+
+
+def _first_label_logprobs(tokens: Tokens, labels: Sequence[str]) -> list[float] | None:
+    """Log-probabilities of the labels by the first token of the reply; None without likelihoods.
+
+    A token counts for the label that it begins, if it begins only one. Labels without a token have −inf.
+    """
+    try:
+        _, likeliest = _token_at(tokens, 0)
+        mass = dict.fromkeys(labels, 0.0)
+        for token, logprob in likeliest:
+            begun = token.strip()
+            fitting = [label for label in labels if begun and label.startswith(begun)]
+            names = [begun] if begun in mass else fitting
+            if len(names) == 1:
+                mass[names[0]] += math.exp(min(float(logprob), 0.0))
+    except (AttributeError, TypeError, ValueError, StopIteration):
+        return None
+    return [math.log(p) if p > 0 else -math.inf for p in mass.values()]

@@ -15,6 +15,7 @@ from exam_pp.llm.checkpoint import (
     pick_device,
     pick_dtype,
 )
+from exam_pp.llm.encoding import choice
 from exam_pp.llm.sampling import Sampler
 from exam_pp.llm.seq2seq import Job
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion
@@ -145,9 +146,11 @@ class TransformersEngine:
             states = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
             batch = _Batch(states, mask, self._prompt_cache(states, mask))
             watcher = _LabelWatcher(labels, len(job.prompts), self._beams, len(self._start_tokens))
-            texts = self._replies(batch, job, watcher)
+            texts = [] if job.choose else self._replies(batch, job, watcher)
             logprobs = self._label_logprobs(batch, labels, watcher)
             finite = states.isfinite().all(-1).all(-1).tolist()
+        if job.choose:
+            return [choice(job.labels, probs) or Completion(error=self._overflow) for probs in logprobs]
         return [
             Completion(text, label_logprobs=probs) if valid else Completion(error=self._overflow)
             for text, probs, valid in zip(texts, logprobs, finite, strict=True)

@@ -27,6 +27,10 @@ class Sampler:
         self._top_p = 1.0 if options.top_p is None else options.top_p
         self._numbers = [Random(f"{options.sampling_seed or 0} {key}") for key in keys]
 
+    def keep(self, rows: Sequence[int]) -> None:
+        """Continue with these rows only."""
+        self._numbers = [self._numbers[row] for row in rows]
+
     def __call__(self, _input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The scores of the next token: 0 for the sampled token of a row, −inf for all others."""
         import torch

@@ -16,12 +16,16 @@ from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A batch for an engine: prompts with the same labels and length limit, and their keys for sampling."""
+    """A batch for an engine: prompts with the same labels and length limit, and their keys for sampling.
+
+    With ``choose``, the replies are the likeliest labels, without a search.
+    """
 
     prompts: list[list[int]]
     labels: tuple[str, ...]
     max_new_tokens: int
     keys: Sequence[str] = ()
+    choose: bool = False
 
 
 class Seq2SeqEngine(Protocol):
@@ -65,13 +69,19 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
             **self._identity,
             "pipeline": self._options.pipeline,
             **self._engine.provenance(),
+            **({} if self._options.choose else self._decoding),
+            **recorded_decoding(self._options),
+            "max_input_tokens": self._encoder.max_tokens,
+            "exam_pp": __version__,
+        }
+
+    @property
+    def _decoding(self) -> dict[str, Any]:
+        return {
             "num_beams": self._options.beams,
             "early_stopping": self._options.beams > 1,
             "length_penalty": 1.0,
             **({} if self._options.max_tokens else {"max_new_tokens": self._max_new_tokens}),
-            **recorded_decoding(self._options),
-            "max_input_tokens": self._encoder.max_tokens,
-            "exam_pp": __version__,
         }
 
     @property
@@ -89,4 +99,6 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
         """Start a batch on the engine."""
         limit = min(self._options.max_tokens or requests[0].max_new_tokens, self._max_new_tokens)
         keys = [request.key() for request in requests] if self._options.samples else []
-        return self._engine.start(Job([prompt.ids for prompt in encoded], requests[0].labels, limit, keys))
+        labels = requests[0].labels
+        choose = self._options.choose and bool(labels)
+        return self._engine.start(Job([prompt.ids for prompt in encoded], labels, limit, keys, choose))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from exam_pp.packed import PackedMapping
+from exam_pp.requests import LOW_MASS
 
 if TYPE_CHECKING:
     from exam_pp.data_model import GradesView, PassageView, QueryView
@@ -237,6 +238,10 @@ class GradedFile:
     queries: MutableMapping[str, GradedQuery] = field(default_factory=_packed_queries)
     first_ranks: dict[str, int] = field(default_factory=dict)
     has_soft_grades: bool = False
+    soft_grades: int = 0
+    """The number of soft grades with a recorded mass."""
+    low_masses: int = 0
+    """The number of these with a mass below :data:`LOW_MASS`."""
     graded: dict[str, None] = field(default_factory=dict)
     """The queries with at least one grade, in order."""
     best_grade: int | None = None
@@ -302,8 +307,11 @@ def gather(
         for passage in view.passages:
             grades = selector.select(passage)
             query.add(passage, grades, soft=soft, closed=bank is not None)
-            if soft and not file.has_soft_grades:
-                file.has_soft_grades = any(grade_set.distributions() for grade_set in grades)
+            for grade_set in grades if soft else ():
+                file.has_soft_grades = file.has_soft_grades or bool(grade_set.distributions())
+                masses = grade_set.masses().values()
+                file.soft_grades += len(masses)
+                file.low_masses += sum(mass < LOW_MASS for mass in masses)
         file.add(query)
     return file
 

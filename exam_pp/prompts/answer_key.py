@@ -11,12 +11,12 @@ from functools import lru_cache
 from rapidfuzz.distance import Levenshtein
 
 from exam_pp.prompts.base import AnswerMatch, Prompt, ReadingRule, Unparsed, Verdict
+from exam_pp.prompts.markup import without_markup
 from exam_pp.prompts.reading import (
     NOT_CHECKABLE,
     for_extractive_model,
     is_ill_formed,
     is_unanswerable,
-    without_markup,
 )
 from exam_pp.stemming import content_stems, tokens
 from exam_pp.test_bank import Entry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,9 +12,10 @@ from typing import Any, Literal
 
 from exam_pp.data_model import RatingSource
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.prompts.markup import without_markup
 from exam_pp.prompts.thinking import without_thinking
 from exam_pp.registry import Registry
-from exam_pp.requests import Part, Request
+from exam_pp.requests import LabelSearch, Part, Request
 from exam_pp.test_bank import Entry, EntryKind
 
 Kind = Literal[
@@ -28,8 +30,12 @@ Kind = Literal[
     "nuggetize",
     "answer",
 ]
-Unparsed = Literal["default", "ungraded", "published"]
-"""Treatment of replies without a number: the papers' defaults, ungraded, or the published code's rule."""
+Unparsed = Literal["default", "ungraded", "published", "chat"]
+"""Treatment of replies without a number.
+
+``default``: the papers' defaults. ``ungraded``: no rating. ``published``: the rule of the published code.
+``chat``: the reading of sentences of chat models; no rating without a number, except 0 for "unanswerable".
+"""
 
 AnswerMatch = Literal["paper", "strict"]
 """The comparison of answers with gold answers: as EXAM++ prints it, or with equal numbers and synonyms."""
@@ -55,15 +61,21 @@ class Verdict:
 
 
 Reader = Callable[[str, Entry | None, Unparsed], Verdict]
+Locator = Callable[[str, Unparsed], "re.Match[str] | None"]
+"""Finds the label in a reply: a match whose group ``n`` is the label; group ``item`` marks a list item."""
 
 
 @dataclass(frozen=True)
 class ReadingRule:
-    """A reader with a name and a description in one sentence (shown by `exam-pp show prompt`)."""
+    """A reader with a name and a description in one sentence (shown by `exam-pp show prompt`).
+
+    ``locate`` finds the label that the reader reads, in a reply without thinking text and markup.
+    """
 
     name: str
     description: str
     read: Reader
+    locate: Locator | None = None
 
     def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
         """Read a reply without the thinking text before it."""
@@ -71,6 +83,54 @@ class ReadingRule:
         if text is None:
             return Verdict(None, False, reason=STILL_THINKING)
         return self.read(text, entry, unparsed)
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Finds the label that a reading rule reads, in replies that may have thinking text and markup."""
+
+    labels: tuple[str, ...]
+    locate: Locator | None
+    unparsed: Unparsed
+
+    def find(self, reply: str) -> tuple[int, int] | None:
+        """Begin and end of the label, or None.
+
+        Markup before the label moves it, so it is then searched by its text.
+        """
+        text = without_thinking(reply)
+        if text is None:
+            return None
+        start = len(reply) - len(text)
+        if self.locate is None:
+            begin = start + len(text) - len(text.lstrip())
+            return (begin, begin + len(text.strip())) if text.strip() in self.labels else None
+        match = self.locate(without_markup(text), self.unparsed)
+        if match is None:
+            return None
+        begin, end = match.span("n")
+        label = match["n"]
+        if text[begin:end] != label:
+            found = re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text)
+            if found is None:
+                return None
+            begin, end = found.span()
+        return start + begin, start + end
+
+    def is_settled(self, reply: str) -> bool:
+        """Whether the label is followed by enough text, so that no further text changes its reading."""
+        text = without_thinking(reply)
+        if text is None or self.locate is None:
+            return False
+        plain = without_markup(text)
+        match = self.locate(plain, self.unparsed)
+        if match is None or match.groupdict().get("item"):  # a second item makes the first one no rating
+            return False
+        return _FOLLOWED.match(plain, match.end("n")) is not None
+
+
+_FOLLOWED = re.compile(r"[^\S\n]*\n\s*\S|\S*\s+\S+\s+\S")
+"""A line break and text, or the begin of the second word after the label."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +182,23 @@ class Prompt:
         if self.choices or self.max_rating is None:
             return self.choices
         return tuple(str(grade) for grade in range(self.max_rating + 1))
+
+    def label_search(self, unparsed: Unparsed) -> LabelSearch | None:
+        """How a backend finds the label in replies.
+
+        Args:
+            unparsed: The policy of the reading. With ``chat``, replies end as soon as their label is known.
+
+        Returns:
+            The search, or None for prompts without labels.
+        """
+        if not self.labels:
+            return None
+        locate = self.parse.locate if isinstance(self.parse, ReadingRule) else None
+        labels = _Labels(self.labels, locate, unparsed)
+        cuts = unparsed == "chat" and locate is not None
+        name = self.parse.name if isinstance(self.parse, ReadingRule) else self.name
+        return LabelSearch(f"{name} {self.scale}", labels.find, labels.is_settled if cuts else None)
 
     @property
     def scale(self) -> str:

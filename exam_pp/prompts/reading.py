@@ -1,7 +1,8 @@
 """Reading rules: ratings, yes/no answers and extracted answers from replies, by functions that never raise.
 
 The rule for ratings is that of EXAM++ (Farzi and Dietz, 2024): a number of the scale is the rating. Without
-a number, an expression of unanswerability or an ill-formed answer is 0, and any other reply is 1.
+a number, an expression of unanswerability or an ill-formed answer is 0, and any other reply is 1. Replies of
+chat models are read by a rule of their own (``chat``): their numbers stand in sentences.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import lru_cache
 from rapidfuzz.distance import Levenshtein
 
 from exam_pp.prompts.base import ReadingRule, Unparsed, Verdict
+from exam_pp.prompts.markup import END_OF_TURN, without_markup
 
 UNANSWERABLE = (
     "unanswerable",
@@ -39,11 +41,6 @@ _CLOSE = r"[\"'`”’*_)\]}]*"
 _STOP = rf"[.,;:!?。：]{_CLOSE}(?:\s(?!\s*\d)|$)"
 _END = rf"(?={_CLOSE}(?:\s*$|{_STOP}|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa)\b))"
 
-# Markup of chat models: LaTeX boxes, tags, and end-of-turn tokens.
-_BOX = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}\$?")
-_TAG = re.compile(r"</?[a-z]\w*>|<\|\w+\|>", re.IGNORECASE)
-_END_OF_TURN = re.compile(r"<\|\w+\|>|</s>")
-
 # A minus right before the digits makes a negative number; a minus and a space begin a list item.
 _SIGN = r"(?<![-–—−.,])"
 
@@ -55,6 +52,7 @@ _LEADING = re.compile(
     r"\s*+(?=.*[^\W\d_])",
     re.DOTALL,
 )
+_WHOLE_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,2})\.0(?![\d.,]*\d|%)(?=(\s*/|\s+out\s+of)?)")
 _SECOND_ITEM = re.compile(r"^[ \t*_#(]*\d{1,2}[.)]\s", re.MULTILINE)
 _LABEL = re.compile(r"^[\s\"'`(\[]*(?:[a-z]|[ivx]{1,5})[\s\"'`.:)\]]*$", re.IGNORECASE)
 _STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
@@ -73,6 +71,11 @@ def _out_of(max_rating: int) -> re.Pattern[str]:
 
 _MARKERS = r"(?:rating|score|grade|answer|choice|option|level|relevance|coverage)"
 _CHOSEN = r"I(?:\s+would|\s+will|['’](?:d|ll))?\s+(?:choose|select|pick|rate|give|assign)\b[^.\d]{0,60}?[\s:]"
+_CHAT_MARKERS = (
+    rf"(?:my\s+|the\s+)?(?:overall\s+|final\s+)?{_MARKERS}"
+    r"(?:[*_]*\s+(?:of|for|to|between|about)\s+[^.,:;!?=\d\n]{1,120}?)?"
+)
+"""A marker may be followed by its object, as in "the coverage of the key fact is 5"."""
 _FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
 _JSON_SCORE = re.compile(
     r"[\"'](?:o|o_score|overall(?:[ _]score)?|score)[\"']\s*:\s*[\"']?(?P<n>\d{1,3})[\"']?\s*(?=[,}\n]|$)",
@@ -90,7 +93,7 @@ def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
     )
     links = r"\s*[:=：][*_\"']*\s*|[ \t]*+\n\s*+|\s+(?:is|of|would\s+be|will\s+be)(?:\s*:)?\s++"
     named = rf"{names}[*_\"']*+{scale}[*_\"']*+(?:{links})"
-    if names == _MARKERS:
+    if names in (_MARKERS, _CHAT_MARKERS):
         named = rf"(?:{named}|{_CHOSEN})"
     outof = rf"(?P<of>\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d))?"
     other_scale = rf"(?!\s+on\s+a\s+scale\s+(?:of|from)\s+\d+\s*(?:[-–]|to)\s*(?!{max_rating}\b)\d)"
@@ -107,20 +110,51 @@ def find_rating(reply: str, max_rating: int) -> int | None:
     "Article 5") are not ratings. The ``1.`` of a list is not a rating either if a rating or a second item
     follows.
     """
-    reply = without_markup(reply)
-    leading = _LEADING.search(reply)
-    if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
-        return _in_scale(match, max_rating)
-    markers = list(_marker(max_rating).finditer(reply))
-    if leading and (markers or _SECOND_ITEM.search(reply, leading.end())):
-        leading = None
-    match = leading or _out_of(max_rating).search(reply) or (markers[-1] if markers else None)
+    match = _locate_rating(without_markup(reply), max_rating)
     return None if match is None else _in_scale(match, max_rating)
 
 
-def without_markup(reply: str) -> str:
-    """Remove tags and LaTeX boxes from a reply of a chat model."""
-    return _TAG.sub("", _BOX.sub(r"\1", reply)) if "<" in reply or "\\" in reply else reply
+def _locate_rating(reply: str, max_rating: int) -> re.Match[str] | None:
+    leading = _LEADING.search(reply)
+    if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
+        return match
+    markers = list(_marker(max_rating).finditer(reply))
+    if leading and (markers or _SECOND_ITEM.search(reply, leading.end())):
+        leading = None
+    return leading or _out_of(max_rating).search(reply) or (markers[-1] if markers else None)
+
+
+def find_chat_rating(reply: str, max_rating: int) -> int | None:
+    """Find the first rating that the reply of a chat model states in a sentence, or None.
+
+    In addition to :func:`find_rating`, it reads "the coverage of the key fact is 5: ..." and "4.0", but only
+    the first number that a reply states, so that a reply can be cut after it.
+    """
+    match = _locate_chat_rating(without_markup(reply), max_rating)
+    return None if match is None else _in_scale(match, max_rating)
+
+
+def _locate_chat_rating(reply: str, max_rating: int) -> re.Match[str] | None:
+    # Blanks or asterisks, which the patterns ignore, replace ".0", so that all positions stay the same.
+    reply = _WHOLE_DECIMAL.sub(lambda match: f"{match[1]}{'  ' if match[2] else '**'}", reply)
+    leading = _LEADING.search(reply)
+    if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
+        return match
+    stated = [
+        match
+        for pattern in (_out_of(max_rating), _marker(max_rating, _CHAT_MARKERS))
+        if (match := pattern.search(reply)) is not None
+    ]
+    if leading and not stated and not _SECOND_ITEM.search(reply, leading.end()):
+        return leading
+    return min(stated, key=lambda match: match.start("n"), default=None)
+
+
+def locate_rating(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[str] | None:
+    """The match of a rating, as group ``n``, in a reply without markup; None if it has none."""
+    locate = _locate_chat_rating if unparsed == "chat" else _locate_rating
+    match = locate(reply, max_rating)
+    return match if match is not None and _in_scale(match, max_rating) is not None else None
 
 
 def _in_scale(match: re.Match[str], max_rating: int) -> int | None:
@@ -150,7 +184,7 @@ def is_ill_formed(reply: str) -> bool:
     Markup is ignored, but a tag alone, such as ``<div>``, is an answer.
     """
     plain = without_markup(reply)
-    return _is_label(plain if plain is reply or plain.strip(_STRIP) else _END_OF_TURN.sub("", reply))
+    return _is_label(plain if plain is reply or plain.strip(_STRIP) else END_OF_TURN.sub("", reply))
 
 
 def _is_label(reply: str) -> bool:
@@ -161,10 +195,12 @@ def read_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> 
     """Read a reply to a self-rating prompt; the default without a number is 0 or 1."""
     if unparsed == "published":
         return _read_as_published(reply, max_rating)
-    rating = find_rating(reply, max_rating)
+    rating = (find_chat_rating if unparsed == "chat" else find_rating)(reply, max_rating)
     if rating is not None:
         return Verdict(rating, rating > 0)
-    if unparsed == "ungraded":
+    if unparsed == "chat" and is_unanswerable(reply):
+        return Verdict(0, False, "default-0")
+    if unparsed in ("ungraded", "chat"):
         return Verdict(None, False, reason=NOT_A_NUMBER)
     if is_unanswerable(reply) or is_ill_formed(reply):
         return Verdict(0, False, "default-0")
@@ -182,27 +218,31 @@ def _read_as_published(reply: str, max_rating: int) -> Verdict:
     return Verdict(0, False, "default-0")
 
 
-def read_number(reply: str, max_rating: int) -> Verdict:
+def read_number(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
     """Read a reply whose number is the grade; a reply without a number stays ungraded (prompt Thomas)."""
-    rating = find_rating(reply, max_rating)
+    rating = (find_chat_rating if unparsed == "chat" else find_rating)(reply, max_rating)
     if rating is None:
         return Verdict(None, False, reason=NOT_A_NUMBER)
     return Verdict(rating, rating > 0)
 
 
-def read_final_score(reply: str, max_rating: int) -> Verdict:
+def read_final_score(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
     """Read a reply that ends with a final score: the last ``final score: 2`` is the grade, or a lone integer.
 
     In a JSON object, the key ``O`` (or ``overall``, ``score`` and the like) is the final score, as in
-    UMBRELA. Other numbers, such as "on the scale of 0 to 3", do not count: such a reply stays ungraded.
+    UMBRELA. Other numbers, such as "on the scale of 0 to 3", do not count: such a reply stays ungraded. With
+    the policy ``chat``, the first final score counts, so that a reply can be cut after it.
     """
-    reply = without_markup(reply)
-    markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply)) or list(_JSON_SCORE.finditer(reply))
-    match = markers[-1] if markers else _WHOLE.search(reply)
+    match = _locate_final_score(without_markup(reply), max_rating, unparsed)
     rating = None if match is None else _in_scale(match, max_rating)
     if rating is None:
         return Verdict(None, False, reason=NOT_A_NUMBER)
     return Verdict(rating, rating > 0)
+
+
+def _locate_final_score(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[str] | None:
+    markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply)) or list(_JSON_SCORE.finditer(reply))
+    return markers[0 if unparsed == "chat" else -1] if markers else _WHOLE.search(reply)
 
 
 @lru_cache(maxsize=16)
@@ -212,7 +252,7 @@ def _choice(choices: tuple[str, str]) -> re.Pattern[str]:
     words = "|".join(map(re.escape, sorted(choices, key=len, reverse=True)))
     return re.compile(
         rf"^{_WRAP}(?:(?:the\s+)?(?:final\s+)?answer[*_\"']*(?:\s+is|\s*:|[^\S\n]*\n){_WRAP})?"
-        rf"(?P<word>{words})(?!\W+(?:and|or)\W+(?:{words})\b)"
+        rf"(?P<n>{words})(?!\W+(?:and|or)\W+(?:{words})\b)"
         rf"{_CLOSE}(?:\s*$|[.,;:!?。，！–—](?!\s*\d)|\s+[-–—(]|\s*\n"
         r"|\s+(?:because|since|as|the|this|that|it|there)\b)",
         re.IGNORECASE,
@@ -225,14 +265,19 @@ def find_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> bool | 
     ``choices`` are the words for no and yes.
     """
     match = _choice(choices).match(without_markup(reply))
-    return None if match is None else match["word"].lower() == choices[1].lower()
+    return None if match is None else match["n"].lower() == choices[1].lower()
 
 
 def yes_no_reader(choices: tuple[str, str] = ("No", "Yes")) -> ReadingRule:
     """The reading rule of a yes/no prompt; ``choices`` are the words for no and yes."""
     no, yes = choices
     description = f"{yes.lower()} is 1 and {no.lower()} is 0; any other reply stays ungraded"
-    return ReadingRule("yes-no", description, lambda reply, _entry, _unparsed: read_yes_no(reply, choices))
+    return ReadingRule(
+        "yes-no",
+        description,
+        lambda reply, _entry, _unparsed: read_yes_no(reply, choices),
+        lambda reply, _unparsed: _choice(choices).match(reply),
+    )
 
 
 def read_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> Verdict:
@@ -258,6 +303,7 @@ def rating_reader(max_rating: int) -> ReadingRule:
         f"the number from 0 to {max_rating} that the reply states; without a number, an expression of "
         "unanswerability or an ill-formed reply is 0, and any other text is 1 (--unparsed changes this)",
         lambda reply, _entry, unparsed: read_rating(reply, max_rating, unparsed),
+        lambda reply, unparsed: locate_rating(reply, max_rating, unparsed),
     )
 
 
@@ -266,7 +312,8 @@ def number_reader(max_rating: int) -> ReadingRule:
     return ReadingRule(
         "number",
         f"the number from 0 to {max_rating} that the reply states; a reply without a number stays ungraded",
-        lambda reply, _entry, _unparsed: read_number(reply, max_rating),
+        lambda reply, _entry, unparsed: read_number(reply, max_rating, unparsed),
+        lambda reply, unparsed: locate_rating(reply, max_rating, unparsed),
     )
 
 
@@ -276,7 +323,8 @@ def final_score_reader(max_rating: int) -> ReadingRule:
         "final-score",
         f"the final score from 0 to {max_rating} that the reply states (in JSON: the key O), or the number "
         "that is the whole reply; any other reply stays ungraded",
-        lambda reply, _entry, _unparsed: read_final_score(reply, max_rating),
+        lambda reply, _entry, unparsed: read_final_score(reply, max_rating, unparsed),
+        lambda reply, unparsed: _locate_final_score(reply, max_rating, unparsed),
     )
 
 

@@ -24,7 +24,7 @@ def test_a_scale_of_six_by_hand() -> None:
 
 def test_likelihoods_below_the_smallest_float() -> None:
     soft = soft_grade((-2000.0, -2000.0 + math.log(3)))
-    assert soft == (0.75, 0.5, [0.25, 0.75])
+    assert soft == (0.75, 0.5, [0.25, 0.75], 0.0)
 
 
 @pytest.mark.parametrize(

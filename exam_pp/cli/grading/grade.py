@@ -19,7 +19,6 @@ from exam_pp.cli.options import (
     PASSAGES,
     QUERIES_FILE,
     QUERY_FORMATS,
-    UNPARSED,
     bank_option,
     emit_rendered,
     format_option,
@@ -28,6 +27,7 @@ from exam_pp.cli.options import (
     prompt_file_option,
     required_output,
     take,
+    unparsed_option,
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.sharding import Shard
 
+GRADE_POLICY = "chat for text-generation, openai and openai-completions, else default"
 NO_REQUESTS = 3
 """Exit code of ``--plan`` if no requests are left to send."""
 _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_passages", "only_unjudged")
@@ -64,7 +65,12 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
     "double the "
     "time]",
 )  # fmt: skip
-@UNPARSED
+@click.option(
+    "--choose",
+    is_flag=True,
+    help="Take the likeliest label of the scale as the grade, without a written reply.",
+)
+@unparsed_option(GRADE_POLICY)
 @ANSWER_MATCH
 @click.option(
     "--repairs",

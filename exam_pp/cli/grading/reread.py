@@ -11,20 +11,20 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     ANSWER_MATCH,
     GRADED,
-    UNPARSED,
     bank_option,
     filter_options,
     grade_filter,
     log_summary,
     prompt_file_option,
     required_output,
+    unparsed_option,
 )
 
 
 @click.command("reread", cls=Command)
 @GRADED
 @required_output("Graded file to write.")
-@UNPARSED
+@unparsed_option("default")
 @ANSWER_MATCH
 @bank_option(
     "Test bank with the gold answers; required for prompts that compare extracted answers with them."
@@ -57,7 +57,7 @@ def command(
     summary = reread(
         graded,
         output,
-        unparsed=unparsed,
+        unparsed=unparsed or "default",
         answer_match=answer_match,
         bank=bank,
         prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},

@@ -35,6 +35,7 @@ from exam_pp.phases.evaluation.selected_grades import (
     threshold_notes,
 )
 from exam_pp.provenance import Provenance
+from exam_pp.requests import LOW_MASS
 from exam_pp.results import Qrel, Scores
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
@@ -287,6 +288,11 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
         notes.append(
             f"{counts.ungraded} of {counts.ranked} ranked passages within the cutoff have no grade, so they "
             "cover no entries."
+        )
+    if soft and data.file.low_masses:
+        notes.append(
+            f"{data.file.low_masses} of {data.file.soft_grades} soft grades have a mass below {LOW_MASS}: "
+            "the model gave less than this probability to the labels of the scale, so their shares say little."
         )
     for min_grade, queries in counts.uncovered_queries.items() if not soft else ():
         uncovered = counted_names(queries, "query", "queries")

@@ -23,6 +23,7 @@ from exam_pp.phases.grading.scheduler import (
 )
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import PROMPTS, Prompt, Unparsed
+from exam_pp.requests import LOW_MASS
 from exam_pp.test_bank import Entry, TestBank
 
 
@@ -30,15 +31,17 @@ from exam_pp.test_bank import Entry, TestBank
 class GradeOptions:
     """Options of a grading.
 
-    Pairs that have a grade by the same model and prompt are not graded again, unless ``regrade``. ``soft``
-    stores soft grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
+    Pairs that have a grade by the same model and prompt are not graded again, unless ``regrade``.
+    ``unparsed`` is the policy for replies without a number; None: that of the model
+    (:func:`~exam_pp.phases.grading.grading_run.resolve_options`), else ``default``. ``soft`` stores soft
+    grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
     after a list that cannot be read. ``max_queries`` and ``max_passages`` keep only the first queries and
     the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
     None for all queries. With ``only_unjudged``, passages with judgments are not graded.
     """
 
     prompts: Sequence[Prompt]
-    unparsed: Unparsed = "default"
+    unparsed: Unparsed | None = None
     soft: bool | None = None
     regrade: bool = False
     repairs: int = REPAIRS
@@ -54,8 +57,9 @@ class GradeSummary:
 
     ``pairs`` are to be graded, ``reused`` pairs have a grade in the file, and ``judged`` pairs are skipped,
     because their passage has a judgment. ``sources`` counts ratings by reading rule, ``reasons`` ungraded
-    pairs by reason. ``other_options`` counts reused pairs whose grade was made with other values of options,
-    by the names of all these options.
+    pairs by reason. ``low_masses`` of the ``soft`` grades have a mass below
+    :data:`~exam_pp.requests.LOW_MASS`. ``other_options`` counts reused pairs whose grade was made with other
+    values of options, by the names of all these options.
     """
 
     queries: int = 0
@@ -66,6 +70,8 @@ class GradeSummary:
     reused: int = 0
     judged: int = 0
     shortened: int = 0
+    soft: int = 0
+    low_masses: int = 0
     other_options: Counter[tuple[str, ...]] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -75,6 +81,9 @@ class GradeSummary:
     def add(self, grades: AnyGrades) -> None:
         """Count the grades of one passage."""
         self.shortened += len(grades.tokens_cut or {})
+        masses = grades.masses().values()
+        self.soft += len(masses)
+        self.low_masses += sum(mass < LOW_MASS for mass in masses)
         if isinstance(grades, DirectGrade):
             errors = [grades.error] if grades.error else []
             self.graded += not errors
@@ -153,6 +162,7 @@ DECISIVE = (
     "max_input_tokens",
     "thinking_tokens",
     "no_answer_at",
+    "choose",
     *DECODING,
 )
 """Recorded model options that change replies; reused grades with another value are reported."""
@@ -162,6 +172,7 @@ _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(["no_answer_at", *DECODING]),
     "thinking_tokens": 0,
     "temperature": 0,
+    "choose": False,
 }
 """Values of decisive options that a grade does not record."""
 
@@ -260,9 +271,9 @@ def grading_jobs(
     summary: GradeSummary,
 ) -> Iterator[tuple[AnyQuery, list[Job]]]:
     """Yield every selected query with its grading jobs, and count them in ``summary``."""
-    soft = options.soft is not False
+    soft, unparsed = options.soft is not False, options.unparsed or "default"
     graders = [
-        (prompt, make_grader(prompt, model, provenance, options.unparsed, soft, options.repairs))
+        (prompt, make_grader(prompt, model, provenance, unparsed, soft, options.repairs))
         for prompt in options.prompts
     ]
     for query in select(queries, options):

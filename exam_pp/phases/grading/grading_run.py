@@ -28,9 +28,9 @@ from exam_pp.phases.grading.grade import (
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import gold_answers
-from exam_pp.prompts.base import AnswerMatch, Prompt
+from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
-from exam_pp.requests import Completion
+from exam_pp.requests import LOW_MASS, Completion
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
 from exam_pp.store.passages.graded_file import Line, passages_writer
@@ -98,6 +98,11 @@ class FileSummary(GradeSummary):
             )
             replies = counted(self.not_numbers, "reply is not a number", "replies are not numbers")
             yield f"{replies} of the scale: {defaults}."
+        if self.low_masses:
+            yield (
+                f"{self.low_masses} of {counted(self.soft, 'soft grade has', 'soft grades have')} a mass "
+                f"below {LOW_MASS}: the model gave less than this probability to the labels of the scale."
+            )
         if self.without_soft:
             yield "Soft grades (expected ratings) double the time and are not stored; --soft stores them."
         if self.shortened:
@@ -136,7 +141,7 @@ def grade_file(
     :class:`exam_pp.errors.ExamError`.
     """
     exam = check_files(files, options)
-    check_lists(model, options.prompts)
+    check_fit(model, options)
     streamed = is_stream(files.passages)
     if streamed and group.size > 1:
         raise SelectionError(
@@ -150,7 +155,7 @@ def grade_file(
     if not streamed:
         counts = check_pairs(files, exam, model, options, shard)
     llm = prepare_llm(group.assign_device(model), files)
-    requested, options = options, resolve_soft(options, llm, model)
+    requested, options = options, resolve_options(options, llm, model)
     without_soft = not model.thinking_tokens and _skips_soft(requested, options)
     summary = FileSummary(output=str(files.output), without_soft=without_soft)
     with open_journal(files, group) as journal:
@@ -236,6 +241,19 @@ def check_pairs(
     return counts
 
 
+def check_fit(model: ModelOptions, options: GradeOptions) -> None:
+    """Raise :class:`SelectionError` for a prompt or an option that does not fit the model."""
+    check_lists(model, options.prompts)
+    if model.choose and options.soft is False:
+        raise SelectionError("--no-soft cannot be combined with --choose, which computes soft grades.")
+    for prompt in options.prompts:
+        if model.choose and (not prompt.labels or is_listwise(prompt)):
+            raise SelectionError(
+                f"--choose takes the likeliest label of a scale, but the prompt {prompt.name!r} asks for a "
+                "text."
+            )
+
+
 def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
     """Raise :class:`SelectionError` for a prompt that is too long for models of this pipeline."""
     for prompt in prompts:
@@ -255,12 +273,22 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
     return replace(options, positions=shard.positions(queries, exam.bank))
 
 
-def resolve_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
-    """The options with ``soft`` as True or False; by default, soft grades are stored unless expensive.
+CHAT_PIPELINES = ("text-generation", "openai", "openai-completions")
+"""Pipelines of models that reply in sentences; their default for ``--unparsed`` is ``chat``."""
 
-    Models that think have no soft grades, because these need replies that begin with a label. Raises
-    :class:`SelectionError` if both are selected.
+
+def resolve_options(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
+    """The options with their defaults for the model: ``unparsed``, and ``soft`` as True or False.
+
+    Soft grades are stored unless they are expensive; a choice computes them anyway. Models that think have no
+    soft grades, because the thinking text contains numbers. Raises :class:`SelectionError` if both are
+    selected.
     """
+    if model.choose:
+        return replace(options, unparsed=options.unparsed or "default", soft=True)
+    if options.unparsed is None:
+        policy: Unparsed = "chat" if model.pipeline in CHAT_PIPELINES else "default"
+        options = replace(options, unparsed=policy)
     if model.thinking_tokens and options.soft:
         raise SelectionError("--soft cannot be combined with --thinking-tokens: use only one of them.")
     if options.soft is not None or model.thinking_tokens:

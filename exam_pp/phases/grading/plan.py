@@ -19,13 +19,13 @@ from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grading_job
 from exam_pp.phases.grading.grading_run import (
     GradeFiles,
     check_files,
-    check_lists,
+    check_fit,
     check_pairs,
     forget_failures,
     in_shard,
     journal_of,
     prepare_llm,
-    resolve_soft,
+    resolve_options,
 )
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job
@@ -104,7 +104,7 @@ def plan_grading(
     model.
     """
     exam = check_files(files, options)
-    check_lists(model, options.prompts)
+    check_fit(model, options)
     if is_read_once(files.passages):
         raise SelectionError(
             "--plan reads the passages before the grading does: use a file instead of a pipe."
@@ -113,7 +113,7 @@ def plan_grading(
     check_pairs(files, exam, model, options, shard)
     began = time.monotonic()
     llm = prepare_llm(model, files)
-    options = resolve_soft(options, llm, model)
+    options = resolve_options(options, llm, model)
     loading = time.monotonic() - began
     summary = GradeSummary()
     began = time.monotonic()

@@ -253,6 +253,8 @@ def _encode(reply: Completion, *, probe: bool) -> str:
         value["error"] = reply.error
     if reply.label_logprobs:
         value["label_logprobs"] = reply.label_logprobs
+    if reply.definition != "reply":
+        value["definition"] = reply.definition
     if reply.tokens_cut:
         value["tokens_cut"] = reply.tokens_cut
     if probe:
@@ -267,4 +269,5 @@ def _decode(text: str) -> Completion:
         value.get("error"),
         tuple(value.get("label_logprobs", ())),
         value.get("tokens_cut", 0),
+        value.get("definition", "reply"),
     )

@@ -62,6 +62,7 @@ class RatingFields(RatingMixin, msgspec.Struct, gc=False, frozen=True):
     question_id: str | None = None
     nugget_id: str | None = None
     probabilities: list[float] | None = None
+    mass: float | None = None
 
 
 class AssignmentFields(msgspec.Struct, gc=False, frozen=True):
@@ -108,6 +109,7 @@ class DirectFields(DirectMixin, _GradesFields, gc=False, frozen=True, kw_only=Tr
     self_ratings: int | None = None
     error: dict[str, Any] | None = field(name="llm_response_error", default=None)
     probabilities: list[float] | None = None
+    mass: float | None = None
 
 
 class PassageFields(msgspec.Struct, gc=False, frozen=True):

@@ -36,6 +36,7 @@ class _Pair(NamedTuple):
     is_rated: bool
     expected: float | None = None
     margin: float | None = None
+    mass: float | None = None
     source: str | None = None
     assignment: str | None = None
     tokens_cut: int | None = None
@@ -167,9 +168,8 @@ def _rubric_pairs(grades: AnyRubric) -> dict[str, _Pair]:
         for r in grades.self_ratings:
             key = r.entry_id
             failure = _failure(errors[key]) if key in errors else None
-            pairs[key] = _Pair(
-                r.self_rating, True, r.expected, r.margin, r.source, labels.get(key), cut.get(key), failure
-            )
+            soft = (r.expected, r.margin, r.mass)
+            pairs[key] = _Pair(r.self_rating, True, *soft, r.source, labels.get(key), cut.get(key), failure)
     else:
         for key, rating in grades.entry_ratings().items():
             failure = _failure(errors[key]) if key in errors else None
@@ -184,9 +184,8 @@ def _direct_pairs(grades: AnyDirect) -> dict[str, _Pair]:
     rating = grades.entry_ratings().get(DIRECT_ID)
     cut = (grades.tokens_cut or {}).get(DIRECT_ID)
     failure = _failure(grades.error) if grades.error else None
-    return {
-        DIRECT_ID: _Pair(rating, grades.is_rated, grades.expected, grades.margin, None, None, cut, failure)
-    }
+    soft = (grades.expected, grades.margin, grades.mass)
+    return {DIRECT_ID: _Pair(rating, grades.is_rated, *soft, None, None, cut, failure)}
 
 
 def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:

@@ -135,6 +135,7 @@ _TABLES = (
             Column("is_rated", "BOOLEAN", "true if the prompt has a scale"),
             Column("expected", "DOUBLE", "soft grade: the expected rating under the model's probabilities"),
             Column("margin", "DOUBLE", "probability of the most likely rating minus that of the second"),
+            Column("mass", "DOUBLE", "probability of all labels of the scale together"),
             Column("source", "VARCHAR", "origin of a rating that was not read as a number from the reply"),
             Column("assignment", "VARCHAR", "nuggets only: `support`, `partial_support` or `not_support`"),
             Column("tokens_cut", "INTEGER", "tokens cut from the passage to fit the model's input"),
