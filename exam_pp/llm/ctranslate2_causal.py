@@ -11,7 +11,8 @@ from exam_pp.errors import ModelError
 from exam_pp.llm.causal import SHORTEST_PREFIX, CausalCheckpoint, DecoderLLM, shared_start
 from exam_pp.llm.conversion import (
     Placement,
-    check_probe,
+    as_tensor,
+    check_distributions,
     convert_once,
     probe_compute_type,
     start_engine,
@@ -136,7 +137,7 @@ class CTranslate2CausalLLM(DecoderLLM):
             # logits for every step of the longer rows.
             steps = [future.result().logits[0] for future in futures]
             return {
-                row: _as_tensor(logits[len(row)]).log_softmax(-1)
+                row: as_tensor(logits[len(row)]).log_softmax(-1)
                 for row, logits in zip(rows, steps, strict=True)
             }
 
@@ -207,7 +208,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         return tokens
 
     def _check(self, folder: Path) -> None:
-        """Raise ModelError if log-likelihoods of a few continuations differ from those of transformers."""
+        """Raise ModelError if distributions over the next token differ from those of transformers."""
         import ctranslate2
         import torch
 
@@ -216,17 +217,22 @@ class CTranslate2CausalLLM(DecoderLLM):
             str(folder), device="cpu", compute_type=probe_compute_type(self._placement.compute_type)
         )
         longest = min(_LONG_PROBE, self._checkpoint.context - 8)
+        pairs = []
         for probe in _PROBES:
             prompt = self._tokenizer(probe, add_special_tokens=False, verbose=False)["input_ids"][:longest]
             for label in label_pieces(self._tokenizer, ("0", "3", " the answer")):
                 ids = [*prompt, *label]
                 with torch.inference_mode():
-                    scores = model(torch.tensor([ids])).logits[0].log_softmax(-1)
-                positions = range(len(prompt) - 1, len(ids) - 1)
-                expected = math.fsum(scores[at, ids[at + 1]].item() for at in positions)
-                (result,) = generator.score_batch([self._tokens(ids)], max_input_length=0)
-                actual = math.fsum(result.log_probs[-len(label) :])
-                check_probe(actual, expected, self._placement.compute_type)
+                    expected = model(torch.tensor([ids])).logits[0, -1].float().log_softmax(-1)
+                (result,) = generator.generate_batch(
+                    [self._tokens(ids)],
+                    beam_size=1,
+                    max_length=1,
+                    return_logits_vocab=True,
+                    include_prompt_in_result=False,
+                )
+                pairs.append((as_tensor(result.logits[0][0]).log_softmax(-1), expected))
+        check_distributions(pairs, self._placement.compute_type)
 
 
 def _check_architecture(checkpoint: CausalCheckpoint, longest: int) -> None:
@@ -259,13 +265,3 @@ def _label_logprobs(
         + following[tuple(label)][stops].logsumexp(-1).item()
         for label in labels
     )
-
-
-def _as_tensor(view: Any) -> torch.Tensor:
-    """Convert logits of the engine to a float32 tensor on the CPU."""
-    import ctranslate2
-    import numpy as np
-    import torch
-
-    on_cpu = view.to_device(ctranslate2.Device.cpu) if view.device != "cpu" else view
-    return torch.from_numpy(np.array(on_cpu.to(ctranslate2.DataType.float32)))
