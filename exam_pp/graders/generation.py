@@ -124,7 +124,7 @@ class EntryGenerator:
     ) -> Request:
         """The request for more entries, after a turn of the model with the list so far."""
         listed = json.dumps({f"{self.kind}s": texts}, ensure_ascii=False)
-        return self._after(first, listed, TOP_UP_PROMPTS[self.kind], {**values, "missing": str(missing)})
+        return self._after(first, listed, TOP_UP_PROMPTS[self.kind], {**values, "count": str(missing)})
 
     def _after(self, request: Request, reply: str, prompt: Prompt, values: Mapping[str, str]) -> Request:
         """The request that continues a conversation after a reply of the model."""

@@ -34,6 +34,12 @@ T = TypeVar("T")
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.05}
 _LOOSE_TOLERANCE = 0.25
 
+_SCALE_TOLERANCE = 1.5
+"""Maximal factor between the spreads of log-probabilities; a wrong scale of the output layer is 10 or more."""
+
+_NO_LOGPROB = -1e30
+"""Log-probabilities below this stand for tokens that an engine excludes."""
+
 _SEAL = "checked"
 """The file with the hash of all other files of a converted checkpoint."""
 
@@ -300,20 +306,28 @@ def check_distributions(pairs: Iterable[tuple[torch.Tensor, torch.Tensor]], comp
     """Raise ModelError if distributions over the next token differ too much from those of transformers.
 
     ``pairs`` are log-probabilities of the vocabulary after a few beginnings of text, of the converted
-    checkpoint and of transformers.
+    checkpoint and of transformers. If a model is sure of its next tokens, a wrong scale of its output layer
+    hardly changes the distributions, so the scale is compared as well.
     """
-    distance = fmean(_total_variation(actual, expected) for actual, expected in pairs)
+    distances, scales = zip(*(_comparison(actual, expected) for actual, expected in pairs), strict=True)
+    distance, scale = fmean(distances), fmean(scales)
     limit = _TOLERANCE.get(compute_type, _LOOSE_TOLERANCE)
-    if not distance <= limit:  # NaN, too
+    if not (distance <= limit and 1 / _SCALE_TOLERANCE <= scale <= _SCALE_TOLERANCE):  # NaN, too
         raise ModelError(
             f"the converted checkpoint disagrees with transformers (mean total variation {distance:.4f} "
-            f"between their distributions over the next token, limit {limit:g})"
+            f"between their distributions over the next token, limit {limit:g}; scale of the output "
+            f"{scale:.2f} instead of 1)"
         )
 
 
-def _total_variation(actual: torch.Tensor, expected: torch.Tensor) -> float:
+def _comparison(actual: torch.Tensor, expected: torch.Tensor) -> tuple[float, float]:
+    """The total variation of two distributions, and the slope between their log-probabilities."""
     size = min(len(actual), len(expected))  # either may have unused tokens at its end
-    return 0.5 * (actual[:size].exp() - expected[:size].exp()).abs().sum().item()
+    actual, expected = actual[:size].double(), expected[:size].double()
+    distance = 0.5 * (actual.exp() - expected.exp()).abs().sum().item()
+    scored = (actual > _NO_LOGPROB) & (expected > _NO_LOGPROB)
+    x, y = expected[scored] - expected[scored].mean(), actual[scored] - actual[scored].mean()
+    return distance, ((x * y).sum() / (x * x).sum()).item()
 
 
 def as_tensor(view: Any) -> torch.Tensor:

@@ -127,7 +127,7 @@ QUESTIONS_TOP_UP = Prompt(
     name="QuestionGenerationTopUp",
     kind="generate",
     template=(
-        "\n\nGenerate {missing} more concise insightful questions for '{query}'. They must ask about "
+        "Generate {count} more concise insightful questions for '{query}'. They must ask about "
         "something else than the questions above. Keep the questions short. " + _QUESTION_INSTRUCTION
     ),
     parse=_QUESTIONS,
@@ -138,7 +138,7 @@ NUGGETS_TOP_UP = Prompt(
     name="NuggetGenerationTopUp",
     kind="generate",
     template=(
-        "\n\nGenerate {missing} more concise insightful nuggets for '{query}'. They must be about something "
+        "Generate {count} more concise insightful nuggets for '{query}'. They must be about something "
         "else than the nuggets above. Keep nuggets to a maximum of 4 words. " + _NUGGET_INSTRUCTION
     ),
     parse=_NUGGETS,
