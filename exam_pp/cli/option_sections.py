@@ -45,6 +45,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--repairs": "Number of retries after a reply that cannot be read",
         "--revision": "Version of a Hugging Face model",
         "--soft": "Soft grades (probabilities)",
+        "--top-ups": "Number of requests for more entries",
         "--unparsed": "Ratings of replies without a number",
     },
     "Decoding": {

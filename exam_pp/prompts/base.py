@@ -241,7 +241,7 @@ class Prompt:
         """The full prompt with placeholders in braces."""
         return Request(self.render({slot: f"{{{slot}}}" for slot in self.slots})).text
 
-    def render(self, values: dict[str, str]) -> tuple[Part, ...]:
+    def render(self, values: Mapping[str, str]) -> tuple[Part, ...]:
         """Fill the placeholders with ``values`` and return the prompt as parts.
 
         Args:

@@ -43,6 +43,14 @@ _generate_options = together(
         show_default=True,
         help="Number of retries after a reply without a list.",
     ),
+    click.option(
+        "--top-ups",
+        type=IntRange(0, 10),
+        default=2,
+        show_default=True,
+        help="Number of further requests if a list has fewer entries than requested; they stop when a reply "
+        "has no new entry. Prompts for facets request no number.",
+    ),
     prompt_file_option(
         "TOML file with your own prompt; may be repeated: one with {subtopic} for facets, one without it."
     ),
@@ -184,7 +192,7 @@ def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
         kind,
         facets=not options["no_facets"],
         prompts=choose_prompts((), options["prompt_files"]),
-        **take(options, "count", "repairs", *NEW_BANK),
+        **take(options, "count", "repairs", "top_ups", *NEW_BANK),
     )
     with STOP.on_sigterm(), progress("Generating", "replies") as advance:
         summary = generate_file(

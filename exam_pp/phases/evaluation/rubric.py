@@ -292,7 +292,7 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
     if soft and data.file.low_masses:
         notes.append(
             f"{data.file.low_masses} of {data.file.soft_grades} soft grades have a mass below {LOW_MASS}: "
-            "the model gave less than this probability to the labels of the scale, so their shares say little."
+            "the model gave less than this probability to the labels of the scale, so the shares say little."
         )
     for min_grade, queries in counts.uncovered_queries.items() if not soft else ():
         uncovered = counted_names(queries, "query", "queries")
