@@ -1,4 +1,4 @@
-"""What the user typed: the command line for provenance, and options that need another option."""
+"""Command line of the running command, for provenance, and refusal of options that need another option."""
 
 from __future__ import annotations
 

@@ -257,3 +257,11 @@ OLD_SPELLINGS: dict[str, tuple[str, ...]] = {
     "--top": ("--top-systems",),
 }
 """Old name of an option to its present names: the first of them that a command has. A value can follow."""
+
+OLD_ONLY_IN = {
+    "--kind": "validate",
+    "--min-grade": "judgments",
+    "--passages": "sample",
+    "--queries": "sample",
+}
+"""Old names that only this command had; in other commands they are mistakes."""

@@ -53,6 +53,7 @@ COMMANDS = (
     f"generate nuggets queries.jsonl {ASK} -o out",
     f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
     f"generate nuggets queries.jsonl {ASK} --no-facets --prompt-file nuggets.toml -o out",
+    f"generate answers queries.jsonl {ASK} --contexts passages.jsonl --prompt-file answers.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
     "bank import bank.csv --from csv --base bank.jsonl -o out",
     "bank import nuggets.jsonl --from nuggetizer -o out",
@@ -130,6 +131,7 @@ bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.j
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
 show prompt QuestionGenerationDL --as-file -o questions.toml
+show prompt AnswerDirectCited --as-file -o answers.toml
 show prompt NuggetGenerationDL --as-file -o nuggets.toml
 show prompt NuggetCreation --as-file -o creation.toml
 show prompt NuggetImportance --as-file -o importance.toml

@@ -1,4 +1,4 @@
-"""Agreement of two conditions of nugget evaluation: Kendall's τ over runs, topics and their pairs."""
+"""Agreement of two conditions of nugget evaluation: Kendall's τ over runs, queries and their pairs."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class ConditionAgreement:
 
 @dataclass(frozen=True)
 class Points:
-    """Points (x, y) of runs and of pairs (run, topic); ``front`` is the Pareto front of the runs."""
+    """Points (x, y) of runs and of pairs (run, query); ``front`` is the Pareto front of the runs."""
 
     runs: Mapping[str, Point]
-    topics: Mapping[tuple[str, str], Point]
+    queries: Mapping[tuple[str, str], Point]
     front: Sequence[str] = ()
 
 
@@ -54,7 +54,7 @@ def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Conditio
 
     Returns the conditions with the runs of the second renamed as in the first. Raises
     :class:`~exam_pp.errors.SelectionError` unless there are exactly two conditions with two runs in common,
-    or one run with several topics.
+    or one run with several queries.
     """
     if len(conditions) != 2:
         names = ", ".join(condition.name for condition in conditions)
@@ -143,7 +143,7 @@ def _of_runs(means: Mapping[str, float], runs: Collection[str] | None) -> dict[s
 
 
 def cells(condition: Condition, metric: str) -> dict[tuple[str, str], float]:
-    """Return (run, topic) to score; empty for a condition that has only means."""
+    """Return (run, query) to score; empty for a condition that has only means."""
     return {
         (score.system, score.query_id): score.value
         for score in condition.evaluation.scores
@@ -170,6 +170,6 @@ def length_points(condition: Condition, metric: str) -> Points:
     runs = {run: (lengths[run], means[run]) for run in means if run in lengths}
     if not runs:
         raise SelectionError(f"{condition.name} has no answer lengths (column {LENGTH}).")
-    scores, topic_lengths = cells(condition, metric), cells(condition, LENGTH)
-    topics = {pair: (topic_lengths[pair], scores[pair]) for pair in scores if pair in topic_lengths}
-    return Points(runs, topics, pareto_front(runs))
+    scores, query_lengths = cells(condition, metric), cells(condition, LENGTH)
+    queries = {pair: (query_lengths[pair], scores[pair]) for pair in scores if pair in query_lengths}
+    return Points(runs, queries, pareto_front(runs))

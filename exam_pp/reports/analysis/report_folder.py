@@ -288,8 +288,10 @@ class _Evaluator:
         sources = self.sources
         assigned = [grade_set for grade_set in self.sets if grade_set.kind == "assignment"]
         if not assigned:
-            has_them = any(grader.kind == "assignment" for grader in self.contents.graders.values())
-            reason = "nugget assignments have no bank" if has_them else "the file has no nugget assignments"
+            has_them = any(
+                grader.kind == "assignment" and grader.selected for grader in self.contents.graders.values()
+            )
+            reason = "nugget assignments have no bank" if has_them else "no nugget assignments are selected"
             to_add = "--bank with the nuggets" if has_them else "exam-pp grade with an assignment prompt"
             self._skip("Nugget scores", reason, to_add)
         for grade_set in assigned:

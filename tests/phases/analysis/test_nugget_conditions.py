@@ -136,9 +136,9 @@ def test_two_graders_of_one_file(both_graders: tuple[Path, Path]) -> None:
     agreement = compare_conditions(first, second).metrics["V_strict"]
 
     assert (first.name, second.name) == ("judge", "human:ann")
-    assert (agreement.runs, agreement.pairs, agreement.topics) == (3, 6, 2)
-    assert agreement.by_topic == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), (
-        "τ-b with a tie on topic q2"
+    assert (agreement.runs, agreement.pairs, agreement.queries) == (3, 6, 2)
+    assert agreement.by_query == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), (
+        "τ-b with a tie on query q2"
     )
     text = [
         block.text
@@ -160,7 +160,7 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     )  # fmt: skip
     svg = scatter.read_text()
     assert "τ run:" in svg
-    assert "AG topic/run" in svg
+    assert "AG query/run" in svg
     assert "V_strict, human:ann" in svg
     assert "Pareto front" in length.read_text()
     first, second = two_conditions(read_conditions([graded], [bank]))
@@ -197,15 +197,15 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
         read_conditions([tmp_path / "empty"])
 
 
-def test_one_run_is_compared_over_its_topics(both_graders: tuple[Path, Path]) -> None:
+def test_one_run_is_compared_over_its_queries(both_graders: tuple[Path, Path]) -> None:
     graded, bank = both_graders
     alone = read_conditions([graded], [bank], runs=["c"])
     report = meta_report(compare_conditions(*two_conditions(alone)))
     (table,) = [block for block in report.blocks if isinstance(block, Table)]
 
-    assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both topics"
+    assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both queries"
     notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
-    assert "The conditions have one run in common, so only its topics are compared (τ of pairs)." in notes
+    assert "The conditions have one run in common, so only its queries are compared (τ of pairs)." in notes
 
 
 def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path: Path) -> None:
