@@ -99,7 +99,7 @@ def verify_answers(
         )
     if only_model and answer_match != "paper":
         raise SelectionError(
-            f"--answer-match {answer_match} needs --words-first; without it, the model decides on every answer."
+            f"--answer-match {answer_match} needs --words-first; otherwise the model decides on every answer."
         )
     verifier = AnswerVerifier(prompt, model.model, {}, only_model=only_model, answer_match=answer_match)
     if files.bank is None:
