@@ -127,9 +127,7 @@ def nuggets_command(**options: Any) -> None:
 @click.option(
     "--max-passages",
     type=IntRange(1, 100),
-    default=5,
-    show_default=True,
-    help="With --contexts: maximum number of passages per query.",
+    help="With --contexts: maximum number of passages per query.  [default: 5]",
 )
 @click.option(
     "--system-name",
@@ -162,7 +160,11 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
       exam-pp generate answers queries.jsonl -o cited-answers.jsonl --contexts passages.jsonl.gz \\
         --ranking bm25 --model gpt-4o --model-pipeline openai
     """
-    from exam_pp.phases.banks.generate_answers import AnswerOptions, generate_answers_file
+    from exam_pp.phases.banks.generate_answers import (
+        DEFAULT_CONTEXTS,
+        AnswerOptions,
+        generate_answers_file,
+    )
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
 
@@ -173,7 +175,8 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
     answer_options = AnswerOptions(
         options["styles"] or (() if prompts else ("direct",)),
         prompts,
-        **take(options, "system_name", "contexts", "ranking", "max_passages", "max_queries", "form"),
+        **take(options, "system_name", "contexts", "ranking", "max_queries", "form"),
+        max_passages=options["max_passages"] or DEFAULT_CONTEXTS,
     )
     with STOP.on_sigterm(), progress("Answering", "answers") as advance:
         summary = generate_answers_file(

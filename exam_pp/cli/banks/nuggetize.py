@@ -62,9 +62,7 @@ if TYPE_CHECKING:
     "judge_prompt",
     shell_complete=prompt_names,
     metavar="NAME",
-    default="GradedRelevance",
-    show_default=True,
-    help="With --relevance model: the prompt of the direct grades.",
+    help="With --relevance model: the prompt of the direct grades.  [default: GradedRelevance]",
 )
 @click.option(
     "--ranking", metavar="SYSTEM",
@@ -117,7 +115,7 @@ if TYPE_CHECKING:
 @click.option(
     "--importance-base-url",
     metavar="URL",
-    help="URL of the endpoint of --importance-model.  [default: that of --base-url]",
+    help="URL of the endpoint of --importance-model.  [default: that of --base-url, with the same backend]",
 )
 @click.option(
     "--trace", type=click.Path(path_type=Path), metavar="FILE",
@@ -152,13 +150,17 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
+    from exam_pp.prompts import GRADED_RELEVANCE
 
     if options["source"] != "model":
         refuse_without("--relevance model", "judge", "judge_prompt")
     model = take_model_options(options)
     importance_model = _importance_model(model, options)
     nuggetize_options = NuggetizeOptions(
-        Relevance(**take(options, "source", "min_judgment", "judge", "judge_prompt", "ranking")),
+        Relevance(
+            **take(options, "source", "min_judgment", "judge", "ranking"),
+            judge_prompt=options["judge_prompt"] or GRADED_RELEVANCE.name,
+        ),
         Nuggetizer(
             **take(options, "max_nuggets", "keep", "max_words", "drop_repeated", "window_size", "iterations"),
             **take(options, "for_editing", "repairs"),
@@ -189,10 +191,6 @@ def _importance_model(model: ModelOptions, options: dict[str, Any]) -> ModelOpti
         return None
     if options["for_editing"]:
         raise click.UsageError("--for-editing asks for no importance: leave out --importance-model.")
-    return replace(
-        model,
-        model=name,
-        pipeline=pipeline or model.pipeline,
-        base_url=base_url or model.base_url,
-        revision=None,
-    )
+    if base_url is None and pipeline in (None, model.pipeline):
+        base_url = model.base_url
+    return replace(model, model=name, pipeline=pipeline or model.pipeline, base_url=base_url, revision=None)

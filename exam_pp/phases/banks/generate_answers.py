@@ -67,6 +67,11 @@ class AnswerOptions:
         named: dict[str, Prompt] = {f"{style}{suffix}": ANSWER_PROMPTS[style, cited] for style in self.styles}
         for prompt in self.prompts:
             _check_prompt(prompt, cited=cited)
+            if prompt.name in named:
+                raise SelectionError(
+                    f"The prompt {prompt.name!r} has the name of a selected style, so two systems would have "
+                    "the same name. Rename the prompt in its file."
+                )
             named[prompt.name] = prompt
         if not named:
             raise SelectionError("No styles and no prompts are selected; use at least one.")
@@ -95,8 +100,9 @@ class AnswersSummary:
     """Counts for the summary.
 
     ``answers`` counts answers with a text, ``asked`` model calls, ``invalid`` citations of passages that the
-    prompt lacks, and ``inside`` citation marks inside sentences. ``empty`` and ``failed`` map system and
-    query to the reason; an empty answer is written, a failed one is not.
+    prompt lacks, ``shortened`` prompts whose contexts were truncated, and ``dropped`` citations that the
+    format cannot hold. ``empty`` and ``failed`` map system and query to the reason; an empty answer is
+    written, a failed one is not.
     """
 
     systems: int = 0

@@ -136,6 +136,7 @@ def _labelled(
     items: list[Entry] = list(line.items)
     counts.before += len(items) - len(labels)
     unlabelled: dict[str, str] = {}
+    earlier = {position for position, item in enumerate(items) if item.importance is not None}
     for position, importance in labels.items():
         item = items[position]
         if importance.label is None:
@@ -144,6 +145,7 @@ def _labelled(
         else:
             items[position] = item.model_copy(update={"importance": importance.label})
             counts.labels[importance.label] += 1
+            earlier.discard(position)
     cut: list[str] = []
     if options.keep is not None:
         items.sort(key=lambda item: importance_order(item.importance))
@@ -153,8 +155,23 @@ def _labelled(
     record: dict[str, Any] = dict(info) if labels else {}
     record |= {"unlabelled": unlabelled} if unlabelled else {}
     record |= {"cut": cut} if cut else {}
+    if not record:
+        return line.model_copy(update={"items": items})
     old = line.info if isinstance(line.info, dict) else {} if line.info is None else {"info": line.info}
-    return line.model_copy(update={"items": items} | ({"info": old | record} if record else {}))
+    if labels:
+        old = _before(old, info, keeps_labels=bool(earlier))
+    return line.model_copy(update={"items": items, "info": old | record})
+
+
+def _before(old: Mapping[str, Any], info: Mapping[str, Any], *, keeps_labels: bool) -> dict[str, Any]:
+    """The info of a line without what new labels replace: missing labels, and the record of the earlier ones.
+
+    If entries keep earlier labels, the model and the prompt of these labels move to ``importance_before``.
+    """
+    replaced = (*info, "importance_before")
+    rest = {key: value for key, value in old.items() if key not in (*replaced, "unlabelled")}
+    before = {key: old[key] for key in replaced if key in old}
+    return rest | ({"importance_before": before} if keeps_labels and before else {})
 
 
 def importance_file(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,20 @@ def test_shortened_contexts_are_counted(
     backend(FakeLLM(lambda request: Completion("It is blue [1].", tokens_cut=12)))
     _, summary = generate(queries, tmp_path / "out.jsonl", contexts=contexts)
     assert "1 prompt was too long for the model, and the last contexts were shortened." in [*summary.lines()]
+
+
+def test_a_prompt_with_the_name_of_a_style() -> None:
+    """Otherwise one of the two systems would be missing in the output."""
+    prompt = replace(ANSWER_PROMPTS["direct", False], name="direct")
+    with pytest.raises(SelectionError, match="'direct' has the name of a selected style"):
+        AnswerOptions(styles=["direct"], prompts=[prompt]).systems("m")
+
+
+def test_options_that_have_no_effect(queries: Path, tmp_path: Path) -> None:
+    for more in (["--ranking", "bm25"], ["--max-passages", "5"]):
+        with pytest.raises(SystemExit) as stop:
+            main(["generate", "answers", str(queries), "-o", str(tmp_path / "a"), "--model", "fake", *more])
+        assert stop.value.code == 2
 
 
 def test_no_answer_at_all_is_an_error(queries: Path, tmp_path: Path, backend: Backend) -> None:

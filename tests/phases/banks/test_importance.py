@@ -127,6 +127,19 @@ def test_records_keep_the_info_of_the_bank() -> None:
     assert plain.info["info"] == "by hand"
 
 
+def test_records_of_labels_by_two_models() -> None:
+    """Kept labels keep their model; reasons for missing labels go once there is a label."""
+    earlier = {"importance_model": "first", "unlabelled": {"v2": "the reply is no known label"}}
+    bank_line = line("v1=okay", "v2", info=earlier)
+    (added,), _, _ = add([bank_line], by_text)
+    assert added.info["importance_model"] == "fake"
+    assert added.info["importance_before"] == {"importance_model": "first"}
+    assert "unlabelled" not in added.info
+    (again,), _, _ = add([added], by_text, relabel=True)
+    assert again.info["importance_model"] == "fake"
+    assert "importance_before" not in again.info
+
+
 def test_query_texts_of_the_bank_and_of_a_file() -> None:
     asked: list[str | None] = []
 

@@ -439,10 +439,33 @@ def test_command_with_two_models(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bank.jsonl", "passages.jsonl"]
 
 
+def test_another_backend_for_importance_needs_no_url(
+    passages: Path, demo_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The URL of --base-url belongs to its backend; a local model would refuse it."""
+    loaded: list[ModelOptions] = []
+
+    def load(options: ModelOptions) -> FakeLLM:
+        loaded.append(options)
+        return FakeLLM(lambda request: '["a fact"]' if options.model == "gpt" else '["vital"]')
+
+    monkeypatch.setattr("exam_pp.phases.banks.nuggetize.load_llm", load)
+    model = ["--model", "gpt", "--model-pipeline", "openai", "--base-url", "http://a/v1"]
+    importance = ["--importance-model", "local", "--importance-pipeline", "text-generation"]
+    command(passages, tmp_path / "bank.jsonl", demo_data, *model, *importance)
+    assert [(m.model, m.base_url) for m in loaded] == [("gpt", "http://a/v1"), ("local", None)]
+
+
 @pytest.mark.parametrize(
-    "more", [["--importance-pipeline", "openai"], ["--importance-model", "m", "--for-editing"]]
+    "more",
+    [
+        ["--importance-pipeline", "openai"],
+        ["--importance-model", "m", "--for-editing"],
+        ["--grader", "m"],
+        ["--prompt-class", "GradedRelevance"],
+    ],
 )
-def test_importance_options_that_have_no_effect(
+def test_options_that_have_no_effect(
     more: list[str], passages: Path, demo_data: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(SystemExit) as stop:
