@@ -53,8 +53,11 @@ UNSEEN_SHARE = 1e-3
 NEGLIGIBLE_LOGPROB = -100.0
 _ARGUMENTS = {"sampling_seed": "seed"}
 """Names of decoding options in calls, where they differ."""
-_PROBE = Request((Part("Reply with the digit 1."),), max_new_tokens=16)
-"""A request that every model can answer, to find out whether a server refuses all requests."""
+_PROBE = Request((Part("Reply with the digit 1, or with the JSON object {}."),), max_new_tokens=64)
+"""A request that every model can answer, to find out whether a server refuses all requests.
+
+With ``--response-format json``, OpenAI refuses prompts without the word JSON.
+"""
 _CONNECTION_FAILURES = ("ConnectError", "ConnectTimeout")
 _TAGS = [tag for pair in THINKING_TAGS for tag in pair]
 _RETRIED = {408, 409, 425, 429}
