@@ -17,7 +17,16 @@ from exam_pp.requests import Part, Request
 from exam_pp.test_bank import Entry, EntryKind
 
 Kind = Literal[
-    "question", "nugget", "direct", "verification", "assignment", "claim", "pair", "generate", "nuggetize"
+    "question",
+    "nugget",
+    "direct",
+    "verification",
+    "assignment",
+    "claim",
+    "pair",
+    "generate",
+    "nuggetize",
+    "answer",
 ]
 Unparsed = Literal["default", "ungraded", "published"]
 """Treatment of replies without a number: the papers' defaults, ungraded, or the published code's rule."""

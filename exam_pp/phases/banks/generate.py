@@ -183,12 +183,13 @@ def bank_info(
         "hash": prompt.hash,
         "description": description,
         "llm_options": dict(provenance),
-        "prompt_info": {
-            "prompt_class": prompt.name,
-            "prompt_version": prompt.version,
-            "prompt_hash": prompt.hash,
-        },
+        "prompt_info": prompt_info(prompt),
     }
+
+
+def prompt_info(prompt: Prompt) -> dict[str, Any]:
+    """The record of a prompt in the ``info`` of a bank line."""
+    return {"prompt_class": prompt.name, "prompt_version": prompt.version, "prompt_hash": prompt.hash}
 
 
 def _line(

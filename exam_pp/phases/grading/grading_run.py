@@ -99,7 +99,7 @@ class FileSummary(GradeSummary):
             replies = counted(self.not_numbers, "reply is not a number", "replies are not numbers")
             yield f"{replies} of the scale: {defaults}."
         if self.without_soft:
-            yield "Soft grades are not stored, because they would double the time. Use --soft to store them."
+            yield "Soft grades (expected ratings) double the time and are not stored; --soft stores them."
         if self.shortened:
             prompts = counted(self.shortened, "prompt was", "prompts were")
             yield f"{prompts} too long for the model, and the passage was shortened."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from exam_pp.metrics.meta_evaluation import MetaEvaluation
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.analysis.nugget_conditions import (
     ConditionAgreement,
@@ -23,22 +24,11 @@ _SIZE = (6.5, 4.5)
 
 
 def meta_report(result: ConditionAgreement, *, decimals: int = 3) -> Report:
-    """A row for every metric with Kendall's τ-b over runs, over topic/run pairs, and by topic."""
-    columns = [
-        "metric", "runs", "τ by run", "topic/run pairs", "τ of pairs", "topics", "τ by topic, averaged"
-    ]  # fmt: skip
-    rows: list[list[Cell]] = [
-        [
-            metric,
-            row.runs,
-            row.by_run,
-            row.pairs or None,
-            row.pooled,
-            row.topics_used or None,
-            row.by_topic,
-        ]
-        for metric, row in result.metrics.items()
-    ]
+    """A row for every metric with Kendall's τ-b over runs, over topic/run pairs, and by topic.
+
+    A second table has these rows for the runs of each type, with their mean scores.
+    """
+    rows: list[list[Cell]] = [[metric, *_cells(row)] for metric, row in result.metrics.items()]
     first, second = result.first, result.second
     notes = [f"{first.name} against {second.name}; τ is Kendall's τ-b."]
     undefined = max((row.topics - row.topics_used for row in result.metrics.values()), default=0)
@@ -53,11 +43,34 @@ def meta_report(result: ConditionAgreement, *, decimals: int = 3) -> Report:
         notes.append("The files have only means; τ of pairs and by topic needs the scores of every topic.")
     notes += _unmatched_notes(first, second)
     notes += [f"{c.name}: {note}" for c in (first, second) for note in c.evaluation.notes]
+    tables = [Table(["metric", *_COLUMNS], rows, decimals=decimals)]
+    if result.by_type:
+        tables.append(_type_table(result, decimals))
     return Report(
         "Agreement of two conditions",
-        [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)],
+        [*tables, *map(Paragraph, notes)],
         combined([first.evaluation.provenance, second.evaluation.provenance]),
     )
+
+
+_COLUMNS = ("runs", "τ by run", "topic/run pairs", "τ of pairs", "topics", "τ by topic, averaged")
+
+
+def _cells(row: MetaEvaluation) -> list[Cell]:
+    return [
+        row.runs, row.by_run, row.pairs or None, row.pooled, row.topics_used or None, row.by_topic
+    ]  # fmt: skip
+
+
+def _type_table(result: ConditionAgreement, decimals: int) -> Table:
+    means = [f"mean, {condition.name}" for condition in (result.first, result.second)]
+    rows: list[list[Cell]] = [
+        [metric, agreement.run_type, *agreement.means.get(metric, (None, None)), *_cells(row)]
+        for metric in result.metrics
+        for agreement in result.by_type
+        for row in [agreement.metrics[metric]]
+    ]
+    return Table(["metric", "run type", *means, *_COLUMNS], rows, "By run type", decimals)
 
 
 def _unmatched_notes(first: Condition, second: Condition) -> list[str]:
