@@ -108,7 +108,8 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             type=NumberRange(min=0, min_open=True),
             default=120.0,
             show_default=True,
-            help="Seconds to wait for a reply of an endpoint before the request is repeated.",
+            help="Seconds to wait for a reply of an endpoint before the request is repeated, and for a "
+            "connection before the run stops.",
         ),
         click.option(
             "--concurrency",
