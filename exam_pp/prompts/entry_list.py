@@ -67,10 +67,12 @@ def read_entries(reply: str, key: str) -> list[str] | None:
             return entries
     # Several complete objects in a row; objects without the key may be fragments of a broken reply.
     named = [value for value in json_pieces(reply) if isinstance(value, dict) and _named(value, key)]
-    for texts in (_texts(named, key), _last_list(reply, key), _broken_list(reply, key), _lines(reply)):
+    labelled = _labelled(reply)
+    lines = labelled if len(labelled) > 1 else _lines(reply)
+    for texts in (_texts(named, key), _last_list(reply, key), _broken_list(reply, key), lines):
         if entries := _cleaned(texts):
             return entries
-    for texts in (_labelled(reply), _numbered_prose(reply), _paragraphs(reply, key)):
+    for texts in (labelled, _numbered_prose(reply), _paragraphs(reply, key)):
         if entries := _cleaned(texts):
             return entries
     return None

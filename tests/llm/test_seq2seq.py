@@ -229,9 +229,7 @@ def test_a_wrong_conversion_is_noticed(
 
     monkeypatch.setattr(conversion, "_convert", convert_plainly)
     with pytest.raises(ModelError, match="disagrees"):
-        load_llm(
-            ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2", compute_type=compute_type)
-        )
+        load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2", compute_type=compute_type))
     assert not list((tmp_path / "ctranslate2").iterdir())
     assert load_llm(ModelOptions(str(checkpoints["keyed"]))).provenance()["engine"] == "transformers"
 
