@@ -26,7 +26,9 @@ _LABEL = re.compile(
 )
 # Numbered prose: "1. ... 2. ... 3. ..." on one line.
 _INNER_NUMBER = re.compile(r"(?<!\S)[(（]?(\d{1,2})[.)、．）]\s+(?=\S)")
-_PLACEHOLDER = re.compile(r"^(?:(?:question|nugget)_text_\d+|\.\.\.|…|[-*•–\s]*\d{1,2}[.):]|.*[:：])$", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"^(?:(?:question|nugget)_text_\d+|\.\.\.|…|[-*•–\s]*\d{1,2}[.):]|.*[:：])$", re.IGNORECASE
+)
 _TEXT_KEYS = (
     "question_text",
     "nugget_text",

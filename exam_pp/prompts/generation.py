@@ -128,8 +128,8 @@ QUESTIONS_TOP_UP = Prompt(
     kind="generate",
     template=(
         "Generate {count} more concise insightful questions for '{query}'. They must ask about "
-        "something else than the questions above. Keep the questions short. Reply with nothing but JSON in the "
-        "format above."
+        "something else than the questions above. Keep the questions short. Reply with nothing but JSON in "
+        "the format above."
     ),
     parse=_QUESTIONS,
     style="Generate more concise insightful questions...",
@@ -140,8 +140,8 @@ NUGGETS_TOP_UP = Prompt(
     kind="generate",
     template=(
         "Generate {count} more concise insightful nuggets for '{query}'. They must be about something "
-        "else than the nuggets above. Keep nuggets to a maximum of 4 words. Reply with nothing but JSON in the "
-        "format above."
+        "else than the nuggets above. Keep nuggets to a maximum of 4 words. Reply with nothing but JSON in "
+        "the format above."
     ),
     parse=_NUGGETS,
     style="Generate more concise insightful nuggets...",
