@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from exam_pp.prompts.base import Prompt
@@ -119,14 +119,12 @@ class EntryGenerator:
         """The entries that a reply lists; empty if the call failed."""
         return [] if reply.error else read_entries(reply.text, f"{self.kind}s") or []
 
-    def _top_up(
-        self, first: Request, texts: Sequence[str], values: Mapping[str, str], missing: int
-    ) -> Request:
+    def _top_up(self, first: Request, texts: Sequence[str], values: dict[str, str], missing: int) -> Request:
         """The request for more entries, after a turn of the model with the list so far."""
         listed = json.dumps({f"{self.kind}s": texts}, ensure_ascii=False)
         return self._after(first, listed, TOP_UP_PROMPTS[self.kind], {**values, "count": str(missing)})
 
-    def _after(self, request: Request, reply: str, prompt: Prompt, values: Mapping[str, str]) -> Request:
+    def _after(self, request: Request, reply: str, prompt: Prompt, values: dict[str, str]) -> Request:
         """The request that continues a conversation after a reply of the model."""
         turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
         return Request((*request.parts, turn, *prompt.render(values)), (), self.max_new_tokens)
