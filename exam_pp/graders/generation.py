@@ -104,15 +104,18 @@ class EntryGenerator:
             reason = reply.error or prompt.parse(reply.text, None, "default").reason
             return Generated([], reply.text, calls, reason, requested=requested)
         top_ups: list[str] = []
-        known = {normalised_text(text) for text in texts}
+        known: dict[str, str] = {}
+        for text in texts:
+            known.setdefault(normalised_text(text), text)
         while requested and len(known) < requested and len(top_ups) < self.top_ups:
-            (more,) = yield [self._top_up(first, texts, values, requested - len(known))]
+            (more,) = yield [self._top_up(first, list(known.values()), values, requested - len(known))]
             top_ups.append(more.text)
             new = {normalised_text(text): text for text in self._texts(more)}
-            if new.keys() <= known:  # the next request would be the same
+            if new.keys() <= known.keys():  # the next request would be the same
                 break
-            texts += [text for key, text in new.items() if key not in known]
-            known |= new.keys()
+            fresh = {key: text for key, text in new.items() if key not in known}
+            texts += fresh.values()
+            known |= fresh
         return Generated(texts, reply.text, calls + len(top_ups), None, tuple(top_ups), requested)
 
     def _texts(self, reply: Completion) -> list[str]:
