@@ -118,7 +118,7 @@ class Ratings:
     name: str
     spearman: float | None
     kappa: float | None
-    area: float
+    area: float | None
     cover: dict[int, Correlation]
     qrels: Correlation
     used: Counter[int]
@@ -152,7 +152,7 @@ def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
     """Grade the collection and compare; without ``answer``, use the grades of the file."""
     queries = data.queries
     if answer is not None:
-        options = GradeOptions([QUESTION_SELF_RATED])
+        options = GradeOptions([QUESTION_SELF_RATED], soft=False)
         copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)
         queries = list(grade(copies, data.bank, answer, model=name, provenance={}, options=options))
     selector = GradeSelector(GradeFilter(model=name))
@@ -173,13 +173,14 @@ def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
             asked += len(data.bank.entries(query.query_id))
         relevant = [max(j.relevance for j in passage.judgments) >= RELEVANT for passage in query.passages]
         areas.append(area_under_curve(of_query, relevant))
+    known = [area for area in areas if area is not None]  # a sample may lack relevant passages
     same = answer is None
     spearman = float(spearmanr(ours, theirs).statistic) if len(set(ours)) > 1 and not same else None
     return Ratings(
         name,
         spearman,
         None if same else weighted_kappa(ours, theirs),
-        fmean(area for area in areas if area is not None),
+        fmean(known) if known else None,
         {grade: cover_order(file, grade, data.human) for grade in MIN_GRADES},
         correlate(run_scores(label_max(file), data.runs), ranks_of(data.human)),
         Counter(ours),
