@@ -92,7 +92,9 @@ def test_the_choice_of_a_seq2seq_model_is_the_likeliest_whole_reply(
     for index in range(len(requests)):
         logprobs = free[index].label_logprobs
         best = max(range(6), key=logprobs.__getitem__)
-        assert math.exp(replies[index].label_logprobs[best]) == pytest.approx(math.exp(logprobs[best]), abs=1e-4)
+        assert math.exp(replies[index].label_logprobs[best]) == pytest.approx(
+            math.exp(logprobs[best]), abs=1e-4
+        )
         if sorted(logprobs)[-1] - sorted(logprobs)[-2] > 1e-3:
             assert replies[index].text == LABELS[best]
     digits = [free[i].text for i in range(len(requests)) if free[i].text in LABELS]
