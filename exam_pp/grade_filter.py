@@ -243,8 +243,8 @@ class GradeSelector:
         self.check_any(file)
         if set_count > 1:
             raise SelectionError(
-                f"The filter matches {len(self.selected)} sets of grades in {file}. Choose one of: "
-                f"{_listing(self.selected)}."
+                f"{file} has {len(self.selected)} sets of grades that match the filter options. "
+                f"Choose one of: {_listing(self.selected)}."
             )
         if len(self.hashes) > 1 and self.filter.choice == "merge":
             raise SelectionError(

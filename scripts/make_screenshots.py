@@ -2,9 +2,9 @@
 
 Usage: python scripts/make_screenshots.py [FOLDER]      (needs playwright and Chromium)
 
-Without FOLDER, the pictures that a page of docs/ shows are written to docs/images. FOLDER gets all pictures,
-to look at: every report on a desktop, on a phone and in the dark. The collection is graded by the bundled
-model and by the lexical baseline. Pictures have 256 colours to keep them small.
+Without FOLDER, the pictures that README.md or a page of docs/ shows are written to docs/images. FOLDER gets
+all pictures, to look at: every report on a desktop, on a phone and in the dark. The collection is graded
+by the bundled model and by the lexical baseline. Pictures have 256 colours to keep them small.
 """
 
 from __future__ import annotations
@@ -71,6 +71,11 @@ def make_pages(folder: Path) -> None:
         "diff": ("diff", graded, *grades, "--grader-after", "lexical", "--bank", bank),
     }.items():
         run(*command, "--format", "html", "-o", folder / f"{name}.html")
+    run(
+        "evaluate", "report", graded, "--prompt-class", RATED, "--bank", bank, "--runs", DEMO / "runs",
+        "--official", DEMO / "official_leaderboard.json", "-m", "nDCG@5", "--cutoff", 5, "--no-review",
+        "-o", folder / "report",
+    )  # fmt: skip
 
 
 def show(page: Page, path: Path, address: str, *keys: str) -> None:
@@ -88,10 +93,13 @@ def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> Non
     images.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
 
-        def shot(name: str, device: str, path: str, address: str, *keys: str, click: str = "") -> None:
+        def shot(
+            name: str, device: str, path: str, address: str, *keys: str, click: str = "", more: int = 0
+        ) -> None:
             if not wanted(name):
                 return
             (width, height), scheme = DEVICES[device]
+            height += more
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
             show(page, folder / path, address, *keys)
             if click:
@@ -108,6 +116,8 @@ def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> Non
         shot("review-dark", "-dark", "review.html", "#/q/1", "j")
         shot("review-blind", "", "blind.html", "#/q/1", "4", "l", "2", "j")
         shot("review-phone", "-phone", "review.html", "#/")
+        for device in DEVICES:
+            shot(f"report{device}", device, "report/index.html", "#s3", more=190)  # with the whole chart
         for name in REPORTS:
             for device in DEVICES:
                 click = "#t2 td.shade-5" if name == "grid" else ""
@@ -116,7 +126,7 @@ def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> Non
 
 def used_in_docs(name: str) -> bool:
     """Whether a page of the documentation shows the picture."""
-    pages = (ROOT / "docs").glob("*.md")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     return any(f"images/{name}.png" in page.read_text(encoding="utf-8") for page in pages)
 
 

@@ -49,7 +49,7 @@ def score_runs(
     runs: Runs,
     measures: Sequence[str] = ("nDCG@10",),
     *,
-    min_grade: int | None = None,
+    min_grade: int | Sequence[int] | None = None,
     method: MethodName = "stem",
 ) -> Evaluation:
     """Score runs with relevance labels, with the measures of ir-measures.
@@ -59,8 +59,9 @@ def score_runs(
             ``rubric_qrels``, the scores also get bounds for ungraded passages.
         runs: Run file, folder of run files, or lines of runs.
         measures: Names of measures in ir-measures or trec_eval, such as ``nDCG@10``, ``RR`` or ``P_20``.
-        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: with the
-            result of ``rubric_qrels`` its ``level``, otherwise the default of each measure (usually 1).
+        min_grade: Lowest label of a relevant passage, for measures with binary relevance, or several such
+            thresholds, each with its own scores. None: with the result of ``rubric_qrels`` its ``level``,
+            otherwise the default of each measure (usually 1).
         method: Source of the system's name: the name of the file (``stem``) or the ``tag`` in its lines.
 
     Returns:
@@ -88,7 +89,7 @@ def score_rankings(
     passages: Passages,
     measures: Sequence[str] = ("nDCG@10",),
     *,
-    min_grade: int | None = None,
+    min_grade: int | Sequence[int] | None = None,
     facets: Facets = "title",
 ) -> Evaluation:
     """Score the rankings in passages, including generated answers, with the measures of ir-measures.
@@ -97,8 +98,9 @@ def score_rankings(
         labels: Labels as in :func:`exam_pp.score_runs`.
         passages: Passages file, or queries with passages. Missing ranks count as passages without a label.
         measures: Names of measures in ir-measures or trec_eval.
-        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: with the
-            result of ``rubric_qrels`` its ``level``, otherwise the default of each measure (usually 1).
+        min_grade: Lowest label of a relevant passage, for measures with binary relevance, or several such
+            thresholds, each with its own scores. None: with the result of ``rubric_qrels`` its ``level``,
+            otherwise the default of each measure (usually 1).
         facets: ``title`` (labels of queries), or ``facet`` for labels of facets (``query/facet``), where the
             ranking of a query counts for each of its facets.
 

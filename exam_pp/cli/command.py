@@ -14,7 +14,7 @@ from time import monotonic
 import click
 
 from exam_pp.cli.logs import log_options
-from exam_pp.cli.option_sections import OLD_SPELLINGS, OPTIONS, section_of
+from exam_pp.cli.option_sections import OLD_ONLY_IN, OLD_SPELLINGS, OPTIONS, section_of
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,8 @@ class Command(click.Command):
             if arg == "--":
                 return [*spelled, *args[number:]]
             name, equals, value = arg.partition("=")
-            new = None if name in own else _present_name(name, own)
+            is_old = name not in own and OLD_ONLY_IN.get(name, self.name) == self.name
+            new = _present_name(name, own) if is_old else None
             if new is None:
                 spelled.append(arg)
                 continue

@@ -1,4 +1,4 @@
-"""The command line of a running command, for the provenance of its output."""
+"""Command line of the running command, for provenance, and refusal of options that need another option."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECRET = re.compile(r"(^|_)(key|token|secret|password)s?$")
 def command_line(context: click.Context, *, without: Collection[str] = ()) -> str:
     """Return the command with the arguments and options that the user gave, as a shell would read it.
 
-    Equal calls give equal lines, in the order of ``--help``. Values of keys, tokens and passwords are masked.
+    Equal calls give equal lines. Values of keys, tokens and passwords are masked.
 
     Args:
         context: Context of the command.
@@ -25,10 +25,30 @@ def command_line(context: click.Context, *, without: Collection[str] = ()) -> st
     words = context.command_path.split()
     for parameter in context.command.params:
         name = parameter.name or ""
-        given = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
-        if given and name not in without:
+        if is_given(context, name) and name not in without:
             words += _words(parameter, context.params.get(name))
     return shlex.join(words)
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether the user named this parameter; False if it has its default value."""
+    return context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+
+
+def refuse_without(needed: str, *names: str) -> None:
+    """Refuse parameters of the running command that would have no effect.
+
+    Args:
+        needed: The option that they need, which the user did not name.
+        names: Names of the parameters.
+
+    Raises:
+        UsageError: The user named one of them.
+    """
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and is_given(context, parameter.name):
+            raise click.UsageError(f"{max(parameter.opts, key=len)} needs {needed}.", context)
 
 
 def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
@@ -66,6 +67,18 @@ PLOT_LENGTH = click.option(
 SEED = click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of bootstrap samples and tests."
 )
+
+
+def missing_queries_option(noun: str) -> Callable[[F], F]:
+    """``--missing-queries`` for queries without an answer, or without results."""
+    return click.option(
+        "--missing-queries",
+        type=click.Choice(["zero", "skip"]),
+        default="zero",
+        show_default=True,
+        help=f"Score of a system for a query without {noun}: 0 (zero), or skip the query, as published "
+        "(skip).",
+    )
 
 
 def measures_option(default: str) -> Callable[[F], F]:
@@ -136,7 +149,9 @@ class LeaderboardOutput:
         return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
 
     def check_usage(self) -> None:
-        """Raise :class:`click.UsageError` for options that the format cannot show."""
+        """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
+        if not (self.intervals or self.significance):
+            refuse_without("--intervals or --significance", "confidence", "samples", "seed")
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official cannot be combined with --per-query or --format trec_eval.")
         from exam_pp.rendering.render import RENDERERS

@@ -37,7 +37,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "strip": ("strip", "Remove grades, texts, replies or other parts before sharing a file."),
     },
     "banks": {
-        "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
+        "generate": (
+            "generate",
+            "Let a model write test banks (questions or nuggets), or answers to queries.",
+        ),
         "nuggetize": ("nuggetize", "Let a model extract nuggets from relevant passages (AutoNuggetizer)."),
         "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),
     },

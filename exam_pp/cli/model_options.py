@@ -11,7 +11,6 @@ import click
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import take, together
 from exam_pp.cli.ranges import IntRange, NumberRange
-from exam_pp.errors import SelectionError
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
@@ -109,7 +108,8 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             type=NumberRange(min=0, min_open=True),
             default=120.0,
             show_default=True,
-            help="Seconds to wait for a reply of an endpoint before the request is repeated.",
+            help="Seconds to wait for a reply of an endpoint before the request is repeated, and for a "
+            "connection before the run stops.",
         ),
         click.option(
             "--concurrency",
@@ -201,6 +201,6 @@ def take_model_options(options: dict[str, Any], *, in_process_group: bool = Fals
     if not in_process_group:
         refuse_process_group()
     if options["greedy"] and options["temperature"] > 0:
-        raise SelectionError("--greedy cannot be combined with --temperature above 0: use only one of them.")
+        raise click.UsageError("--greedy cannot be combined with --temperature above 0; use one of them.")
     names = [field.name for field in fields(ModelOptions) if field.name in options]
     return ModelOptions(num_beams=1 if options.pop("greedy") else None, **take(options, *names))

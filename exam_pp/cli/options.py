@@ -6,8 +6,9 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from errno import EACCES
+from itertools import product
 from pathlib import Path
 from shutil import get_terminal_size
 from tempfile import TemporaryDirectory
@@ -306,12 +307,6 @@ def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F
 
 _grades_options = together(
     click.option(
-        "--prompt-class",
-        shell_complete=prompt_names,
-        metavar="NAME",
-        help="Only grades with this prompt class.",
-    ),
-    click.option(
         "--prompt-type",
         type=click.Choice(["question", "nugget", "direct"]),
         help="Only grades for questions, for nuggets, or for the query itself (direct).",
@@ -343,6 +338,12 @@ filter_options = together(
         metavar="NAME",
         help="Only grades by this model, or reviewer (human:NAME).",
     ),
+    click.option(
+        "--prompt-class",
+        shell_complete=prompt_names,
+        metavar="NAME",
+        help="Only grades with this prompt class.",
+    ),
     _grades_options,
 )
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
@@ -355,9 +356,17 @@ filter_columns = together(
         metavar="NAME",
         help="Only grades by this model, or reviewer (human:NAME); may be repeated, for columns of each.",
     ),
+    click.option(
+        "--prompt-class",
+        "prompt_classes",
+        shell_complete=prompt_names,
+        multiple=True,
+        metavar="NAME",
+        help="Only grades with this prompt class; may be repeated, for columns of each.",
+    ),
     _grades_options,
 )
-"""The same with several graders; pass the received keyword arguments to :func:`grade_filters`."""
+"""The same with several graders and prompts; pass the keyword arguments to :func:`grade_filters`."""
 
 
 def grade_filter(
@@ -377,9 +386,31 @@ def grade_filter(
     )
 
 
-def grade_filters(graders: tuple[str, ...], **criteria: Any) -> dict[str, GradeFilter]:
-    """Grader to the filter described by :data:`filter_columns`; the name is empty if no grader is chosen."""
-    return {name: grade_filter(name or None, **criteria) for name in graders or ("",)}
+def grade_filters(
+    graders: tuple[str, ...], prompt_classes: tuple[str, ...], **criteria: Any
+) -> dict[str, GradeFilter]:
+    """Column name to the filter described by :data:`filter_columns`.
+
+    The name is the grader, the prompt class or both, as needed to distinguish the filters. Prompt classes
+    of different kinds have the names of their kinds, such as ``question`` and ``nugget``.
+    """
+    models, prompts = list(dict.fromkeys(graders)) or [""], list(dict.fromkeys(prompt_classes)) or [""]
+    kinds = dict(zip(prompts, _kinds(prompts), strict=True))
+    filters = {}
+    for model, prompt in product(models, prompts):
+        parts = (model if len(models) > 1 else "", kinds[prompt] if len(prompts) > 1 else "")
+        name = " ".join(part for part in parts if part)
+        filters[name] = grade_filter(model or None, prompt or None, **criteria)
+    return filters
+
+
+def _kinds(prompt_classes: Sequence[str]) -> Sequence[str]:
+    """The kinds of prompts if every prompt has another kind, otherwise their names."""
+    from exam_pp.prompts import PROMPTS
+
+    found = [PROMPTS.find(name) for name in prompt_classes]
+    kinds = [prompt.kind for prompt in found if prompt is not None]
+    return kinds if len(set(kinds)) == len(prompt_classes) else prompt_classes
 
 
 def answers_class_option(function: F) -> F:

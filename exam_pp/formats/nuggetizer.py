@@ -156,15 +156,21 @@ def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Sco
 def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mapping[str, float]) -> str:
     """Format the scores of one run as JSON lines; ``means`` maps metric to the mean over topics.
 
-    An undefined score has no key.
+    Raises :class:`SelectionError` for a topic without one of the six scores, because every line has them all.
     """
     by_topic: dict[str, dict[str, float]] = {topic: {} for topic in topics}
     for score in scores:
         if score.metric in _NAMES:
             by_topic.setdefault(score.query_id, {})[score.metric] = score.value
     lines = [*by_topic.items(), (ALL_QUERIES, means)]
+    for topic, values in lines:
+        if missing := [metric for metric in _NAMES if metric not in values]:
+            raise SelectionError(
+                f"There is no {' and no '.join(missing)} of the topic {topic!r}, but AutoNuggetizer's scores "
+                "need all six; compute them with `exam-pp evaluate nuggets --missing-vital zero`."
+            )
     return "".join(
-        json.dumps({"qid": topic} | {_NAMES[m]: values[m] for m in _NAMES if m in values}) + "\n"
+        json.dumps({"qid": topic} | {_NAMES[metric]: values[metric] for metric in _NAMES}) + "\n"
         for topic, values in lines
     )
 

@@ -65,7 +65,8 @@ class CandidateLine(Record):
         rest = {key: item for key, item in value.items() if key != "hits"}
         qid = next((str(hit["qid"]) for hit in hits if "qid" in hit), rest.get("qid"))
         candidates = [_candidate_of(hit) for hit in hits]
-        return {**rest, "query": {"text": value.get("query", ""), "qid": qid}, "candidates": candidates}
+        query = {"text": value.get("query", "")} | ({} if qid is None else {"qid": qid})
+        return {**rest, "query": query, "candidates": candidates}
 
 
 _HIT_KEYS = ("docid", "score", "judgment")

@@ -1,8 +1,9 @@
-"""Generation of test banks: one request for each query or facet, repeated if the reply is not a list."""
+"""Generation of test banks: requests for every query or facet, repeated for missing and short lists."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import json
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from exam_pp.prompts.base import Prompt
@@ -11,13 +12,18 @@ from exam_pp.prompts.generation import (
     GENERATION_PROMPTS,
     PUBLISHED_COUNT,
     REPAIR_PROMPTS,
+    TOP_UP_PROMPTS,
     explores_facets,
+    requests_number,
 )
 from exam_pp.requests import Completion, Part, Request
-from exam_pp.test_bank import EntryKind
+from exam_pp.test_bank import EntryKind, normalised_text
 
 MAX_NEW_TOKENS = 1024
 """Enough for a list: ten questions take about 300 tokens."""
+
+TOP_UPS = 2
+"""Default number of further requests after a list with fewer entries than requested."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +40,22 @@ class GenerationUnit:
 class Generated:
     """The texts that a model listed, or the ``reason`` why the list is empty.
 
-    ``reply`` is the model's last reply, unchanged; ``calls`` counts the requests.
+    ``reply`` is the model's last reply to the prompt or its repair, unchanged, and ``top_ups`` are its
+    replies to requests for more entries; ``calls`` counts all requests. ``requested`` is the number of
+    entries that the prompt asks for, None if it contains no number.
     """
 
     texts: list[str]
     reply: str
     calls: int
     reason: str | None = None
+    top_ups: tuple[str, ...] = ()
+    requested: int | None = None
+
+    @property
+    def repaired(self) -> bool:
+        """Whether a list was read only after a repair."""
+        return bool(self.texts) and self.calls > len(self.top_ups) + 1
 
 
 @dataclass(frozen=True)
@@ -49,8 +64,9 @@ class EntryGenerator:
 
     ``prompts`` replace them: one with the placeholder ``{subtopic}`` for facets, the other for queries.
     ``count`` is the number of entries that a TREC DL prompt asks for (None: 10, as in the paper). After a
-    reply without a list the instruction is sent again, at most ``repairs`` times; a failed call is not
-    repeated.
+    reply without a list the instruction is sent again, at most ``repairs`` times. If the list has fewer
+    entries than the prompt asks for, more are requested, at most ``top_ups`` times and while replies have new
+    entries. A failed call is not repeated.
     """
 
     kind: EntryKind
@@ -58,6 +74,7 @@ class EntryGenerator:
     repairs: int = 1
     max_new_tokens: int = MAX_NEW_TOKENS
     prompts: Sequence[Prompt] = ()
+    top_ups: int = TOP_UPS
 
     def prompt(self, unit: GenerationUnit) -> Prompt:
         """The prompt for a facet or for a query without facets."""
@@ -66,26 +83,50 @@ class EntryGenerator:
         return next(own, GENERATION_PROMPTS[self.kind, facet])
 
     def run(self, unit: GenerationUnit) -> Generator[list[Request], list[Completion], Generated]:
-        """Send the request, read the reply, and repeat the request if necessary."""
+        """Send the request, read the reply, and send further requests if necessary."""
         prompt = self.prompt(unit)
+        requested = (self.count or PUBLISHED_COUNT) if requests_number(prompt) else None
         values = {
             "query": unit.query_text,
             "subtopic": unit.facet_text or "",
             "count": str(self.count or PUBLISHED_COUNT),
         }
-        request = Request(prompt.render(values), max_new_tokens=self.max_new_tokens)
+        first = request = Request(prompt.render(values), max_new_tokens=self.max_new_tokens)
         calls = 0
         while True:
             calls += 1
             (reply,) = yield [request]
-            texts = None if reply.error else read_entries(reply.text, f"{self.kind}s")
+            texts = self._texts(reply)
             if texts or reply.error or calls > self.repairs:
                 break
-            request = self._repair(prompt, request, reply.text)
-        reason = reply.error or prompt.parse(reply.text, None, "default").reason
-        return Generated(texts or [], reply.text, calls, None if texts else reason)
+            request = self._after(request, reply.text, prompt.repaired_by(REPAIR_PROMPTS[self.kind]), {})
+        if not texts:
+            reason = reply.error or prompt.parse(reply.text, None, "default").reason
+            return Generated([], reply.text, calls, reason, requested=requested)
+        top_ups: list[str] = []
+        known = {normalised_text(text) for text in texts}
+        while requested and len(known) < requested and len(top_ups) < self.top_ups:
+            (more,) = yield [self._top_up(first, texts, values, requested - len(known))]
+            top_ups.append(more.text)
+            new = {normalised_text(text): text for text in self._texts(more)}
+            if new.keys() <= known:  # the next request would be the same
+                break
+            texts += [text for key, text in new.items() if key not in known]
+            known |= new.keys()
+        return Generated(texts, reply.text, calls + len(top_ups), None, tuple(top_ups), requested)
 
-    def _repair(self, prompt: Prompt, request: Request, reply: str) -> Request:
+    def _texts(self, reply: Completion) -> list[str]:
+        """The entries that a reply lists; empty if the call failed."""
+        return [] if reply.error else read_entries(reply.text, f"{self.kind}s") or []
+
+    def _top_up(
+        self, first: Request, texts: Sequence[str], values: Mapping[str, str], missing: int
+    ) -> Request:
+        """The request for more entries, after a turn of the model with the list so far."""
+        listed = json.dumps({f"{self.kind}s": texts}, ensure_ascii=False)
+        return self._after(first, listed, TOP_UP_PROMPTS[self.kind], {**values, "count": str(missing)})
+
+    def _after(self, request: Request, reply: str, prompt: Prompt, values: Mapping[str, str]) -> Request:
+        """The request that continues a conversation after a reply of the model."""
         turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
-        repair = prompt.repaired_by(REPAIR_PROMPTS[self.kind]).render({})
-        return Request((*request.parts, turn, *repair), (), self.max_new_tokens)
+        return Request((*request.parts, turn, *prompt.render(values)), (), self.max_new_tokens)

@@ -40,7 +40,12 @@ def make_grader(
         return RubricGrader(prompt, model, options, unparsed, soft, limit)
     if prompt.kind == "assignment":
         return AssignmentGrader(prompt, model, options, unparsed, soft, limit, repairs=repairs)
-    users = {"verification": "verify-answers", "generate": "generate", "nuggetize": "nuggetize"}
+    users = {
+        "verification": "verify-answers",
+        "generate": "generate",
+        "nuggetize": "nuggetize",
+        "answer": "generate answers",
+    }
     hint = f"; `exam-pp {users[prompt.kind]}` uses it" if prompt.kind in users else ""
     raise SelectionError(f"The prompt {prompt.name} does not grade passages{hint}.")
 

@@ -20,6 +20,7 @@ from exam_pp.test_bank import normalised_text
 MAX_NUGGETS = 30
 KEPT_NUGGETS = 20
 MAX_WORDS = 12
+"""The number of words that the prompt allows; it is not enforced by default."""
 MAX_NEW_TOKENS = 1024
 """Enough for the list: thirty nuggets of twelve words take about 600 tokens."""
 
@@ -72,35 +73,61 @@ class Nuggets:
 
 @dataclass(frozen=True)
 class Nuggetizer:
-    """Lists at most ``max_nuggets`` nuggets of ``max_words`` words, labels their importance, keeps ``keep``.
+    """Lists at most ``max_nuggets`` nuggets, labels their importance, keeps ``keep``.
 
-    ``creation`` and ``importance`` are the prompts. With ``for_editing`` nuggets get no importance and all
-    are kept, for an editor to revise (section 3.2).
+    The list is updated with ``window_size`` segments at a time, ``iterations`` times with all of them.
+    ``max_words`` drops longer nuggets, ``drop_repeated`` those that occur earlier in the list; the paper does
+    neither. ``creation`` and ``importance`` are the prompts. With ``for_editing`` nuggets get no importance
+    and all are kept, for an editor to revise (section 3.2).
     """
 
     max_nuggets: int = MAX_NUGGETS
     keep: int = KEPT_NUGGETS
-    max_words: int = MAX_WORDS
+    max_words: int | None = None
+    drop_repeated: bool = False
+    window_size: int = PER_CALL
+    iterations: int = 1
     for_editing: bool = False
     repairs: int = REPAIRS
     creation: Prompt = NUGGET_CREATION
     importance: Prompt = NUGGET_IMPORTANCE
 
+    def count_windows(self, passages: int) -> int:
+        """The number of windows for a number of passages."""
+        return self.iterations * -(-passages // self.window_size)
+
     def run(self, segments: Segments) -> Generator[list[Request], list[Completion], Nuggets]:
-        """Update the list with each window of ten segments, then label importance, ten nuggets in a call."""
+        """List nuggets, then label their importance."""
+        listed = yield from self.create(segments)
+        return (yield from self.label(segments.query_text, listed))
+
+    def create(self, segments: Segments) -> Generator[list[Request], list[Completion], Nuggets]:
+        """Update the list of nuggets with each window; the nuggets have no importance yet."""
         nuggets: list[str] = []
         windows: list[Window] = []
-        for start in range(0, len(segments.passages), PER_CALL):
-            window = segments.passages[start : start + PER_CALL]
+        for start in [*range(0, len(segments.passages), self.window_size)] * self.iterations:
+            window = segments.passages[start : start + self.window_size]
             (reply,) = yield [self._creation(segments.query_text, window, nuggets)]
             windows.append(self._updated([passage_id for passage_id, _ in window], reply, nuggets))
             nuggets = windows[-1].nuggets
-        if self.for_editing or not nuggets:
-            return Nuggets([(nugget, None) for nugget in nuggets], windows)
-        labels = yield from label_in_batches(
-            nuggets, lambda chunk: self._importance(segments.query_text, chunk), self.importance, self.repairs
+        return Nuggets([(nugget, None) for nugget in nuggets], windows)
+
+    def label(self, query: str, listed: Nuggets) -> Generator[list[Request], list[Completion], Nuggets]:
+        """Label the importance of nuggets, sort them (vital, okay, unknown) and keep the first ones.
+
+        The model's order by importance breaks ties.
+        """
+        texts = [text for text, _ in listed.nuggets]
+        if self.for_editing or not texts:
+            return listed
+        labels = yield from label_importance(query, texts, self.importance, self.repairs)
+        order = sorted(zip(texts, labels, strict=True), key=lambda pair: importance_order(pair[1].label))
+        return Nuggets(
+            [(text, importance.label) for text, importance in order[: self.keep]],
+            listed.windows,
+            [text for text, _ in order[self.keep :]],
+            {text: importance.reason for text, importance in order if importance.reason},
         )
-        return self._ordered(nuggets, labels, windows)
 
     def _creation(self, query: str, window: Sequence[tuple[str, str]], nuggets: Sequence[str]) -> Request:
         numbered = (f"[{number}] {' '.join(text.split())}" for number, (_, text) in enumerate(window, 1))
@@ -112,10 +139,6 @@ class Nuggetizer:
             "length": str(len(nuggets)),
         }
         return Request(self.creation.render(values), max_new_tokens=MAX_NEW_TOKENS)
-
-    def _importance(self, query: str, nuggets: Sequence[str]) -> Request:
-        values = {"count": str(len(nuggets)), "query": query, LIST_SLOT: as_list(nuggets)}
-        return Request(self.importance.render(values), max_new_tokens=MAX_LABEL_TOKENS, pairs=0)
 
     def _updated(self, passages: list[str], reply: Completion, before: list[str]) -> Window:
         if reply.error is not None:
@@ -130,37 +153,61 @@ class Nuggetizer:
         )
 
     def _select(self, texts: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-        """Split texts into new nuggets within both limits, and dropped texts by reason."""
-        kept: dict[str, str] = {}
+        """Split texts into new nuggets within the limits, and dropped texts by reason."""
+        kept: list[str] = []
+        seen: set[str] = set()
         left_out: dict[str, list[str]] = {}
         for text in texts:
             key = normalised_text(text)
-            if len(text.split()) > self.max_words:
+            if self.max_words is not None and len(text.split()) > self.max_words:
                 left_out.setdefault("too long", []).append(text)
-            elif key in kept:
+            elif self.drop_repeated and key in seen:
                 left_out.setdefault("repeated", []).append(text)
             elif len(kept) == self.max_nuggets:
                 left_out.setdefault("beyond the cap", []).append(text)
             else:
-                kept[key] = text
-        return list(kept.values()), left_out
-
-    def _ordered(self, nuggets: list[str], labels: list[Completion], windows: list[Window]) -> Nuggets:
-        """Sort nuggets: vital, okay, unknown; the model's order by importance breaks ties."""
-        importance: dict[str, str | None] = {}
-        unlabelled: dict[str, str] = {}
-        for nugget, label in zip(nuggets, labels, strict=True):
-            reason = label.error or self.importance.parse(label.text, None, "default").reason
-            importance[nugget] = None if reason else plain_label(label.text)
-            if reason:
-                unlabelled[nugget] = f"{reason}: {label.text}" if label.text else reason
-        order = sorted(nuggets, key=lambda nugget: _ORDER.get(importance[nugget] or "", len(_ORDER)))
-        return Nuggets(
-            [(nugget, importance[nugget]) for nugget in order[: self.keep]],
-            windows,
-            order[self.keep :],
-            unlabelled,
-        )
+                kept.append(text)
+                seen.add(key)
+        return kept, left_out
 
 
-_ORDER = {"vital": 0, "okay": 1}
+@dataclass(frozen=True)
+class Importance:
+    """The importance of an entry, ``vital`` or ``okay``; if it is None, ``reason`` says why."""
+
+    label: str | None
+    reason: str = ""
+
+
+def label_importance(
+    query: str,
+    texts: Sequence[str],
+    prompt: Prompt = NUGGET_IMPORTANCE,
+    repairs: int = REPAIRS,
+    *,
+    count_pairs: bool = False,
+) -> Generator[list[Request], list[Completion], list[Importance]]:
+    """Label the importance of texts for a query, ten in a call; the labels are in the order of the texts.
+
+    With ``count_pairs``, the requests count for the progress of a run.
+    """
+
+    def ask(chunk: Sequence[str]) -> Request:
+        values = {"count": str(len(chunk)), "query": query, LIST_SLOT: as_list(chunk)}
+        pairs = len(chunk) if count_pairs else 0
+        return Request(prompt.render(values), max_new_tokens=MAX_LABEL_TOKENS, pairs=pairs)
+
+    labels = yield from label_in_batches(texts, ask, prompt, repairs)
+    return [_importance(label, prompt) for label in labels]
+
+
+def _importance(label: Completion, prompt: Prompt) -> Importance:
+    reason = label.error or prompt.parse(label.text, None, "default").reason
+    if reason is None:
+        return Importance(plain_label(label.text))
+    return Importance(None, f"{reason}: {label.text}" if label.text else reason)
+
+
+def importance_order(label: str | None) -> int:
+    """Sort key of an importance: vital, okay, then unknown."""
+    return {"vital": 0, "okay": 1}.get(label or "", 2)

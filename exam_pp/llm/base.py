@@ -51,7 +51,8 @@ class ModelOptions:
         threads: The number of CPU threads. Default: all cores.
         thinking_tokens: The number of tokens for thinking before each reply. 0 switches thinking off.
         base_url: The URL of an endpoint.
-        timeout: Seconds after which a call to an endpoint is cancelled and repeated.
+        timeout: Seconds after which a call to an endpoint is cancelled and repeated, and after which a run
+            without connection to the endpoint stops.
         concurrency: The number of simultaneous calls to an endpoint.
         temperature: The temperature of sampling. 0: always the likeliest reply. Local models sample with
             transformers, and the replies do not depend on the batches.

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, TypeVar
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.checkpoint import ModelCheckpoint, load_error, quiet_loading
 from exam_pp.llm.conversion_cache import cache_folder, make_once
 
+if TYPE_CHECKING:
+    import torch
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Maximal difference between log-likelihoods (natural log) of a converted checkpoint and of transformers. The
-# usual failure, a wrong scale of the output layer, changes them by more than 1.
-_TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
-_LOOSE_TOLERANCE = 1.0
+# Maximal mean total variation distance between the distributions over the next token of a converted
+# checkpoint and of transformers. Unlike likelihoods of labels, it does not depend on improbable tokens: in 8
+# bits their log-likelihoods change by more than 1 without any effect on replies.
+_TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.05}
+_LOOSE_TOLERANCE = 0.25
+
+_SCALE_TOLERANCE = 1.5
+"""Maximal factor between the spreads of log-probabilities; a wrong scale of the output layer is 10 or so."""
+
+_NO_LOGPROB = -1e30
+"""Log-probabilities below this stand for tokens that an engine excludes."""
 
 
 def requests_ctranslate2(options: ModelOptions) -> bool:
@@ -219,11 +230,39 @@ def probe_compute_type(compute_type: str) -> str:
     return compute_type if compute_type in ctranslate2.get_supported_compute_types("cpu") else "float32"
 
 
-def check_probe(actual: float, expected: float, compute_type: str) -> None:
-    """Raise ModelError if a log-likelihood differs too much from that of transformers."""
-    tolerance = _TOLERANCE.get(compute_type, _LOOSE_TOLERANCE)
-    if not abs(actual - expected) <= tolerance * max(1.0, abs(expected) / 10):
+def check_distributions(pairs: Iterable[tuple[torch.Tensor, torch.Tensor]], compute_type: str) -> None:
+    """Raise ModelError if distributions over the next token differ too much from those of transformers.
+
+    ``pairs`` are log-probabilities of the vocabulary after a few beginnings of text, of the converted
+    checkpoint and of transformers. If a model is sure of its next tokens, a wrong scale of its output layer
+    hardly changes the distributions, so the scale is compared as well.
+    """
+    distances, scales = zip(*(_comparison(actual, expected) for actual, expected in pairs), strict=True)
+    distance, scale = fmean(distances), fmean(scales)
+    limit = _TOLERANCE.get(compute_type, _LOOSE_TOLERANCE)
+    if not (distance <= limit and 1 / _SCALE_TOLERANCE <= scale <= _SCALE_TOLERANCE):  # NaN, too
         raise ModelError(
-            f"the converted checkpoint disagrees with transformers (log-likelihood {actual:.4f} "
-            f"instead of {expected:.4f} for a test prompt)"
+            f"the converted checkpoint disagrees with transformers (mean total variation {distance:.4f} "
+            f"between their distributions over the next token, limit {limit:g}; scale of the output "
+            f"{scale:.2f} instead of 1)"
         )
+
+
+def _comparison(actual: torch.Tensor, expected: torch.Tensor) -> tuple[float, float]:
+    """The total variation of two distributions, and the slope between their log-probabilities."""
+    size = min(len(actual), len(expected))  # either may have unused tokens at its end
+    actual, expected = actual[:size].double(), expected[:size].double()
+    distance = 0.5 * (actual.exp() - expected.exp()).abs().sum().item()
+    scored = (actual > _NO_LOGPROB) & (expected > _NO_LOGPROB)
+    x, y = expected[scored] - expected[scored].mean(), actual[scored] - actual[scored].mean()
+    return distance, ((x * y).sum() / (x * x).sum()).item()
+
+
+def as_tensor(view: Any) -> torch.Tensor:
+    """Convert logits of the engine to a float32 tensor on the CPU."""
+    import ctranslate2
+    import numpy as np
+    import torch
+
+    on_cpu = view.to_device(ctranslate2.Device.cpu) if view.device != "cpu" else view
+    return torch.from_numpy(np.array(on_cpu.to(ctranslate2.DataType.float32)))

@@ -14,7 +14,8 @@ from exam_pp.llm.base import Dtype, ModelOptions
 from exam_pp.llm.batched import free_memory
 from exam_pp.llm.conversion import (
     Placement,
-    check_probe,
+    as_tensor,
+    check_distributions,
     convert_once,
     probe_compute_type,
     start_engine,
@@ -263,7 +264,7 @@ def _unknown(replies: dict[tuple[str, ...], float]) -> float:
 
 
 def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
-    """Raise ModelError if log-likelihoods of a few continuations differ from those of transformers."""
+    """Raise ModelError if distributions over the next token differ from those of transformers."""
     import ctranslate2
     import torch
 
@@ -272,14 +273,23 @@ def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
     translator = ctranslate2.Translator(
         str(folder), device="cpu", compute_type=probe_compute_type(compute_type)
     )
+    pairs = []
     for probe in _PROBES:
         prompt = tokenizer(probe)["input_ids"]
         for target in checkpoint.label_rows(("0", "3", "the answer")):
             start = torch.tensor([[checkpoint.start_tokens[0], *target[:-1]]])
             with torch.inference_mode():
                 logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=start).logits[0]
-            expected = logits.log_softmax(-1)[range(len(target)), target].sum().item()
             source = tokenizer.convert_ids_to_tokens(prompt)
             tokens = tokenizer.convert_ids_to_tokens(target[:-1])
-            actual = math.fsum(translator.score_batch([source], [tokens])[0].log_probs)
-            check_probe(actual, expected, compute_type)
+            (result,) = translator.translate_batch(
+                [source],
+                [tokens],
+                beam_size=1,
+                max_input_length=0,
+                max_decoding_length=len(target),
+                min_decoding_length=0,  # 1 would exclude the end token
+                return_logits_vocab=True,
+            )
+            pairs.append((as_tensor(result.logits[0][-1]).log_softmax(-1), logits[-1].log_softmax(-1)))
+    check_distributions(pairs, compute_type)

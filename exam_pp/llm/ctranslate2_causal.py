@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.causal import SHORTEST_PREFIX, CausalCheckpoint, DecoderLLM, shared_start
 from exam_pp.llm.conversion import (
     Placement,
-    check_probe,
+    as_tensor,
+    check_distributions,
     convert_once,
     probe_compute_type,
     start_engine,
 )
 from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
 from exam_pp.requests import Completion, Request
-
-if TYPE_CHECKING:
-    import torch
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 
@@ -160,7 +158,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
         def wait() -> list[list[float]]:
             after = {
-                key: _as_tensor(future.result().logits[0][0]).log_softmax(-1) for key, future in waits.items()
+                key: as_tensor(future.result().logits[0][0]).log_softmax(-1) for key, future in waits.items()
             }
             return [
                 [
@@ -217,7 +215,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         return tokens
 
     def _check(self, folder: Path) -> None:
-        """Raise ModelError if log-likelihoods of a few continuations differ from those of transformers."""
+        """Raise ModelError if distributions over the next token differ from those of transformers."""
         import ctranslate2
         import torch
 
@@ -226,17 +224,22 @@ class CTranslate2CausalLLM(DecoderLLM):
             str(folder), device="cpu", compute_type=probe_compute_type(self._placement.compute_type)
         )
         longest = min(_LONG_PROBE, self._checkpoint.context - 8)
+        pairs = []
         for probe in _PROBES:
             prompt = self._tokenizer(probe, add_special_tokens=False, verbose=False)["input_ids"][:longest]
             for label in label_pieces(self._tokenizer, ("0", "3", " the answer")):
                 ids = [*prompt, *label]
                 with torch.inference_mode():
-                    scores = model(torch.tensor([ids])).logits[0].log_softmax(-1)
-                positions = range(len(prompt) - 1, len(ids) - 1)
-                expected = math.fsum(scores[at, ids[at + 1]].item() for at in positions)
-                (result,) = generator.score_batch([self._tokens(ids)], max_input_length=0)
-                actual = math.fsum(result.log_probs[-len(label) :])
-                check_probe(actual, expected, self._placement.compute_type)
+                    expected = model(torch.tensor([ids])).logits[0, -1].float().log_softmax(-1)
+                (result,) = generator.generate_batch(
+                    [self._tokens(ids)],
+                    beam_size=1,
+                    max_length=1,
+                    return_logits_vocab=True,
+                    include_prompt_in_result=False,
+                )
+                pairs.append((as_tensor(result.logits[0][0]).log_softmax(-1), expected))
+        check_distributions(pairs, self._placement.compute_type)
 
 
 def _check_architecture(checkpoint: CausalCheckpoint, longest: int) -> None:
@@ -258,13 +261,3 @@ def _instruction(request: Request) -> str:
     """The text of the prompt template before the first placeholder."""
     first = next(iter(request.parts), None)
     return first.text if first is not None and first.slot is None else ""
-
-
-def _as_tensor(view: Any) -> torch.Tensor:
-    """Convert logits of the engine to a float32 tensor on the CPU."""
-    import ctranslate2
-    import numpy as np
-    import torch
-
-    on_cpu = view.to_device(ctranslate2.Device.cpu) if view.device != "cpu" else view
-    return torch.from_numpy(np.array(on_cpu.to(ctranslate2.DataType.float32)))

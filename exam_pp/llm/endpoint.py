@@ -57,8 +57,11 @@ _ARGUMENTS = {"sampling_seed": "seed"}
 _CHOICE_NAMES = ("structured_outputs", "guided_choice")
 LONGEST_CHOICE = 16
 """Maximal number of tokens of a reply that is limited to labels."""
-_PROBE = Request((Part("Reply with the digit 1."),), max_new_tokens=16)
-"""A request that every model can answer, to find out whether a server refuses all requests."""
+_PROBE = Request((Part("Reply with the digit 1, or with the JSON object {}."),), max_new_tokens=64)
+"""A request that every model can answer, to find out whether a server refuses all requests.
+
+With ``--response-format json``, OpenAI refuses prompts without the word JSON.
+"""
 _CONNECTION_FAILURES = ("ConnectError", "ConnectTimeout")
 _TAGS = [tag for pair in THINKING_TAGS for tag in pair]
 _RETRIED = {408, 409, 425, 429}

@@ -22,6 +22,7 @@ class FakeLLM(Baseline):
     * free text is the passage's first sentence that shares a word with the entry, or "unanswerable";
     * an answer is verified as correct if it shares a word with the gold answer;
     * a generated test bank has an entry for each word of the query;
+    * a generated answer names the query, or has the first sentences of contexts that share a word with it;
     * nuggets are first sentences of segments that share a word with the query, and such nuggets are vital.
     """
 
@@ -50,11 +51,15 @@ def lexical_reply(request: Request) -> str:
     if query is not None and nuggets is not None:
         return json.dumps(_nugget_list(request, query, json.loads(nuggets)))
     if query is not None and request.slot("context") is None:
+        if request.text.endswith(("Article:", "Web page:", "Answer:")):
+            return f"This is an answer about {query}"
         return _test_bank(request.slot("subtopic") or query, '"questions"' in request.text)
     gold, answer = request.slot("correct_answer"), request.slot("answer")
     if gold is not None and answer is not None:
         return "yes" if _words(gold) & _words(answer) else "no"
     passage = request.slot("context") or ""
+    if query is not None and not request.labels and passage.startswith("[1] "):
+        return _cited_answer(query, passage)
     entry = next((part.text for part in request.parts if part.slot not in (None, "context")), "")
     entry = request.slot("nugget") or entry
     if labels := request.labels:
@@ -77,6 +82,14 @@ def _nugget_list(request: Request, query: str, nuggets: list[str]) -> list[str]:
         " ".join(first.split()[:12]) for first in chain.from_iterable(firsts) if _words(first) & _words(query)
     ]
     return list(dict.fromkeys([*nuggets, *new]))
+
+
+def _cited_answer(query: str, contexts: str) -> str:
+    """The first sentence of each context that shares a word with the query, with its number."""
+    numbered = (line.partition("] ") for line in contexts.splitlines())
+    firsts = [(mark, sentences(text)[:1]) for mark, _, text in numbered]
+    cited = [f"{first} {mark}]" for mark, texts in firsts for first in texts if _words(first) & _words(query)]
+    return " ".join(cited)
 
 
 def _share(entry: str, passage: str) -> float:

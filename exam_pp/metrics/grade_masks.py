@@ -20,7 +20,7 @@ from exam_pp.requests import LOW_MASS
 if TYPE_CHECKING:
     from exam_pp.data_model import GradesView, PassageView, QueryView
     from exam_pp.grade_filter import GradeSelector
-    from exam_pp.test_bank import Entry, TestBank
+    from exam_pp.test_bank import Entry, EntryKind, TestBank
 
 N = TypeVar("N")
 
@@ -87,10 +87,14 @@ class GradedPassage:
     @property
     def ratings(self) -> list[int]:
         """The grades of all graded entries, best first."""
+        return self.ratings_of(None)
+
+    def ratings_of(self, among: int | None) -> list[int]:
+        """The grades of the graded entries in the mask ``among``, best first; None stands for all entries."""
         return [
             grade
             for grade in sorted(self.levels, reverse=True)
-            for _ in range(self.levels[grade].bit_count())
+            for _ in range((self.levels[grade] if among is None else self.levels[grade] & among).bit_count())
         ]
 
     @property
@@ -276,7 +280,12 @@ class GradedFile:
 
 
 def gather(
-    queries: Iterable[QueryView], selector: GradeSelector, bank: TestBank | None = None, *, soft: bool = False
+    queries: Iterable[QueryView],
+    selector: GradeSelector,
+    bank: TestBank | None = None,
+    *,
+    soft: bool = False,
+    kind: EntryKind | None = None,
 ) -> GradedFile:
     """Read all queries once and return their grades as bit masks.
 
@@ -285,6 +294,7 @@ def gather(
         selector: Selects the grades of a passage; the caller runs its ``check`` afterwards.
         bank: Defines the entries of each query. None: the ids of the selected grades.
         soft: Also keep the probabilities of grades.
+        kind: Use only entries of this kind of a bank that has both kinds. None: all entries.
 
     Returns:
         The graded file, with all queries, including those without grades.
@@ -293,7 +303,7 @@ def gather(
     for view in queries:
         query = file.queries.get(view.query_id)
         if query is None:
-            query = _empty(view.query_id, bank)
+            query = _empty(view.query_id, bank, kind)
         for passage in view.passages:
             grades = selector.select(passage)
             query.add(passage, grades, soft=soft, closed=bank is not None)
@@ -306,8 +316,10 @@ def gather(
     return file
 
 
-def _empty(query_id: str, bank: TestBank | None) -> GradedQuery:
+def _empty(query_id: str, bank: TestBank | None, kind: EntryKind | None) -> GradedQuery:
     entries: Mapping[str, Entry] = bank.entries(query_id) if bank is not None else {}
+    if kind is not None:
+        entries = {key: entry for key, entry in entries.items() if entry.kind == kind} or entries
     weights = [entry.weight for entry in entries.values()]
     return GradedQuery(
         query_id,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import fsum, hypot, sqrt
+from statistics import median
 from typing import NamedTuple
 
 from exam_pp.results import ALL_QUERIES, Score
@@ -44,6 +45,33 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
             mean = exact_mean(column)
             rows.append(Standing(*key, mean, _standard_error(column, mean), len(column)))
     return rows
+
+
+class Extremes(NamedTuple):
+    """The lowest, median and highest score of the systems on a query, each averaged over the queries."""
+
+    low: float
+    median: float
+    high: float
+
+
+def extremes(scores: Iterable[Score]) -> dict[str, Extremes]:
+    """Metric to its :class:`Extremes`, in order of appearance; metrics with only means are left out.
+
+    Source: rows Min, Median and Max in Tables 6 to 8 of Pradeep et al., "Initial Nugget Evaluation Results
+    for the TREC 2024 RAG Track" (2024). Max is above the mean of the best run there, so that the rows are
+    averages over queries.
+    """
+    columns: dict[str, dict[str, list[float]]] = {}
+    for score in scores:
+        if score.query_id != ALL_QUERIES:
+            columns.setdefault(score.metric, {}).setdefault(score.query_id, []).append(score.value)
+    return {
+        metric: Extremes(
+            *(exact_mean([of(column) for column in queries.values()]) for of in (min, median, max))
+        )
+        for metric, queries in columns.items()
+    }
 
 
 def exact_mean(values: list[float]) -> float:

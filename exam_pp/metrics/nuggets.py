@@ -17,6 +17,10 @@ LENGTH: NuggetMetric = "L"
 """Length of the answer in white-space separated words."""
 
 
+MissingVital = Literal["zero", "skip"]
+"""V and V_strict of a query without vital nuggets: 0, or undefined."""
+
+
 class LabelledNugget(NamedTuple):
     """A nugget with its assignment for an answer.
 
@@ -42,12 +46,15 @@ class _Counts(NamedTuple):
         return 2 * self.supported + self.partly
 
 
-def nugget_scores(nuggets: Iterable[LabelledNugget], *, ungraded: str = "not_support") -> dict[str, float]:
+def nugget_scores(
+    nuggets: Iterable[LabelledNugget], *, ungraded: str = "not_support", missing_vital: MissingVital = "zero"
+) -> dict[str, float]:
     """Compute the scores of an answer: metric to a value in 0..1, in the order of :data:`NUGGET_METRICS`.
 
     The denominator of A is all nuggets, that of V the vital nuggets, that of W the vital nuggets and, at
-    half weight, the okay nuggets. A metric with an empty denominator is undefined and has no key: V and
-    V_strict without vital nuggets, W and W_strict without vital and okay nuggets.
+    half weight, the okay nuggets. A metric with an empty denominator is 0, as the track counts it; with
+    ``missing_vital="skip"`` it has no key. These are V and V_strict without vital nuggets, and W and W_strict
+    without vital and okay nuggets.
 
     Ungraded nuggets count as the label ``ungraded``; ``support`` gives the upper bound of the scores. Counts
     are added as integers and divided once, so that equal scores are equal floats.
@@ -63,7 +70,11 @@ def nugget_scores(nuggets: Iterable[LabelledNugget], *, ungraded: str = "not_sup
         "A_strict": (every.strict(), 2 * every.nuggets),
         "A": (every.lenient(), 2 * every.nuggets),
     }
-    return {metric: part / whole for metric, (part, whole) in ratios.items() if whole}
+    return {
+        metric: part / whole if whole else 0.0
+        for metric, (part, whole) in ratios.items()
+        if whole or missing_vital == "zero"
+    }
 
 
 def _count(nuggets: Iterable[LabelledNugget], ungraded: str) -> Mapping[str, _Counts]:

@@ -61,9 +61,18 @@ class LabelRule:
     def __call__(self, ratings: Sequence[int]) -> int:
         """The label of a passage; ``ratings`` are sorted, best first."""
         for k, threshold, label in self.conditions:
-            if len(ratings) >= k and ratings[k - 1] >= threshold:
+            if self._meets(ratings, k, threshold):
                 return label
         return self.otherwise
+
+    def best(self, ratings: Sequence[int]) -> int:
+        """The highest label that any ratings up to these give; ``ratings`` are sorted, best first."""
+        reachable = [label for k, threshold, label in self.conditions if self._meets(ratings, k, threshold)]
+        return max([*reachable, self.otherwise])
+
+    @staticmethod
+    def _meets(ratings: Sequence[int], k: int, threshold: int) -> bool:
+        return len(ratings) >= k and ratings[k - 1] >= threshold
 
     def __str__(self) -> str:
         conditions = [f"{k}{_ordinal(k)}>={threshold}:{label}" for k, threshold, label in self.conditions]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
+from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.results import Qrel
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 
 Label = Literal["max", "count", "binary"]
+Labelling = Label | LabelRule
 Facets = Literal["title", "facet"]
 """Whether the qrels are of queries (``title``) or of their facets, with ids ``query/facet``."""
 
@@ -20,12 +22,13 @@ Entries = Mapping[str, int | None]
 
 
 def rubric_qrels(
-    query: GradedQuery, label: Label, min_grade: int, entries: Entries | None = None
+    query: GradedQuery, label: Labelling, min_grade: int, entries: Entries | None = None
 ) -> Iterator[Qrel]:
     """Yield the labels of a query's passages, in file order; passages without a grade have no label.
 
     ``"max"`` is the highest grade over the entries, ``"count"`` the number of entries graded at least
-    ``min_grade``, ``"binary"`` is 1 if that number is positive, else 0. ``entries`` defaults to all entries.
+    ``min_grade``, ``"binary"`` is 1 if that number is positive, else 0. A label rule gets the grades of the
+    entries. ``entries`` defaults to all entries.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
     """
@@ -37,26 +40,34 @@ def rubric_qrels(
 
 
 def best_qrels(
-    query: GradedQuery, label: Label, min_grade: int, highest: int, entries: Entries | None = None
+    query: GradedQuery, label: Labelling, min_grade: int, highest: int, entries: Entries | None = None
 ) -> Iterator[Qrel]:
     """Yield the labels of all passages of a query as if all ungraded pairs had the ``highest`` grade."""
     for query_id, among in (entries or {query.query_id: None}).items():
         for passage in query.passages:
             ungraded = (query.all_entries if among is None else among) & ~passage.graded
             relevance = _label(passage, label, min_grade, among) or 0
-            if ungraded and label == "count":
+            if ungraded and isinstance(label, LabelRule):
+                ratings = [highest] * ungraded.bit_count() + passage.ratings_of(among)
+                relevance = label.best(sorted(ratings, reverse=True))
+            elif ungraded and label == "count":
                 relevance += ungraded.bit_count()
             elif ungraded:
                 relevance = max(relevance, highest if label == "max" else 1)
             yield Qrel(query_id, passage.passage_id, relevance)
 
 
-def ungraded_label(label: Label, highest: int, among: int) -> int:
+def ungraded_label(label: Labelling, highest: int, among: int) -> int:
     """The best possible label of a passage without grades for the entries in the mask ``among``."""
+    if isinstance(label, LabelRule):
+        return label.best([highest] * among.bit_count())
     return {"max": highest, "count": among.bit_count(), "binary": 1}[label]
 
 
-def _label(passage: GradedPassage, label: Label, min_grade: int, among: int | None) -> int | None:
+def _label(passage: GradedPassage, label: Labelling, min_grade: int, among: int | None) -> int | None:
+    if isinstance(label, LabelRule):
+        ratings = passage.ratings_of(among)
+        return label(ratings) if ratings else None
     if among is None:
         best = passage.best_grade
     else:

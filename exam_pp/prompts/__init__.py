@@ -1,5 +1,6 @@
 """Prompts and the rules for reading their replies; importing a file of prompts registers its prompts."""
 
+from exam_pp.prompts.answers import ANSWER_PROMPTS
 from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
@@ -8,6 +9,7 @@ from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
 __all__ = [
+    "ANSWER_PROMPTS",
     "ANSWER_VERIFICATION",
     "ASSIGNMENT_PROMPTS",
     "DIRECT_PROMPTS",

@@ -19,7 +19,16 @@ from exam_pp.requests import LabelSearch, Part, Request
 from exam_pp.test_bank import Entry, EntryKind
 
 Kind = Literal[
-    "question", "nugget", "direct", "verification", "assignment", "claim", "pair", "generate", "nuggetize"
+    "question",
+    "nugget",
+    "direct",
+    "verification",
+    "assignment",
+    "claim",
+    "pair",
+    "generate",
+    "nuggetize",
+    "answer",
 ]
 Unparsed = Literal["default", "ungraded", "published", "chat"]
 """Treatment of replies without a number.
@@ -232,7 +241,7 @@ class Prompt:
         """The full prompt with placeholders in braces."""
         return Request(self.render({slot: f"{{{slot}}}" for slot in self.slots})).text
 
-    def render(self, values: dict[str, str]) -> tuple[Part, ...]:
+    def render(self, values: Mapping[str, str]) -> tuple[Part, ...]:
         """Fill the placeholders with ``values`` and return the prompt as parts.
 
         Args:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
+from exam_pp.prompts.answers import ANSWER_TEXT
 from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
@@ -54,6 +55,7 @@ _UNSCALED = {
         LIST_RULES["questions"],
         LIST_RULES["nuggets"],
         IMPORTANCE,
+        ANSWER_TEXT,
     )
 }
 _ASSIGNMENT = assignment_reader(THREE_LABELS).name
@@ -75,6 +77,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "assignment": (_ASSIGNMENT,),
     "generate": ("questions", "nuggets"),
     "nuggetize": ("nuggets", "importance"),
+    "answer": (ANSWER_TEXT.name,),
 }
 """The reading rules of every kind of prompt."""
 
@@ -95,6 +98,7 @@ _SLOTS: Mapping[str, _Slots] = {
     "generate": _Slots(("query",), (FACET_SLOT, "count")),
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
     "importance": _Slots(("query", LIST_SLOT), ("count",)),
+    "answer": _Slots(("query",), (CUT_SLOT,)),
 }
 """The placeholders by the kind of prompt, or by its reading rule if the kind has several shapes."""
 _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -119,7 +123,9 @@ class PromptFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: StrictStr = Field(min_length=1)
-    kind: Literal["question", "nugget", "direct", "verification", "assignment", "generate", "nuggetize"]
+    kind: Literal[
+        "question", "nugget", "direct", "verification", "assignment", "generate", "nuggetize", "answer"
+    ]
     template: StrictStr | None = Field(default=None, min_length=1)
     template_file: StrictStr | None = Field(default=None, min_length=1)
     system: StrictStr | None = None

@@ -18,6 +18,14 @@ from exam_pp.prompts.thinking import without_thinking
 _NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*|[qn])?#?\s*[(（]?\d{1,2}\s*[.):．、）：]\s*"
 _MARKED = re.compile(rf"^(?:\*\*)?(?:{_NUMBER}|[-*•–]\s+)\s*(\S.*)$", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"^(?:{_NUMBER})(?=\D)", re.IGNORECASE)
+# A label before an entry: "Question:", "**Nugget 3:**", "Key fact 2 -".
+_LABEL = re.compile(
+    r"^[\s*_#>•-]*(?:(?:question|nugget|key fact|fact)(?:\s*text)?|q)\s*"
+    r"(?:[*_\s]*:|#?\d{1,2}[*_\s]*(?:[:.)]|[–—-](?=\s)))[\s*_]*(?=\S)",
+    re.IGNORECASE,
+)
+# Numbered prose: "1. ... 2. ... 3. ..." on one line.
+_INNER_NUMBER = re.compile(r"(?<!\S)[(（]?(\d{1,2})[.)、．）]\s+(?=\S)")
 _PLACEHOLDER = re.compile(r"^(?:(?:question|nugget)_text_\d+|\.\.\.|…)$", re.IGNORECASE)
 _TEXT_KEYS = (
     "question_text",
@@ -38,6 +46,9 @@ _LIST = re.compile(r"(?P<place>(?:\A|[\n:=>{])[ \t`*]*)?(?<!\w)(?P<list>\[[^\[\]
 _REFERENCE = re.compile(r"\[\s*\d+\s*\]")
 _LABEL_WORD = re.compile(r"^\W*labels?[\"'*_]*\s*[:=]", re.IGNORECASE)
 _MARKS = string.punctuation + string.whitespace + "“”„‟‘’«»"
+_MAX_WORDS = 12
+"""Maximum length of a nugget that is a line without a mark; longer lines are prose."""
+
 _MAX_DEPTH = 50
 """Maximum nesting of lists and objects: a model that repeats itself opens hundreds."""
 
@@ -57,6 +68,9 @@ def read_entries(reply: str, key: str) -> list[str] | None:
     # Several complete objects in a row; objects without the key may be fragments of a broken reply.
     named = [value for value in json_pieces(reply) if isinstance(value, dict) and _named(value, key)]
     for texts in (_texts(named, key), _last_list(reply, key), _broken_list(reply, key), _lines(reply)):
+        if entries := _cleaned(texts):
+            return entries
+    for texts in (_labelled(reply), _numbered_prose(reply), _paragraphs(reply, key)):
         if entries := _cleaned(texts):
             return entries
     return None
@@ -173,10 +187,41 @@ def _lines(reply: str) -> list[str]:
     return questions if len(questions) >= 2 and len(questions) >= len(lines) - 1 else []
 
 
+def _labelled(reply: str) -> list[str]:
+    """The lines that begin with a label such as ``Question:``."""
+    return [line for line in map(str.strip, remove_escapes(reply).splitlines()) if _LABEL.match(line)]
+
+
+def _numbered_prose(reply: str) -> list[str]:
+    """At least two items of a paragraph that are numbered 1, 2, 3 ..."""
+    for line in remove_escapes(reply).splitlines():
+        starts: list[re.Match[str]] = []
+        for match in _INNER_NUMBER.finditer(line):
+            if int(match[1]) == len(starts) + 1:
+                starts.append(match)
+        if len(starts) >= 2:
+            ends = [match.start() for match in starts[1:]] + [len(line)]
+            return [line[match.end() : end] for match, end in zip(starts, ends, strict=True)]
+    return []
+
+
+def _paragraphs(reply: str, key: str) -> list[str]:
+    """At least two lines that are questions or short enough for nuggets, if most lines are."""
+    if "{" in reply or "[" in reply:  # a broken list
+        return []
+    lines = [line.strip() for line in remove_escapes(reply).splitlines()]
+    lines = [line for line in lines if line and not line.startswith("```")]
+    if key == "questions":
+        items = [line for line in lines if line.endswith(("?", "？"))]
+    else:
+        items = [line for line in lines if len(line.split()) <= _MAX_WORDS and not line.endswith(":")]
+    return items if len(items) >= 2 and 2 * len(items) > len(lines) else []
+
+
 def _cleaned(texts: list[str]) -> list[str]:
     """The texts that are entries, each as one line without list number, marks and quotes."""
     lines = [_encodable(" ".join(text.split())) for text in texts]
-    plain = [_clean(_LEADING_NUMBER.sub("", line)) for line in lines]
+    plain = [_clean(_LABEL.sub("", _LEADING_NUMBER.sub("", line))) for line in lines]
     entries = [(line, entry) for line, entry in zip(lines, plain, strict=True) if _is_entry(entry)]
     # If only some entries begin with a number, it belongs to the text: "7. Juli", "1. FC Köln".
     numbered = all(_LEADING_NUMBER.match(line) for line, _ in entries)

@@ -19,6 +19,9 @@ PUBLISHED_COUNT = 10
 FACET_SLOT = "subtopic"
 """The placeholder of a facet's text."""
 
+COUNT_SLOT = "count"
+"""The placeholder of the number of entries."""
+
 MAX_NUGGET_WORDS = 4
 """The limit that the nugget prompts state."""
 
@@ -119,6 +122,30 @@ NUGGETS_REPAIR = Prompt(
     cite=_REPAIR_CITE,
 )
 
+_TOP_UP_CITE = "exam_pp, 2026; the instructions as in " + _CITE
+QUESTIONS_TOP_UP = Prompt(
+    name="QuestionGenerationTopUp",
+    kind="generate",
+    template=(
+        "Generate {count} more concise insightful questions for '{query}'. They must ask about "
+        "something else than the questions above. Keep the questions short. " + _QUESTION_INSTRUCTION
+    ),
+    parse=_QUESTIONS,
+    style="Generate more concise insightful questions...",
+    cite=_TOP_UP_CITE,
+)
+NUGGETS_TOP_UP = Prompt(
+    name="NuggetGenerationTopUp",
+    kind="generate",
+    template=(
+        "Generate {count} more concise insightful nuggets for '{query}'. They must be about something "
+        "else than the nuggets above. Keep nuggets to a maximum of 4 words. " + _NUGGET_INSTRUCTION
+    ),
+    parse=_NUGGETS,
+    style="Generate more concise insightful nuggets...",
+    cite=_TOP_UP_CITE,
+)
+
 GENERATION_PROMPTS: Mapping[tuple[EntryKind, bool], Prompt] = {
     ("question", False): QUESTIONS_DL,
     ("question", True): QUESTIONS_CAR,
@@ -130,10 +157,18 @@ GENERATION_PROMPTS: Mapping[tuple[EntryKind, bool], Prompt] = {
 REPAIR_PROMPTS: Mapping[EntryKind, Prompt] = {"question": QUESTIONS_REPAIR, "nugget": NUGGETS_REPAIR}
 """The prompt that follows a reply without a list, by the kind of entry."""
 
+TOP_UP_PROMPTS: Mapping[EntryKind, Prompt] = {"question": QUESTIONS_TOP_UP, "nugget": NUGGETS_TOP_UP}
+"""The prompt that follows a list with fewer entries than requested, by the kind of entry."""
+
 
 def explores_facets(prompt: Prompt) -> bool:
     """Whether the prompt asks about a facet of a query, not about the whole query."""
     return FACET_SLOT in prompt.slots
 
 
-register((*GENERATION_PROMPTS.values(), *REPAIR_PROMPTS.values()))
+def requests_number(prompt: Prompt) -> bool:
+    """Whether the prompt contains the number of entries that the model is to list."""
+    return COUNT_SLOT in prompt.slots
+
+
+register((*GENERATION_PROMPTS.values(), *REPAIR_PROMPTS.values(), *TOP_UP_PROMPTS.values()))

@@ -98,12 +98,18 @@ def _sections(blocks: Iterable[Block]) -> Iterator[str]:
     for number, section in groupby(_numbered(blocks), key=itemgetter(0)):
         label = f' aria-labelledby="s{number}"' if number else ""
         yield f'<section class="panel"{label}>'
-        for is_note, run in groupby((block for _, block in section), key=_is_paragraph):
-            if is_note:
+        for kind, group in groupby((block for _, block in section), key=type):
+            run = list(group)
+            if kind is Paragraph:
                 yield _notes([block.text for block in run if isinstance(block, Paragraph)])
                 continue
+            side_by_side = kind is Table and len(run) > 1
+            if side_by_side:
+                yield '<div class="tables">'
             for block in run:
                 yield _heading(block, f"s{number}") if _is_section(block) else _block(block, numbers)
+            if side_by_side:
+                yield "</div>"
         yield "</section>"
 
 
@@ -117,10 +123,6 @@ def _numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
 
 def _is_section(block: Block) -> TypeGuard[Heading]:
     return isinstance(block, Heading) and block.level == 1
-
-
-def _is_paragraph(block: Block) -> bool:
-    return isinstance(block, Paragraph)
 
 
 def _notes(texts: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Scatter plots of runs and of topic/run pairs, with a colour and marker for each type of run."""
+"""Scatter plots of runs and of query/run pairs, with a colour and marker for each type of run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Points = Sequence[tuple[float, float]]
 
 
 class Cloud(NamedTuple):
-    """Points of one type of run, such as RAG: of runs, and of topic/run pairs."""
+    """Points of one type of run, such as RAG: of runs, and of query/run pairs."""
 
     name: str
     runs: Points
-    topics: Points = ()
+    queries: Points = ()
 
 
 def scatter(clouds: Sequence[Cloud], x: str, y: str, *, box: str = "", front: Points = ()) -> Figure:
-    """Plot runs as large points and topic/run pairs as small points (AutoNuggetizer paper, figures 6 and 7).
+    """Plot runs as large points and query/run pairs as small points (AutoNuggetizer paper, figures 6 and 7).
 
     ``box`` is a text for the top left corner, ``front`` are the points of a Pareto front.
     """
@@ -36,7 +36,7 @@ def scatter(clouds: Sequence[Cloud], x: str, y: str, *, box: str = "", front: Po
             name = f"{cloud.name} " if cloud.name else ""
             marker = _MARKERS[number % len(_MARKERS)]
             small, large = (colours[number % len(colours)] for colours in (_TOPIC_COLOURS, _RUN_COLOURS))
-            _draw(axes, cloud.topics, _Style(f"{name}topic/run", marker, small, size=9, alpha=0.35, layer=1))
+            _draw(axes, cloud.queries, _Style(f"{name}query/run", marker, small, size=9, alpha=0.35, layer=1))
             _draw(axes, cloud.runs, _Style(f"{name}run", marker, large, size=30, alpha=1, layer=3))
         if front:
             axes.plot(

@@ -38,6 +38,16 @@ def short_forms(texts: Iterable[str]) -> dict[str, int]:
     return {name: _shown(name, names - {name}) for name in names}
 
 
+def shortened(texts: Iterable[str]) -> list[str]:
+    """The texts with an ellipsis in place of the end of each long name."""
+    texts = list(texts)
+    forms = short_forms(texts)
+    for name, shown in forms.items():
+        if shown < len(name):
+            texts = [text.replace(name, f"{name[:shown]}…") for text in texts]
+    return texts
+
+
 def _shown(name: str, others: Collection[str]) -> int:
     ends = (
         [match.start() for match in _HUMP.finditer(name)]

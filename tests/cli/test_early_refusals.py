@@ -49,6 +49,31 @@ def test_outputs_are_checked_before_inputs_are_read(
     assert message in error
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("evaluate cover notes.txt --seed 0", "--seed needs --intervals or --significance."),
+        ("evaluate qrels notes.txt --method-name tag", "--method-name needs --runs."),
+        ("analyze correlation notes.txt --official notes.txt --samples 200", "--samples needs --intervals."),
+        ("analyze sweep notes.txt --official notes.txt -m RR", "--measure needs --runs."),
+        (
+            "analyze sweep notes.txt --official notes.txt --intervals queries --format published",
+            "--intervals is not available with --format published.",
+        ),
+        ("import --answers notes.txt --top 5", "--top needs --runs or --pages."),
+        ("import --runs notes.txt --unit whole", "--unit needs --answers."),
+        ("generate answers notes.txt -o o --model fake --max-passages 5", "--max-passages needs --contexts."),
+        (
+            "nuggetize notes.txt -o o --queries notes.txt --model fake --grader m",
+            "--grader needs --relevance model.",
+        ),
+    ],
+)
+def test_options_without_an_effect_are_refused(refused: Refused, command: str, message: str) -> None:
+    code, error = refused(*command.split())
+    assert (code, error) == (2, f"Error: {message}")
+
+
 def test_figures_without_matplotlib_are_refused_before_inputs_are_read(
     refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:

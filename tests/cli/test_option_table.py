@@ -111,6 +111,15 @@ def test_an_old_spelling_works_with_a_warning(
     assert (tmp_path / "--to.csv").read_bytes() == (tmp_path / "--format.csv").read_bytes()
 
 
+def test_an_old_name_of_another_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    """``sample --queries`` is now ``--max-queries``, but ``generate questions`` never had this option."""
+    with pytest.raises(SystemExit):
+        main(["generate", "questions", "queries.jsonl", "--queries", "queries.jsonl"])
+    error = capsys.readouterr().err
+    assert "No such option '--queries'" in error
+    assert "is now called" not in error
+
+
 def test_an_old_flag_becomes_a_value(write_graded: Path, tmp_path: Path) -> None:
     for name, options in {
         "old": ["--texts", "--human"],

@@ -23,6 +23,7 @@ COMMANDS = (
     "import --runs runs/a.run --texts texts.tsv --qrels qrels.txt --queries queries.tsv -o out",
     "import --answers answers.jsonl -o out",
     "import --answers ragelo_answers.csv -o out",
+    "import --pages pages.jsonl -o out",
     "import --candidates candidates.jsonl -o out",
     "import --assignments assignments.jsonl --passages answers-passages.jsonl --bank nuggets-bank.jsonl "
     "-o out",
@@ -52,6 +53,7 @@ COMMANDS = (
     f"generate nuggets queries.jsonl {ASK} -o out",
     f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
     f"generate nuggets queries.jsonl {ASK} --no-facets --prompt-file nuggets.toml -o out",
+    f"generate answers queries.jsonl {ASK} --contexts passages.jsonl --prompt-file answers.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
     "bank import bank.csv --from csv --base bank.jsonl -o out",
     "bank import nuggets.jsonl --from nuggetizer -o out",
@@ -67,6 +69,7 @@ COMMANDS = (
     "bank merge bank.jsonl other-bank.jsonl -o out",
     "bank apply bank.jsonl bank_edits.json --force -o out",
     "bank split bank.jsonl --secret 0.5 -o out --secret-output out2",
+    f"bank importance bank.jsonl --queries queries.tsv {ASK} --prompt-file importance.toml -o out",
     f"bank clinic graded.jsonl --bank bank.jsonl --closed-book closed.jsonl {SET} -o out",
     f"bank closed-book bank.jsonl {ASK} --prompt-class {RATED} -o out",
     f"bank closed-book bank.jsonl {ASK} --prompt-file prompt.toml -o out",
@@ -119,7 +122,7 @@ strip graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
-bank import nuggets.jsonl --format nuggetizer -o nuggets-bank.jsonl
+bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
 rename assigned.jsonl --grader random=other -o assigned-too.jsonl
 export assignments assigned.jsonl --bank nuggets-bank.jsonl --grader random -o assignments.jsonl
@@ -128,8 +131,10 @@ bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.j
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
 show prompt QuestionGenerationDL --as-file -o questions.toml
+show prompt AnswerDirectCited --as-file -o answers.toml
 show prompt NuggetGenerationDL --as-file -o nuggets.toml
 show prompt NuggetCreation --as-file -o creation.toml
+show prompt NuggetImportance --as-file -o importance.toml
 show prompt QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2 --as-file -o verification.toml
 """
 

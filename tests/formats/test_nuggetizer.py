@@ -20,10 +20,14 @@ from exam_pp.store.trec.runs import read_qrels, read_run
 from exam_pp.store.trec.score_rows import read_score_rows
 
 Write = Callable[[str, list[Any]], Path]
+KEYS = (
+    "strict_vital_score", "vital_score", "strict_weighted_score", "weighted_score", "strict_all_score",
+    "all_score",
+)  # fmt: skip
 METRICS = [
-    {"qid": "1", "strict_vital_score": 0.5, "vital_score": 0.75, "all_score": 0.25},
-    {"qid": "02", "all_score": 1.0},
-    {"qid": "all", "strict_vital_score": 0.5, "vital_score": 0.75, "all_score": 0.625},
+    {"qid": "1"} | dict(zip(KEYS, (0.5, 0.75, 0.5, 0.75, 0.25, 0.25), strict=True)),
+    {"qid": "02"} | dict(zip(KEYS, (0.0, 0.0, 0.5, 0.5, 1.0, 1.0), strict=True)),
+    {"qid": "all"} | dict(zip(KEYS, (0.25, 0.375, 0.5, 0.625, 0.625, 0.625), strict=True)),
 ]
 NUGGET = {"text": "a fact", "importance": "vital", "assignment": "support"}
 ASSIGNMENT = {
@@ -61,7 +65,7 @@ def test_formats_are_detected_from_the_content(write_jsonl: Write, value: Any, f
 
 
 def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
-    """Undefined scores of a topic stay undefined; the line of means is computed from the topics."""
+    """The line of means is computed from the topics."""
     source, rows = write_jsonl("run-a.jsonl", METRICS), tmp_path / "rows.jsonl"
     convert(Conversion(source, rows, "scores-jsonl"))
     assert list(read_score_rows(rows))[:2] == [
@@ -77,6 +81,17 @@ def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
     assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
     with pytest.raises(SelectionError, match="2: a, b"):
         convert(Conversion(both, tmp_path / "x.jsonl", "nuggetizer-metrics"))
+
+
+def test_metrics_always_have_all_scores(write_jsonl: Write, tmp_path: Path) -> None:
+    """AutoNuggetizer reads no line without one of its six scores, so that none is written."""
+    source = write_jsonl("run.jsonl", [METRICS[0], {"qid": "02", "all_score": 1.0, "strict_all_score": 1.0}])
+    convert(Conversion(source, tmp_path / "rows.jsonl", "scores-jsonl"))
+    with pytest.raises(
+        SelectionError, match=r"no V_strict and no V and no W_strict and no W of the topic '02'"
+    ):
+        convert(Conversion(tmp_path / "rows.jsonl", tmp_path / "again.jsonl", "nuggetizer-metrics"))
+    assert not (tmp_path / "again.jsonl").exists()
 
 
 def test_assignments_become_answers(write_jsonl: Write, tmp_path: Path) -> None:

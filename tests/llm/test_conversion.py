@@ -152,3 +152,41 @@ def test_long_replies_use_the_same_precision_and_a_device_with_enough_memory(
     monkeypatch.setattr(huggingface, "TransformersEngine", Full)
     assert isinstance(engine._load_reference(), Full)
     assert loads == [(None, dtype), ("cpu", dtype)]
+
+
+EXPECTED = [[0.6, 0.3, 0.1 - 1e-8, 1e-8], [0.9, 0.06, 0.04 - 1e-8, 1e-8]]
+
+
+def check(actual: list[list[float]], compute_type: str) -> None:
+    torch = pytest.importorskip("torch")
+    pairs = [
+        (torch.tensor(row, dtype=torch.float64).log(), torch.tensor(expected, dtype=torch.float64).log())
+        for row, expected in zip(actual, EXPECTED, strict=True)
+    ]
+    conversion.check_distributions(pairs, compute_type)
+
+
+def test_a_sound_conversion_to_8_bits_is_accepted() -> None:
+    """As measured on SmolLM2-135M: total variation of .1 to .2, and improbable tokens far off."""
+    rounded = [[0.5, 0.35, 0.15 - 1e-7, 1e-7], [0.88, 0.06, 0.06 - 1e-7, 1e-7]]
+    check(rounded, "int8")
+    with pytest.raises(ModelError, match=r"variation 0\.0600 .* limit 0\.001\b"):
+        check(rounded, "float32")
+
+
+@pytest.mark.parametrize("compute_type", ["float32", "bfloat16", "float16", "int8"])
+def test_a_conversion_with_a_wrong_output_scale_is_refused(compute_type: str) -> None:
+    """Logits that are too large are certainty, and those that are too small are noise."""
+    check(EXPECTED, compute_type)
+    sure, flat, missing = [1 - 3e-40, *[1e-40] * 3], [0.25] * 4, [float("nan")] * 4
+    for wrong in (sure, flat, missing):
+        with pytest.raises(ModelError, match="disagrees"):
+            check([wrong] * 2, compute_type)
+
+
+def test_a_wrong_output_scale_of_a_sure_model_is_refused() -> None:
+    """Its distributions are nearly equal, but soft grades would be wrong."""
+    torch = pytest.importorskip("torch")
+    logits = torch.tensor([0.0, -60.0, -80.0, -90.0])
+    with pytest.raises(ModelError, match=r"variation 0\.0.* scale of the output 0\.10 instead of 1"):
+        conversion.check_distributions([((logits / 10).log_softmax(-1), logits.log_softmax(-1))], "int8")

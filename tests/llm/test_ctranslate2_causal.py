@@ -127,8 +127,12 @@ def test_random_weights_of_many_architectures(name: str, tmp_path: Path, prompts
         assert_same(reply, expected)
 
 
+@pytest.mark.parametrize("compute_type", ["float32", "int8"])
 def test_a_wrong_conversion_is_noticed(
-    causal_checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    compute_type: str,
+    causal_checkpoints: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
     convert = conversion._convert
@@ -140,7 +144,7 @@ def test_a_wrong_conversion_is_noticed(
 
     monkeypatch.setattr(conversion, "_convert", convert_another)
     with pytest.raises(ModelError, match=r"CTranslate2 .*disagrees"):
-        load_llm(options(causal_checkpoints["chat"]))
+        load_llm(options(causal_checkpoints["chat"], compute_type=compute_type))
     assert not list((tmp_path / "ctranslate2").iterdir())
 
 

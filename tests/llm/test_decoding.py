@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import torch
 
 from exam_pp.cli.main import main
-from exam_pp.errors import ExamError, ModelError
+from exam_pp.errors import ModelError
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.decoding import DECODING
 from exam_pp.llm.sampling import Sampler
@@ -478,5 +479,5 @@ def test_a_local_model_refuses_penalties_in_one_sentence(
 def test_greedy_contradicts_a_temperature() -> None:
     from exam_pp.cli.main import cli
 
-    with pytest.raises(ExamError, match="--greedy"):
+    with pytest.raises(click.UsageError, match="--greedy"):
         cli.main(["doctor", "--model", "m", "--greedy", "--temperature", "1"], standalone_mode=False)

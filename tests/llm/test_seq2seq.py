@@ -214,8 +214,9 @@ def test_out_of_memory_with_one_prompt_is_an_error(
     assert "out of memory" in (dict(llm.generate([as_request("a b c")]))[0].error or "")
 
 
+@pytest.mark.parametrize("compute_type", ["float32", "int8"])
 def test_a_wrong_conversion_is_noticed(
-    checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    compute_type: str, checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the correction of the tied-embeddings flag the output layer has a wrong scale."""
     pytest.importorskip("ctranslate2")
@@ -228,7 +229,7 @@ def test_a_wrong_conversion_is_noticed(
 
     monkeypatch.setattr(conversion, "_convert", convert_plainly)
     with pytest.raises(ModelError, match="disagrees"):
-        load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
+        load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2", compute_type=compute_type))
     assert not list((tmp_path / "ctranslate2").iterdir())
     assert load_llm(ModelOptions(str(checkpoints["keyed"]))).provenance()["engine"] == "transformers"
 

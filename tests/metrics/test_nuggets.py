@@ -76,18 +76,33 @@ def test_scores_of_a_real_run_are_the_published_ones(shared_data: Path) -> None:
     [
         # No okay nuggets: W is V.
         ("vS vP vN", {"V_strict": 1 / 3, "V": 0.5, "W_strict": 1 / 3, "W": 0.5, "A_strict": 1 / 3, "A": 0.5}),
-        # No vital nuggets: V is undefined.
-        ("oS oN", {"W_strict": 0.5, "W": 0.5, "A_strict": 0.5, "A": 0.5}),
+        # No vital nuggets: V is 0 (calculate_nugget_scores in metrics.py of castorini/nuggetizer).
+        ("oS oN", {"V_strict": 0, "V": 0, "W_strict": 0.5, "W": 0.5, "A_strict": 0.5, "A": 0.5}),
         # Unknown importance counts only in the denominator of A.
         ("vS ?N", {"V_strict": 1, "V": 1, "W_strict": 1, "W": 1, "A_strict": 0.5, "A": 0.5}),
-        ("?S", {"A_strict": 1, "A": 1}),
+        ("?S", {"V_strict": 0, "V": 0, "W_strict": 0, "W": 0, "A_strict": 1, "A": 1}),
         # Ungraded: in the denominator, counts 0.
         ("vS v- o-", {"V_strict": 0.5, "V": 0.5, "W_strict": 0.4, "W": 0.4, "A_strict": 1 / 3, "A": 1 / 3}),
-        ("", {}),
+        ("", dict.fromkeys(NUGGET_METRICS, 0)),
     ],
 )
 def test_edge_cases(short: str, scores: dict[str, float]) -> None:
     assert nugget_scores(nuggets(short)) == scores
+
+
+@pytest.mark.parametrize(
+    ("short", "metrics"),
+    [
+        ("oS oN", ["W_strict", "W", "A_strict", "A"]),
+        ("?S", ["A_strict", "A"]),
+        ("vN ?S", list(NUGGET_METRICS)),
+        ("", []),
+    ],
+)
+def test_undefined_scores_can_be_skipped(short: str, metrics: list[str]) -> None:
+    skipped = nugget_scores(nuggets(short), missing_vital="skip")
+    assert list(skipped) == metrics
+    assert {m: v for m, v in nugget_scores(nuggets(short)).items() if m in metrics} == skipped
 
 
 def test_labels_outside_the_vocabulary_are_ungraded() -> None:
@@ -130,7 +145,9 @@ def test_scores_are_the_exact_ratios_of_the_definitions(result: list[LabelledNug
         "A": [Fraction(1) for _ in result],
     }.items():
         expected |= {f"{name}_strict": mean(weights, strict=True), name: mean(weights, strict=False)}
-    assert nugget_scores(result) == {metric: v for metric, v in expected.items() if v is not None}
+    defined = {metric: v for metric, v in expected.items() if v is not None}
+    assert nugget_scores(result, missing_vital="skip") == defined
+    assert nugget_scores(result) == {metric: v or 0 for metric, v in expected.items()}
 
 
 @given(ANY_NUGGETS)

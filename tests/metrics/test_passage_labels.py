@@ -34,3 +34,12 @@ def test_rule() -> None:
 def test_invalid_rules(text: str) -> None:
     with pytest.raises(SelectionError, match=r"'2nd>=5:3, 2nd>=4:1, else 0'"):
         LabelRule.parse(text)
+
+
+@given(RATINGS, st.lists(st.integers(0, 5), max_size=4))
+def test_the_best_label_bounds_the_labels_of_further_ratings(ratings: list[int], more: list[int]) -> None:
+    """Also for a rule whose labels do not grow with the ratings."""
+    for text in ("2nd>=5:3, 2nd>=4:1, else 0", "1st>=5:1, 1st>=3:2, else 0", "3rd>=1:1, else 2"):
+        rule = LabelRule.parse(text)
+        highest = sorted([*ratings, *(5 for _ in more)], reverse=True)
+        assert rule(sorted([*ratings, *more], reverse=True)) <= rule.best(highest)

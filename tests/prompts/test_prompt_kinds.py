@@ -51,6 +51,8 @@ def slots(made: Prompt) -> list[str]:
         ("generate", "nuggets", "{query} {subtopic} {count}", '["air"]', (None, True)),
         ("nuggetize", "nuggets", "{query} {context} {nuggets} {length}", '["air"]', (None, True)),
         ("nuggetize", "importance", "{query} {nuggets}", "vital", (None, True)),
+        ("answer", "text", "{query}", "It is blue.", (None, True)),
+        ("answer", "text", "{query} {context}", "It is blue [1].", (None, True)),
     ],
 )
 def test_every_kind(kind: str, reading: str, template: str, reply: str, expected: tuple[Any, bool]) -> None:
@@ -90,6 +92,8 @@ def test_the_labels_of_assignments() -> None:
         ("direct", "number", "{query} {context}", "scale = 3\nrepair = 'Again.'", "repair", "repeated"),
         ("generate", "questions", "{query}", "repair = 'Again {count}.'", "repair", "{count}"),
         ("verification", "yes-no", " \n", "", "template", "empty"),
+        ("answer", "text", "{context}", "", "template", "{query}"),
+        ("answer", "rating", "{query}", "", "reading", "use one of: text"),
     ],
 )  # fmt: skip
 def test_messages(kind: str, reading: str, template: str, more: str, field: str, about: str) -> None:

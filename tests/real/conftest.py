@@ -17,7 +17,7 @@ import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers is imported, which is before any fixture
 
-STARTUP = 120
+STARTUP = 240
 """Seconds that a server may need to start."""
 
 

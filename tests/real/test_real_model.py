@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.make import make_grader
 from exam_pp.llm import ModelOptions, load_llm
@@ -106,7 +107,7 @@ def test_grading_with_several_prompts(tmp_path: Path) -> None:
         for grades in rubrics:
             assert (grades.model_options or {})["checkpoint_hash"]
             assert {*grades.correct, *grades.wrong, *(grades.errors or {})} == {"q/1"}
-        (label,) = passage.direct_grades or ()
+        (label,) = passage.direct_grades or []
         assert (label.self_ratings is None) == (label.error is not None)
         assert {grades.model for grades in (*rubrics, label)} == {"smollm2"}
 
@@ -119,7 +120,9 @@ def test_listwise_assignment(smollm2: Any) -> None:
     llm = load_llm(ModelOptions("smollm2", threads=1, max_tokens=24))
     grader = make_grader(PROMPTS.get("NuggetAssignment"), "smollm2", {})
     (grades,) = run_requests([grader.run(unit)], Answerer(llm, Journal(None)))
-    assert grades.entry_ratings().keys() | (grades.errors or {}).keys() == {n.nugget_id for n in nuggets}
+    assert isinstance(grades, RubricGrades)
+    for nugget in nuggets:
+        assert (nugget.nugget_id in grades.entry_ratings()) == (grades.error_of(nugget.nugget_id) is None)
 
 
 def test_generation_of_a_bank(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""The walk-through writes the files of the workbench paper's Table 3, with the same names."""
+"""The walk-through runs all phases, and writes the files of the workbench paper under their names."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,52 +10,128 @@ from pathlib import Path
 
 import pytest
 
-PROMPT = "QuestionSelfRatedUnanswerablePromptWithChoices"
-TABLE_3 = {
-    "dl20-verify-grading.txt",
-    "dl20-bad-question.txt",
-    "dl20-uncovered-passages.txt",
-    "dl20-grid-display.txt",
-    f"dl20-rubric-qrels-{PROMPT}-minrating-4.solo.qrels",
-    f"dl20-rubric-qrels-leaderboard-{PROMPT}-minrating-4.solo.mrr.tsv",
-    f"dl20-rubric-cover-leaderboard-{PROMPT}-minrating-4.solo.tsv",
-    f"dl20-rubric-qrels-leaderboard-{PROMPT}-minlevel-4.correlation.tsv",
-    f"dl20-rubric-cover-leaderboard-{PROMPT}-minlevel-4.correlation.tsv",
-    f"dl20-rubric-inter-annotator-{PROMPT}.tex",
-}
+from exam_pp.cli.main import main
+from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.passages.graded_file import read_passages
+
+QUESTIONS = "QuestionSelfRatedUnanswerablePromptWithChoices"
+NUGGETS = "NuggetSelfRatedPrompt"
+VERIFIED = "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2"
+NAME = "trecDL2020-qrels-runs-with-text.jsonl.gz"
+RATED = f"questions-explain--questions-rate--nuggets-explain--nuggets-rate--{NAME}"
 
 
-@pytest.mark.integration
-def test_walkthrough(repository: Path, tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    runs.mkdir()
-    (runs / "one.run").write_text("q1 Q0 p1 1 2 t\nq1 Q0 p2 2 1 t\n007 Q0 p3 1 1 t\n")
-    (runs / "bm25.run").write_text("q1 Q0 p2 1 2 t\n")
-    (runs / "new.run").write_text("007 Q0 p3 1 1 t\n")
-    official = tmp_path / "official.json"
-    official.write_text('{"one": 1, "bm25": 2}')
-    out = tmp_path / "out"
+def evaluation_files(prompt: str, grade: int) -> set[str]:
+    solo = f"{prompt}-minrating-{grade}.solo"
+    correlation = f"{prompt}-minlevel-{grade}.correlation.tsv"
+    return {
+        f"dl20-rubric-qrels-{solo}.qrels",
+        f"dl20-rubric-qrels-leaderboard-{solo}.mrr.tsv",
+        f"dl20-rubric-cover-leaderboard-{solo}.tsv",
+        f"dl20-rubric-qrels-leaderboard-{correlation}",
+        f"dl20-rubric-cover-leaderboard-{correlation}",
+    }
+
+
+def walk(repository: Path, demo_data: Path, passages: Path, folder: Path, **variables: str) -> None:
     done = subprocess.run(
-        [repository / "scripts" / "walkthrough-dl20.sh", tiny_passages, tiny_bank, runs, official, out],
-        env={**os.environ, "EXAM_PP_PYTHON": sys.executable},
+        [
+            repository / "scripts" / "walkthrough-dl20.sh", demo_data / "queries.jsonl", passages,
+            demo_data / "runs", demo_data / "official_leaderboard.json", folder,
+        ],
+        env={
+            **os.environ,
+            "EXAM_PP_PYTHON": sys.executable,
+            "WALKTHROUGH_MODEL": "lexical",
+            "WALKTHROUGH_GENERATOR": "fake",
+            "WALKTHROUGH_GENERATOR_OPTIONS": "",
+            **variables,
+        },
         capture_output=True,
         text=True,
         check=False,
-    )
-
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {path.name for path in out.iterdir()} >= TABLE_3
-    assert all((out / name).stat().st_size for name in TABLE_3)
-    titles = {name: (out / name).read_text().split(":")[0] for name in TABLE_3 if name.endswith(".txt")}
-    assert titles == {
-        "dl20-verify-grading.txt": "Verify grading",
-        "dl20-bad-question.txt": "Spurious bank entries",
-        "dl20-uncovered-passages.txt": "Relevant passages that cover no entry",
-        "dl20-grid-display.txt": "Grid of passages and bank entries",
-    }
-    leaderboard = (out / f"dl20-rubric-qrels-leaderboard-{PROMPT}-minlevel-4.correlation.tsv").read_text()
-    assert {line.split("\t")[0]: line.split("\t")[4] for line in leaderboard.splitlines()[1:-2]} == {
-        "bm25": "2", "new": "≈2", "one": "1"
+
+
+@pytest.fixture
+def passages(demo_data: Path, tmp_path: Path) -> Path:
+    path = tmp_path / NAME
+    texts, qrels = demo_data / "passages.tsv", demo_data / "qrels.txt"
+    main(["-q", "import", "--runs", str(demo_data / "runs"), "--texts", str(texts), "--qrels", str(qrels),
+          "--top", "2", "-o", str(path)])  # fmt: skip
+    return path
+
+
+# The script starts about sixty commands.
+@pytest.mark.integration
+@pytest.mark.timeout(900)
+def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path: Path) -> None:
+    """From queries and passages to Table 4, with generated systems, both prompts and three thresholds."""
+    out = tmp_path / "out"
+    walk(repository, demo_data, passages, out, WALKTHROUGH_STYLES="web direct")
+
+    table_3 = {
+        "dl20-questions.jsonl.gz", "dl20-nuggets.jsonl.gz", RATED,
+        *(f"dl20-{report}{suffix}.txt"
+          for report in ("verify-grading", "bad-question", "uncovered-passages", "grid-display")
+          for suffix in ("", "-nuggets")),
+        *(name for prompt in (QUESTIONS, NUGGETS) for grade in (3, 4, 5)
+          for name in evaluation_files(prompt, grade)),
+        *(f"dl20-rubric-inter-annotator-{prompt}.tex" for prompt in (QUESTIONS, NUGGETS)),
     }  # fmt: skip
-    qrels = (out / f"dl20-rubric-qrels-{PROMPT}-minrating-4.solo.qrels").read_text()
-    assert qrels == "q1 0 p1 1\nq1 0 p2 1\n007 0 p3 0\n"
+    assert {path.name for path in out.iterdir()} >= table_3
+    assert all((out / name).stat().st_size for name in table_3)
+    titles = {
+        report: (out / f"dl20-{report}.txt").read_text().split(":")[0]
+        for report in ("verify-grading", "bad-question", "uncovered-passages", "grid-display")
+    }
+    assert titles == {
+        "verify-grading": "Verify grading",
+        "bad-question": "Spurious bank entries",
+        "uncovered-passages": "Relevant passages that cover no entry",
+        "grid-display": "Grid of passages and bank entries",
+    }
+    classes = {
+        grades.prompt_class
+        for query in read_passages(out / RATED)
+        for passage in query.passages
+        for grades in passage.grade_sets()
+    }
+    assert len(classes) == 4, "ratings and extracted answers for questions and for nuggets"
+
+    header, *lines = [line.split("\t") for line in (out / "dl20-table-4.tsv").read_text().splitlines()]
+    measures = [name for name in header[1:-1] if not name.endswith(("stderr", "case", "open"))]
+    assert measures == [f"RR(rel={grade})[{kind}]" for kind in ("question", "nugget") for grade in (4, 3, 5)]
+    ranks = {line[0]: line[-1] for line in lines}
+    official = json.loads((demo_data / "official_leaderboard.json").read_text())
+    assert {system: rank for system, rank in ranks.items() if not rank.startswith("≈")} == {
+        system: f"{rank:g}" for system, rank in official.items()
+    }
+    assert {system for system, rank in ranks.items() if rank.startswith("≈")} == {"fake-web", "fake-direct"}
+    assert "Spearman" in (out / "dl20-table-4.txt").read_text()
+    alone = (out / f"dl20-rubric-qrels-leaderboard-{QUESTIONS}-minrating-4.solo.mrr.tsv").read_text()
+    assert {line.split("\t")[0]: line.split("\t")[1] for line in alone.splitlines()[1:]} == {
+        line[0]: line[header.index("RR(rel=4)[question]")] for line in lines
+    }
+
+
+@pytest.mark.integration
+def test_a_bank_with_gold_answers(repository: Path, demo_data: Path, passages: Path, tmp_path: Path) -> None:
+    """The extracted answers are verified and evaluated; files of the first phases are kept."""
+    out = tmp_path / "out"
+    out.mkdir()
+    bank = read_bank(demo_data / "questions.jsonl").lines
+    for line in bank:
+        line.items = [item.model_copy(update={"gold_answers": ["an answer"]}) for item in line.items]
+    write_bank(bank, out / "dl20-questions.jsonl.gz")
+    before = (out / "dl20-questions.jsonl.gz").read_bytes()
+    walk(repository, demo_data, passages, out, WALKTHROUGH_STYLES="", WALKTHROUGH_MIN_GRADES="4",
+         WALKTHROUGH_MODEL="fake")  # fmt: skip
+
+    names = {path.name for path in out.iterdir()}
+    assert names >= evaluation_files(VERIFIED, 1) | evaluation_files(QUESTIONS, 4)
+    assert f"dl20-rubric-inter-annotator-{VERIFIED}.tex" in names
+    assert f"verified--{RATED}" in names
+    assert not any("answers" in name or "minrating-3" in name for name in names)
+    assert (out / "dl20-questions.jsonl.gz").read_bytes() == before

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import OFFICIAL, SAMPLES, SEED, TOP
 from exam_pp.cli.options import (
     FILE,
@@ -85,6 +86,8 @@ def command(
     )
     from exam_pp.reports.analysis.legacy_tsv import published_correlations, published_query_correlations
 
+    if intervals is None:
+        refuse_without("--intervals", "samples", "seed")
     if per_query and intervals is not None:
         raise click.UsageError("--intervals is not available with --per-query.")
     if form == "published" and intervals is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES
+from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES, SCORING_RULES
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILES,
@@ -20,6 +20,7 @@ from exam_pp.cli.options import (
     grade_filter,
     output_option,
     plot_option,
+    take,
 )
 
 
@@ -29,6 +30,7 @@ from exam_pp.cli.options import (
 @ONLY_QUERIES
 @CONDITIONS
 @RUN_TYPES
+@SCORING_RULES
 @plot_option("V_strict of the first condition against the second")
 @click.option(
     "--plot-length",
@@ -59,8 +61,9 @@ def command(
     (jsonl, or TSV with --per-query), a folder with a metrics file of AutoNuggetizer for each run, or a table
     with a header.
 
-    τ is computed over runs, over all pairs of query and run, and for each query, averaged. A truncated run id
-    (`...`) is matched with the full run id.
+    τ is computed over runs, over all pairs of query and run, and for each query, averaged; with --run-types
+    also for the runs of each type, with their mean scores. A truncated run id (`...`) is matched with the
+    full run id.
 
     Example:
 
@@ -68,21 +71,23 @@ def command(
       exam-pp analyze nuggets assigned.jsonl.gz assigned-2.jsonl.gz --bank nuggets.jsonl
     """
     from exam_pp.phases.analysis.nugget_conditions import compare_conditions, two_conditions
-    from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions, score_files
+    from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, read_conditions, score_files
     from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
 
+    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital"))
     conditions = read_conditions(
-        files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries
+        files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, rules=rules
     )
-    agreement = compare_conditions(*two_conditions(conditions))
-    inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
-    report = meta_report(agreement, decimals=6 if form == "tsv" else 3)
-    if plot is not None or plot_length is not None:
+    types: dict[str, str] = {}
+    if run_types is not None:
         from exam_pp.store.trec.run_types import read_run_types
 
-        types = read_run_types(run_types) if run_types is not None else {}
-        if plot is not None:
-            emit_figure(conditions_figure(agreement, types), plot, inputs)
-        if plot_length is not None:
-            emit_figure(length_figure(agreement.second, types), plot_length, inputs)
+        types = read_run_types(run_types)
+    agreement = compare_conditions(*two_conditions(conditions), types)
+    inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
+    report = meta_report(agreement, decimals=6 if form == "tsv" else 3)
+    if plot is not None:
+        emit_figure(conditions_figure(agreement, types), plot, inputs)
+    if plot_length is not None:
+        emit_figure(length_figure(agreement.second, types), plot_length, inputs)
     emit_report(report, form, output, inputs)

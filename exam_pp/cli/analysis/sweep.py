@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SAMPLES, SEED, TOP, measures_option, runs_option
 from exam_pp.cli.options import (
     CUTOFF,
@@ -86,9 +87,16 @@ def command(
     \b
       exam-pp analyze sweep two-models.jsonl.gz --official official.json --runs runs
     """
+    if not runs:
+        refuse_without("--runs", "method_name", "measures")
+    if intervals is None:
+        refuse_without("--intervals", "samples", "seed")
+    elif form == "published":
+        raise click.UsageError("--intervals is not available with --format published.")
     from exam_pp.phases.analysis.sweep import DEFAULT_MIN_GRADES, sweep
     from exam_pp.reports.analysis.legacy_tsv import published_sweep
     from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
+    from exam_pp.store.trec.runs import run_files
 
     result = sweep(
         graded,
@@ -106,7 +114,7 @@ def command(
         samples=samples,
         seed=seed,
     )
-    inputs = [graded, official, bank, queries]
+    inputs = [graded, official, bank, queries, *run_files(runs)]
     if plot is not None:
         emit_figure(sweep_figure(result), plot, inputs)
     if form == "published":

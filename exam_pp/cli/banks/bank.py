@@ -9,6 +9,7 @@ import click
 
 from exam_pp.cli.banks.clinic import COMMANDS as CLINIC
 from exam_pp.cli.banks.edit import COMMANDS as EDITING
+from exam_pp.cli.banks.importance import command as importance
 from exam_pp.cli.command import Group
 from exam_pp.cli.options import BOM, FILE, OUTPUT_PATH, log_summary, required_output
 
@@ -75,7 +76,7 @@ def import_command(
     if base is not None and form != "csv":
         raise click.UsageError("--base needs --from csv.")
     if title_queries and form in ("tqa", "squad2"):
-        raise click.UsageError("--title-queries cannot be combined with --from tqa and squad2.")
+        raise click.UsageError("--title-queries cannot be combined with --from tqa or squad2.")
     if form in ("tqa", "squad2"):
         from exam_pp.phases.interchange.import_bank import import_bank
 
@@ -115,5 +116,5 @@ def export_command(bank: Path, form: Any, output: Path, *, bom: bool) -> None:
     log_summary(export_bank(bank, form, output, bom=bom))
 
 
-for member in (*EDITING, *CLINIC):
+for member in (*EDITING, importance, *CLINIC):
     command.add_command(member)

@@ -1,4 +1,4 @@
-"""The command group ``exam-pp generate``, which writes test banks from queries."""
+"""The command group ``exam-pp generate``, which writes test banks and answers from queries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Group
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
+    FILE,
     JOURNAL,
     NEW_BANK,
     QUERIES_FILE,
@@ -41,6 +43,14 @@ _generate_options = together(
         show_default=True,
         help="Number of retries after a reply without a list.",
     ),
+    click.option(
+        "--top-ups",
+        type=IntRange(0, 10),
+        default=2,
+        show_default=True,
+        help="Number of further requests if a list has fewer entries than requested; they stop when a reply "
+        "has no new entry. Prompts for facets request no number.",
+    ),
     prompt_file_option(
         "TOML file with your own prompt; may be repeated: one with {subtopic} for facets, one without it."
     ),
@@ -52,7 +62,7 @@ _generate_options = together(
 
 @click.group("generate", cls=Group)
 def command() -> None:
-    """Let a model write a test bank: questions or nuggets for every query."""
+    """Let a model write test banks (questions or nuggets), or answers to queries."""
 
 
 @command.command("questions")
@@ -91,6 +101,90 @@ def nuggets_command(**options: Any) -> None:
     _run("nugget", **options)
 
 
+@command.command("answers")
+@click.argument("queries", type=QUERIES_FILE)
+@required_output("File of answers to write.")
+@click.option(
+    "--style",
+    "styles",
+    type=click.Choice(["wikipedia", "web", "direct"]),
+    multiple=True,
+    help="Style of the answers: a Wikipedia article, a web page, or a direct answer; may be repeated, for a "
+    "system of each.  [default: direct, unless --prompt-file]",
+)
+@prompt_file_option("TOML file with your own prompt, for another system; may be repeated.")
+@click.option(
+    "--contexts",
+    type=FILE,
+    help="Passages file whose top passages the prompt shows, so that answers cite them.",
+)
+@click.option(
+    "--ranking",
+    metavar="SYSTEM",
+    help="With --contexts: the system whose top passages are shown.  [default: reciprocal rank fusion of all "
+    "systems]",
+)
+@click.option(
+    "--max-passages",
+    type=IntRange(1, 100),
+    help="With --contexts: maximum number of passages per query.  [default: 5]",
+)
+@click.option(
+    "--system-name",
+    metavar="NAME",
+    help="Name of the system in the file, followed by the style if there are several.  [default: the name of "
+    "the model and the style, such as gpt-4o-direct, and with --contexts gpt-4o-direct-cited]",
+)
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(["plain", "rag24", "rag25", "ragtime"]),
+    help="Format: JSON lines of query_id, system and text (plain), TREC RAG 2024 (rag24) or 2025 (rag25), or "
+    "NeuCLIR and RAGTIME (ragtime).  [default: plain, or rag24 with --contexts, as plain has no citations]",
+)
+@click.option("--max-queries", type=IntRange(1), help="Use only the first queries, at most this many.")
+@model_options()
+@journal_options
+def answers_command(queries: Path, output: Path, **options: Any) -> None:
+    """Let a model answer QUERIES, as one or several generative systems.
+
+    QUERIES is a file of queries, or irds:NAME for a data set of ir_datasets. `exam-pp import --answers` reads
+    the file of answers. An empty reply becomes an empty answer; failed calls are listed and not written. To
+    continue an interrupted run, repeat the command.
+
+    Examples:
+
+    \b
+      exam-pp generate answers queries.jsonl -o new-answers.jsonl --style wikipedia --style direct \\
+        --model gpt-4o --model-pipeline openai
+      exam-pp generate answers queries.jsonl -o cited-answers.jsonl --contexts passages.jsonl.gz \\
+        --ranking bm25 --model gpt-4o --model-pipeline openai
+    """
+    from exam_pp.phases.banks.generate_answers import (
+        DEFAULT_CONTEXTS,
+        AnswerOptions,
+        generate_answers_file,
+    )
+    from exam_pp.phases.grading.prompt_files import choose_prompts
+    from exam_pp.phases.grading.signals import STOP
+
+    if options["contexts"] is None:
+        refuse_without("--contexts", "ranking", "max_passages")
+    model = take_model_options(options)
+    prompts = choose_prompts((), options["prompt_files"])
+    answer_options = AnswerOptions(
+        options["styles"] or (() if prompts else ("direct",)),
+        prompts,
+        **take(options, "system_name", "contexts", "ranking", "max_queries", "form"),
+        max_passages=options["max_passages"] or DEFAULT_CONTEXTS,
+    )
+    with STOP.on_sigterm(), progress("Answering", "answers") as advance:
+        summary = generate_answers_file(
+            queries, output, model, answer_options, **take(options, *JOURNAL), advance=advance
+        )
+    log_summary(summary.lines())
+
+
 def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.phases.banks.generate import GenerateOptions, generate_file
     from exam_pp.phases.grading.prompt_files import choose_prompts
@@ -101,7 +195,7 @@ def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
         kind,
         facets=not options["no_facets"],
         prompts=choose_prompts((), options["prompt_files"]),
-        **take(options, "count", "repairs", *NEW_BANK),
+        **take(options, "count", "repairs", "top_ups", *NEW_BANK),
     )
     with STOP.on_sigterm(), progress("Generating", "replies") as advance:
         summary = generate_file(

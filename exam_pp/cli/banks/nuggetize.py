@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
@@ -25,6 +27,9 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
+
+if TYPE_CHECKING:
+    from exam_pp.llm.base import ModelOptions
 
 
 @click.command("nuggetize", cls=Command)
@@ -57,9 +62,7 @@ from exam_pp.cli.ranges import IntRange
     "judge_prompt",
     shell_complete=prompt_names,
     metavar="NAME",
-    default="GradedRelevance",
-    show_default=True,
-    help="With --relevance model: the prompt of the direct grades.",
+    help="With --relevance model: the prompt of the direct grades.  [default: GradedRelevance]",
 )
 @click.option(
     "--ranking", metavar="SYSTEM",
@@ -70,8 +73,21 @@ from exam_pp.cli.ranges import IntRange
     help="Maximum number of nuggets in the list of a query.",
 )  # fmt: skip
 @click.option(
-    "--max-words", type=IntRange(1), default=12, show_default=True,
-    help="Maximum number of words of a nugget; longer nuggets are dropped.",
+    "--max-words", type=IntRange(1),
+    help="Drop nuggets with more words; the prompt asks for at most 12.  [default: keep them]",
+)  # fmt: skip
+@click.option(
+    "--drop-repeated",
+    is_flag=True,
+    help="Drop a nugget that occurs earlier in its list; case, spaces and final punctuation are ignored.",
+)
+@click.option(
+    "--window-size", type=IntRange(1), default=10, show_default=True,
+    help="Number of passages that the model reads at a time.",
+)  # fmt: skip
+@click.option(
+    "--iterations", type=IntRange(1, 100), default=1, show_default=True,
+    help="How often the list is updated with all passages.",
 )  # fmt: skip
 @click.option(
     "--keep", type=IntRange(1), default=20, show_default=True,
@@ -87,6 +103,21 @@ from exam_pp.cli.ranges import IntRange
     help="Number of retries after a reply whose importance labels cannot be read.",
 )  # fmt: skip
 @click.option(
+    "--importance-model",
+    metavar="MODEL",
+    help="Model that labels the importance of the nuggets.  [default: the model of --model]",
+)
+@click.option(
+    "--importance-pipeline",
+    metavar="NAME",
+    help="Backend of --importance-model.  [default: that of --model-pipeline]",
+)
+@click.option(
+    "--importance-base-url",
+    metavar="URL",
+    help="URL of the endpoint of --importance-model.  [default: that of --base-url, with the same backend]",
+)
+@click.option(
     "--trace", type=click.Path(path_type=Path), metavar="FILE",
     help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
 )  # fmt: skip
@@ -100,8 +131,9 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     """Let a model extract nuggets from the relevant passages in PASSAGES (AutoNuggetizer).
 
     The model updates the list of nuggets of a query with ten passages at a time, in rank order. It then
-    labels every nugget as vital or okay; the best nuggets are kept, vital nuggets first. To continue an
-    interrupted run, repeat the command.
+    labels every nugget as vital or okay; the best nuggets are kept, vital nuggets first. For the importance
+    of nuggets that exist already, use `exam-pp bank importance`. To continue an interrupted run, repeat the
+    command.
 
     The prompts are long, so the model must have a long context: use --model-pipeline text-generation or
     openai.
@@ -118,17 +150,47 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.signals import STOP
+    from exam_pp.prompts import GRADED_RELEVANCE
 
+    if options["source"] != "model":
+        refuse_without("--relevance model", "judge", "judge_prompt")
     model = take_model_options(options)
+    importance_model = _importance_model(model, options)
     nuggetize_options = NuggetizeOptions(
-        Relevance(**take(options, "source", "min_judgment", "judge", "judge_prompt", "ranking")),
+        Relevance(
+            **take(options, "source", "min_judgment", "judge", "ranking"),
+            judge_prompt=options["judge_prompt"] or GRADED_RELEVANCE.name,
+        ),
         Nuggetizer(
-            **take(options, "max_nuggets", "keep", "max_words", "for_editing", "repairs"),
+            **take(options, "max_nuggets", "keep", "max_words", "drop_repeated", "window_size", "iterations"),
+            **take(options, "for_editing", "repairs"),
             **nuggetizer_prompts(choose_prompts((), options["prompt_files"])),
         ),
         **take(options, *NEW_BANK),
     )
     files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
     with STOP.on_sigterm(), progress("Nuggetizing", "windows") as advance:
-        summary = nuggetize_file(files, model, nuggetize_options, trace=trace, advance=advance)
+        summary = nuggetize_file(
+            files,
+            model,
+            nuggetize_options,
+            trace=trace,
+            importance_model=importance_model,
+            advance=advance,
+        )
     log_summary(summary.lines())
+
+
+def _importance_model(model: ModelOptions, options: dict[str, Any]) -> ModelOptions | None:
+    """The model of --importance-model with the other options of ``model``, or None without that option."""
+    names = ("importance_model", "importance_pipeline", "importance_base_url")
+    name, pipeline, base_url = take(options, *names).values()
+    if name is None:
+        if pipeline or base_url:
+            raise click.UsageError("--importance-pipeline and --importance-base-url need --importance-model.")
+        return None
+    if options["for_editing"]:
+        raise click.UsageError("--for-editing asks for no importance: leave out --importance-model.")
+    if base_url is None and pipeline in (None, model.pipeline):
+        base_url = model.base_url
+    return replace(model, model=name, pipeline=pipeline or model.pipeline, base_url=base_url, revision=None)

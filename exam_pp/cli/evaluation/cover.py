@@ -13,6 +13,7 @@ from exam_pp.cli.leaderboard_options import (
     PLOT_LENGTH,
     LeaderboardOutput,
     leaderboard_options,
+    missing_queries_option,
 )
 from exam_pp.cli.options import (
     CUTOFF,
@@ -36,13 +37,7 @@ from exam_pp.cli.options import (
     help=f"Lowest grade that covers an entry; may be repeated.  {MIN_GRADE_DEFAULT}",
 )
 @CUTOFF
-@click.option(
-    "--missing-queries",
-    type=click.Choice(["zero", "skip"]),
-    default="zero",
-    show_default=True,
-    help="Score of a system for a query without results: 0 (zero), or skip the query, as published (skip).",
-)
+@missing_queries_option("results")
 @click.option(
     "--soft",
     is_flag=True,
@@ -83,10 +78,17 @@ def command(
     """
     from exam_pp.formats.scores import published_cover
     from exam_pp.phases.evaluation import rubric as evaluate
-    from exam_pp.phases.evaluation.grader_columns import grader_columns
+    from exam_pp.phases.evaluation.columns import grader_columns
 
     if output.form == "published" and output.per_query:
         raise click.UsageError("--format published does not support --per-query.")
+    selections = grade_filters(**criteria)
+    columns = len(selections) * max(1, len(set(min_grades)))
+    if output.form == "published" and output.official is None and columns > 1:
+        raise click.UsageError(
+            "--format published has one leaderboard; use --grader, --prompt-class and --min-grade once, or "
+            "add --official."
+        )
     evaluations = {
         grader: evaluate.cover(
             graded,
@@ -98,7 +100,7 @@ def command(
             missing_queries=missing_queries,
             soft=soft,
         )
-        for grader, selection in grade_filters(**criteria).items()
+        for grader, selection in selections.items()
     }
     evaluation = grader_columns(evaluations)
     inputs = [graded, bank, queries]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
+from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options, missing_queries_option
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
@@ -21,7 +21,10 @@ from exam_pp.cli.options import (
     filter_options,
     grade_filter,
     log_notes,
+    take,
+    together,
 )
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +48,23 @@ CONDITIONS = click.option(
 RUN_TYPES = click.option(
     "--run-types", type=FILE, help="Type of each run, such as AG or RAG, to show it (TSV `run<TAB>type`)."
 )
+SCORING_RULES = together(
+    click.option(
+        "--cutoff",
+        type=IntRange(min=1),
+        help="Depth to which the rankings are evaluated, for retrieved passages.  [default: all ranks]",
+    ),
+    missing_queries_option("an answer"),
+    click.option(
+        "--missing-vital",
+        type=click.Choice(["zero", "skip"]),
+        default="zero",
+        show_default=True,
+        help="V and V_strict of a query without vital nuggets: 0, as published (zero), or skip the query in "
+        "their means (skip).",
+    ),
+)
+"""The fields of ``ScoringRules``."""
 
 
 @click.command("nuggets", cls=Command)
@@ -59,6 +79,12 @@ RUN_TYPES = click.option(
     type=FIGURE_PATH,
     help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
 )
+@SCORING_RULES
+@click.option(
+    "--sanity-rows",
+    is_flag=True,
+    help="Add a run that supports every nugget (_all_nuggets_) and a run of empty answers (_empty_answers_).",
+)
 @leaderboard_options("jsonl", "nuggetizer", official=False)
 @filter_options
 def command(
@@ -70,6 +96,7 @@ def command(
     systems: tuple[str, ...],
     run_types: Path | None,
     plot_length: Path | None,
+    sanity_rows: bool,
     output: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
@@ -77,8 +104,8 @@ def command(
 
     V is the share of vital nuggets that the answer supports, and A that of all nuggets. W counts vital
     nuggets fully and okay nuggets half. Partial support scores 0 in V_strict, W_strict and A_strict, and 0.5
-    in V, W and A. L is the number of words. Means are over the queries of the bank; an unanswered query
-    scores 0.
+    in V, W and A. L is the number of words. Means are over the queries of the bank. Below the runs, Min,
+    Median and Max are over the runs of each query, averaged over the queries.
 
     GRADED holds answers with nugget assignments. Every grader of a file is a condition. Further files, also
     score files and folders of score files, are further conditions of the same table.
@@ -94,13 +121,25 @@ def command(
         --condition lexical --condition random
     """
     from exam_pp.phases.evaluation.nugget_leaderboard import (
+        ScoringRules,
         nugget_leaderboard,
         read_conditions,
         score_files,
     )
 
+    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital"))
+    in_table = not output.per_query and output.form not in ("jsonl", "nuggetizer", "trec_eval")
+    if sanity_rows and not in_table:
+        option = "--per-query" if output.per_query else f"--format {output.form}"
+        raise click.UsageError(f"{option} cannot show --sanity-rows.")
     conditions = read_conditions(
-        graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=systems
+        graded,
+        banks,
+        names=names,
+        grade_filter=grade_filter(**criteria),
+        queries=queries,
+        runs=systems,
+        rules=rules,
     )
     inputs = [*(file for source in graded for file in score_files(source)), *banks, queries, run_types]
     _draw(conditions, output, plot_length, run_types, inputs)
@@ -116,7 +155,11 @@ def command(
 
         formatted = output.form not in SCRIPT_FORMATS
         leaderboard = nugget_leaderboard(
-            conditions, run_types=run_types, statistics=output.statistics, every_metric=not formatted
+            conditions,
+            run_types=run_types,
+            statistics=output.statistics,
+            every_metric=not formatted,
+            sanity=sanity_rows,
         )
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
         emit_report(report, output.form, output.path, inputs)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import (
     BANK,
     FACETS,
@@ -22,6 +23,7 @@ from exam_pp.cli.leaderboard_options import (
 from exam_pp.cli.options import (
     FILE,
     GRADED,
+    LABEL_RULE,
     MIN_GRADE_DEFAULT,
     ONLY_QUERIES,
     OUTPUT_PATH,
@@ -34,6 +36,7 @@ from exam_pp.provenance import Provenance
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
+    from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.results import Qrel, SubtopicQrel
 
@@ -51,11 +54,15 @@ if TYPE_CHECKING:
     "if it "
     "covers an entry (binary).",
 )
+@LABEL_RULE
 @click.option(
     "--min-grade",
+    "min_grades",
     type=int,
+    multiple=True,
     help="Lowest grade that covers an entry (--label count, binary, and --subtopics), or makes a passage "
-    f"relevant (--label max: measures with a relevance level, such as RR and P).  {MIN_GRADE_DEFAULT}",
+    "relevant (--label max: measures with a relevance level, such as RR and P); may be repeated, for columns "
+    f"of each.  {MIN_GRADE_DEFAULT}",
 )
 @FACETS
 @click.option(
@@ -90,7 +97,8 @@ def command(
     plot_length: Path | None,
     output: LeaderboardOutput,
     label: Any,
-    min_grade: int | None,
+    label_rule: str | None,
+    min_grades: tuple[int, ...],
     bank: Path | None,
     queries: Path | None,
     facets: Any,
@@ -103,6 +111,9 @@ def command(
     Without --runs and --rankings, the command writes a trec_eval qrels file with a label for every graded
     passage. With --runs or --rankings, it writes the leaderboard of the systems by these labels.
 
+    With --label-rule, the labels are on a scale of your own, such as that of the judgments; measures count a
+    label of 1 as relevant (`-m 'RR(rel=2)'`: of 2).
+
     `--format trec_eval` writes scores like trec_eval, and `--format published` the leaderboard of the
     published implementation, which needs --official.
 
@@ -112,45 +123,69 @@ def command(
       exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl -o rubric.qrels
       exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl --runs runs \\
         -m nDCG@10 -m P@10 --min-grade 4
+      exam-pp evaluate qrels graded.jsonl.gz --runs runs -m RR --min-grade 4 --min-grade 5 \\
+        --official official.json
     """
     scored = bool(runs) or rankings
     _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))
+    if not runs:
+        refuse_without("--runs", "method_name")
     if runs and rankings:
         raise click.UsageError("Use either --rankings or --runs, not both.")
     if subtopics and (facets == "facet" or fill_holes or label == "count"):
         raise click.UsageError(
             "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
         )
+    if label_rule is not None and (subtopics or label != "max" or min_grades):
+        raise click.UsageError("--label-rule cannot be combined with --label, --min-grade or --subtopics.")
+    rule = None
+    if label_rule is not None:
+        from exam_pp.metrics.passage_labels import LabelRule
+
+        rule = LabelRule.parse(label_rule)
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
     selections = grade_filters(**criteria)
     if len(selections) > 1 and (not scored or qrels_output):
-        raise click.UsageError("Qrels have the labels of one grader; use --grader once.")
+        raise click.UsageError("Qrels have the labels of one grader; use --grader and --prompt-class once.")
+    thresholds = tuple(dict.fromkeys(min_grades))
+    # Labels of max do not depend on the threshold, so several thresholds are relevance levels of one set.
+    one_set = label == "max" and not subtopics
+    if len(thresholds) > 1 and (not scored or (qrels_output and not one_set)):
+        raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
+    make = partial(_subtopics, label=label)
+    if not subtopics:
+        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes)
+    of_each: list[tuple[int, ...]] = [(grade,) for grade in thresholds]
     by_grader = {
-        grader: _subtopics(graded, bank, queries, selection, label, min_grade)
-        if subtopics
-        else _labels(graded, bank, queries, selection, label, min_grade, facets, fill_holes)
+        grader: [
+            make(graded, bank, queries, selection, grades)
+            for grades in ([thresholds] if one_set else of_each or [()])
+        ]
         for grader, selection in selections.items()
     }
     if not scored:
-        (labels,) = by_grader.values()
+        ((labels,),) = by_grader.values()
         log_notes(labels.notes)
         labels.write(output.path, inputs=inputs)
         return
-    from exam_pp.phases.evaluation.grader_columns import grader_columns
+    from exam_pp.phases.evaluation.columns import grader_columns, threshold_columns
     from exam_pp.store.trec.runs import run_files
 
     inputs += run_files(runs)
+    score = partial(
+        _scores, ranked=graded if rankings else runs, measures=measures, facets=facets, method=method_name
+    )
     evaluation = grader_columns(
         {
-            grader: _scores(labels, graded if rankings else runs, measures, facets, method_name)
-            for grader, labels in by_grader.items()
+            grader: threshold_columns({labels.min_grade: score(labels) for labels in label_sets})
+            for grader, label_sets in by_grader.items()
         }
     )
     if qrels_output is not None:
-        (labels,) = by_grader.values()
+        ((labels,),) = by_grader.values()
         labels.write(qrels_output, inputs=inputs)
     output.draw_lengths(evaluation, graded, plot_length, inputs)
-    output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else label})", inputs)
+    output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
 
 
 def _scores(
@@ -162,7 +197,7 @@ def _scores(
 
     names = measures or (labels.default_measure,)
     settings: Any = {
-        "min_grade": labels.level,
+        "min_grade": labels.levels or None,
         "default_min_grade": labels.default_level,
         "ungraded": labels.ungraded,
     }
@@ -177,14 +212,16 @@ def _scores(
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels, notes and the settings for scoring; ``level`` is the relevance level of measures.
+    """Labels, notes and the settings for scoring.
 
-    Without ``level``, ``default_level`` is that of measures that can have it.
+    ``min_grade`` is the threshold of the labels; ``levels`` are the relevance levels of measures. Without
+    ``levels``, ``default_level`` is that of measures that can have it.
     """
 
     lines: Sequence[Qrel | SubtopicQrel]
     notes: list[str]
-    level: int | None
+    min_grade: int
+    levels: Sequence[int]
     write: Callable[..., None]
     default_measure: str = "nDCG@10"
     ungraded: Callable[[], Ungraded] | None = None
@@ -197,32 +234,38 @@ def _labels(
     bank: Path | None,
     queries: Path | None,
     selection: GradeFilter,
+    min_grades: Sequence[int],
     label: Any,
-    min_grade: int | None,
+    rule: LabelRule | None,
     facets: Any,
     fill_holes: Path | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.provenance import file_names
+    from exam_pp.store.files import is_read_once
     from exam_pp.store.trec.runs import write_qrels
 
+    compared = rule is not None and not is_read_once(graded)
     rubric = evaluate.rubric_qrels(
         graded,
         bank=bank,
         grade_filter=selection,
         label=label,
-        min_grade=min_grade,
+        label_rule=rule,
+        min_grade=min_grades[0] if min_grades else None,
         queries=queries,
         facets=facets,
     )
     # Labels of count and binary already use the threshold, so only max needs a relevance level.
-    level = min_grade if label == "max" else None
+    levels = min_grades if label == "max" else ()
     if fill_holes is None:
+        notes = [*rubric.notes, *(_scale_notes(rubric.qrels, graded) if compared else [])]
         write = partial(write_qrels, rubric.qrels)
         return _Labels(
             rubric.qrels,
-            rubric.notes,
-            level,
+            notes,
+            rubric.min_grade,
+            levels,
             write,
             ungraded=rubric.ungraded,
             default_level=rubric.level,
@@ -235,10 +278,21 @@ def _labels(
     return _Labels(
         filled.qrels,
         [*rubric.notes, *filled.notes],
-        level,
+        rubric.min_grade,
+        levels,
         partial(filling.write_filled, filled),
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
     )
+
+
+def _scale_notes(labels: Sequence[Qrel], graded: Path) -> list[str]:
+    """A note on labels outside the scale of the judgments in the graded file."""
+    from exam_pp.metrics.qrels import judgment_qrels
+    from exam_pp.phases.evaluation.inputs import views
+    from exam_pp.phases.evaluation.judgments import outside_scale_notes
+
+    judged = (qrel.relevance for qrel in judgment_qrels(views(graded)))
+    return outside_scale_notes((label.relevance for label in labels), judged)
 
 
 def _subtopics(
@@ -246,20 +300,25 @@ def _subtopics(
     bank: Path | None,
     queries: Path | None,
     selection: GradeFilter,
+    min_grades: Sequence[int],
     label: Any,
-    min_grade: int | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
     from exam_pp.store.trec.runs import write_qrels
 
     subtopics = subtopic_labels(
-        graded, bank=bank, grade_filter=selection, label=label, min_grade=min_grade, queries=queries
+        graded,
+        bank=bank,
+        grade_filter=selection,
+        label=label,
+        min_grade=min_grades[0] if min_grades else None,
+        queries=queries,
     )
-    level = subtopics.min_grade if label == "max" else None
     return _Labels(
         subtopics.qrels,
         subtopics.notes,
-        level,
+        subtopics.min_grade,
+        (subtopics.min_grade,) if label == "max" else (),
         partial(write_qrels, subtopics.qrels),
         "alpha_nDCG@20",
         provenance=subtopics.provenance,

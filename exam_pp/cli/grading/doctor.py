@@ -11,6 +11,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import emit_rendered, format_option, output_option
+from exam_pp.cli.progress import progress
 
 
 @click.command("doctor", cls=Command)
@@ -23,7 +24,7 @@ def command(form: str, output: Path, **options: Any) -> None:
     The check needs --model. It sends the same built-in prompts one at a time, in one batch, in a batch with a
     long prompt, and to the reference engine in float32, and counts the replies that change. The exit code is
     1 if a reply changes in float32, which is a defect. In reduced precision, replies may change if two labels
-    are almost equally likely.
+    are almost equally likely. The time of the check is estimated and logged before it starts.
 
     Examples:
 
@@ -34,8 +35,11 @@ def command(form: str, output: Path, **options: Any) -> None:
     from exam_pp.phases.grading.doctor import doctor
     from exam_pp.reports.grading.doctor import doctor_report
 
-    model = take_model_options(options) if options["model"] is not None else None
-    diagnosis = doctor(model)
+    if options["model"] is None:
+        diagnosis = doctor(None)
+    else:
+        with progress("Examining", "requests") as advance:
+            diagnosis = doctor(take_model_options(options), advance=advance)
     emit_rendered(doctor_report(diagnosis), form, output)
     if not diagnosis.sound:
         sys.exit(1)

@@ -118,7 +118,7 @@ def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None
 def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
     """Write direct grades in the format of UMBRELA: query text, passage text and label.
 
-    If GRADED has direct grades of several graders or prompts, select one with --model and --prompt-class.
+    If GRADED has direct grades of several graders or prompts, select one with --grader and --prompt-class.
 
     Example:
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import (
     FILE,
     FILES,
@@ -157,6 +158,12 @@ def command(output: Path, **options: Any) -> None:
     """
     from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 
+    if not options["runs"]:
+        refuse_without("--runs", "method_name")
+    if not (options["runs"] or options["pages"]):
+        refuse_without("--runs or --pages", "top")
+    if not options["answers"]:
+        refuse_without("--answers", "unit")
     tool_options = {name: options.pop(name) for name in _TOOL_OPTIONS}
     if any(tool_options.values()):
         _check_companions(tool_options, options)

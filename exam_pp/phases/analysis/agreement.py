@@ -21,6 +21,7 @@ from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
+from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
@@ -82,6 +83,7 @@ class Agreement:
     highest counts. ``passages`` is the number of passages with a judgment and a grade, ``queries`` the number
     of their queries. ``ungraded`` is the number of judged passages without a grade, which are skipped. A
     judgment of at least ``min_relevant`` is relevant. Intervals use ``samples`` bootstrap samples of queries.
+    ``notes`` mention labels outside the scale of the judgments, if labels should be on it.
     """
 
     tables: Sequence[AgreementTable]
@@ -93,6 +95,7 @@ class Agreement:
     samples: int
     seed: int
     provenance: Provenance = field(default_factory=Provenance)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ class GraderAgreement:
 
     With ``per_entry``, ratings of pairs of passage and entry were compared, otherwise labels of passages.
     ``shared`` is the number of passages (or pairs) that at least two graders graded. ``nominal_alpha``,
-    ``ordinal_alpha`` and ``interval_alpha`` are Krippendorff's α of all graders on these scales.
+    ``ordinal_alpha`` and ``interval_alpha`` are Krippendorff's α of all graders on these scales. ``notes``
+    mention labels outside the scale of the judgments.
     """
 
     pairs: Sequence[GraderPair]
@@ -122,6 +126,7 @@ class GraderAgreement:
     ordinal_alpha: float | None
     interval_alpha: float | None
     provenance: Provenance = field(default_factory=Provenance)
+    notes: Sequence[str] = ()
 
 
 class RatedPassages(list[RatedPassage]):
@@ -231,6 +236,12 @@ def agreement(
         _SAMPLES,
         seed,
         replace(provenance, min_grades=tuple(min_grades), queries=queries),
+        [
+            note
+            for labelling in labellings
+            if rule is not None or same_scale
+            for note in outside_scale_notes((labelling(p.ratings) for p in passages), judgments)
+        ],
     )
 
 
@@ -363,7 +374,15 @@ def graders(
         judgments=file_names(graded) if JUDGES in labels else (),
         queries=len({unit[0] for unit in units}),
     )
-    return GraderAgreement(pairs, list(labels), shared, per_entry, nominal, ordinal, interval, provenance)
+    notes = [
+        note
+        for name, of_grader in labels.items()
+        if JUDGES in labels
+        for note in outside_scale_notes(of_grader.values(), labels[JUDGES].values(), f"{name}: ")
+    ]
+    return GraderAgreement(
+        pairs, list(labels), shared, per_entry, nominal, ordinal, interval, provenance, notes
+    )
 
 
 def _labels_by_grader(

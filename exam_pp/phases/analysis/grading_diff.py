@@ -49,13 +49,15 @@ class GradingDifference:
     ``transitions`` counts pairs of passage and entry by rating before and after; None is ungraded.
     ``entries`` is (query id, entry id) to the numbers of ratings that went up and down. ``passages`` is the
     number of passages that are graded on both sides, ``unmatched`` of those graded on one side only.
-    ``labels`` has only the labels that change. ``provenance`` has the graders and banks of both sides.
+    ``labels`` has only the labels that change. ``graders`` are those before and after. ``provenance`` has the
+    graders and banks of both sides.
     """
 
     transitions: Counter[tuple[int | None, int | None]]
     entries: dict[tuple[str, str], tuple[int, int]]
     labels: list[LabelChange]
     passages: int
+    graders: tuple[GradeKey, GradeKey]
     unmatched: int = 0
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -121,7 +123,7 @@ def diff(
         queries=len({query_id for query_id, _ in first.keys() | second.keys()}),
     )
     unmatched = len(first.keys() ^ second.keys())
-    difference = GradingDifference(Counter(), {}, [], common, unmatched, origin)
+    difference = GradingDifference(Counter(), {}, [], common, (grader, other), unmatched, origin)
     for key in dict.fromkeys([*first, *second]):
         old_ratings, new_ratings = first.get(key, {}), second.get(key, {})
         for entry in dict.fromkeys([*old_ratings, *new_ratings]):

@@ -1,37 +1,51 @@
-"""Agreement of two conditions of nugget evaluation: Kendall's τ over runs, topics and their pairs."""
+"""Agreement of two conditions of nugget evaluation: Kendall's τ over runs, queries and their pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.meta_evaluation import MetaEvaluation, meta_evaluation
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.analysis.response_lengths import pareto_front
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.system_names import matched_names
+from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.results import ALL_QUERIES
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
+class TypeAgreement:
+    """The runs of a type, such as RAG: metric to agreement, and to the mean score in both conditions."""
+
+    run_type: str
+    metrics: Mapping[str, MetaEvaluation]
+    means: Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
 class ConditionAgreement:
-    """The agreement of two conditions; ``metrics`` is metric to agreement."""
+    """The agreement of two conditions; ``metrics`` is metric to agreement.
+
+    ``by_type`` are the agreements of the runs of each type, by name; empty if the types are unknown.
+    """
 
     first: Condition
     second: Condition
     metrics: Mapping[str, MetaEvaluation]
+    by_type: Sequence[TypeAgreement] = ()
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points (x, y) of runs and of pairs (run, topic); ``front`` is the Pareto front of the runs."""
+    """Points (x, y) of runs and of pairs (run, query); ``front`` is the Pareto front of the runs."""
 
     runs: Mapping[str, Point]
-    topics: Mapping[tuple[str, str], Point]
+    queries: Mapping[tuple[str, str], Point]
     front: Sequence[str] = ()
 
 
@@ -40,7 +54,7 @@ def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Conditio
 
     Returns the conditions with the runs of the second renamed as in the first. Raises
     :class:`~exam_pp.errors.SelectionError` unless there are exactly two conditions with two runs in common,
-    or one run with several topics.
+    or one run with several queries.
     """
     if len(conditions) != 2:
         names = ", ".join(condition.name for condition in conditions)
@@ -69,10 +83,13 @@ def _pairs(evaluation: Evaluation) -> set[tuple[str, str]]:
     return {(s.system, s.query_id) for s in evaluation.scores if s.query_id != ALL_QUERIES}
 
 
-def compare_conditions(first: Condition, second: Condition) -> ConditionAgreement:
+def compare_conditions(
+    first: Condition, second: Condition, types: Mapping[str, str] | None = None
+) -> ConditionAgreement:
     """Compute the agreement of two conditions for the nugget metrics that both have.
 
-    Raises :class:`~exam_pp.errors.SelectionError` if they have no metric in common.
+    ``types`` is run to type, for the agreement of the runs of each type. Raises
+    :class:`~exam_pp.errors.SelectionError` if the conditions have no metric in common.
     """
     metrics = [metric for metric in first.metrics if metric in second.metrics]
     if not metrics:
@@ -80,17 +97,53 @@ def compare_conditions(first: Condition, second: Condition) -> ConditionAgreemen
             f"{first.name} and {second.name} have no metric in common. Known metrics: "
             f"{', '.join(NUGGET_METRICS)}."
         )
-    agreement = {
-        metric: meta_evaluation(
-            first.means(metric), second.means(metric), cells(first, metric), cells(second, metric)
+    systems = first.evaluation.systems
+    of_types = renamed(types or {}, matched_names(systems, types or {}))
+    runs_of_type: dict[str, list[str]] = {}
+    for system in systems:
+        if system in of_types:
+            runs_of_type.setdefault(of_types[system], []).append(system)
+    by_type = [
+        TypeAgreement(
+            run_type,
+            {metric: _agreement(first, second, metric, runs) for metric in metrics},
+            {metric: means for metric in metrics if (means := _means(first, second, metric, runs))},
         )
-        for metric in metrics
-    }
-    return ConditionAgreement(first, second, agreement)
+        for run_type, runs in sorted(runs_of_type.items())
+    ]
+    agreement = {metric: _agreement(first, second, metric) for metric in metrics}
+    return ConditionAgreement(first, second, agreement, by_type)
+
+
+def _agreement(
+    first: Condition, second: Condition, metric: str, runs: Collection[str] | None = None
+) -> MetaEvaluation:
+    """The agreement on a metric, of all runs or only of ``runs``."""
+    left, right = (_of_runs(condition.means(metric), runs) for condition in (first, second))
+    scores = [
+        {pair: score for pair, score in cells(condition, metric).items() if runs is None or pair[0] in runs}
+        for condition in (first, second)
+    ]
+    return meta_evaluation(left, right, *scores)
+
+
+def _means(
+    first: Condition, second: Condition, metric: str, runs: Collection[str]
+) -> tuple[float, float] | None:
+    """The mean score of the runs that both conditions have, in each; None without such runs."""
+    left, right = (_of_runs(condition.means(metric), runs) for condition in (first, second))
+    common = [run for run in left if run in right]
+    if not common:
+        return None
+    return exact_mean([left[run] for run in common]), exact_mean([right[run] for run in common])
+
+
+def _of_runs(means: Mapping[str, float], runs: Collection[str] | None) -> dict[str, float]:
+    return {run: mean for run, mean in means.items() if runs is None or run in runs}
 
 
 def cells(condition: Condition, metric: str) -> dict[tuple[str, str], float]:
-    """Return (run, topic) to score; empty for a condition that has only means."""
+    """Return (run, query) to score; empty for a condition that has only means."""
     return {
         (score.system, score.query_id): score.value
         for score in condition.evaluation.scores
@@ -117,6 +170,6 @@ def length_points(condition: Condition, metric: str) -> Points:
     runs = {run: (lengths[run], means[run]) for run in means if run in lengths}
     if not runs:
         raise SelectionError(f"{condition.name} has no answer lengths (column {LENGTH}).")
-    scores, topic_lengths = cells(condition, metric), cells(condition, LENGTH)
-    topics = {pair: (topic_lengths[pair], scores[pair]) for pair in scores if pair in topic_lengths}
-    return Points(runs, topics, pareto_front(runs))
+    scores, query_lengths = cells(condition, metric), cells(condition, LENGTH)
+    queries = {pair: (query_lengths[pair], scores[pair]) for pair in scores if pair in query_lengths}
+    return Points(runs, queries, pareto_front(runs))

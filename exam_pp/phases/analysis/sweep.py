@@ -25,7 +25,7 @@ from exam_pp.phases.analysis.correlation import (
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
-from exam_pp.phases.evaluation.selected_grades import selectors
+from exam_pp.phases.evaluation.selected_grades import entry_kind, selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.bank_json import read_bank
@@ -170,7 +170,7 @@ def _graded_files(
     if selected is not None and not lines:
         raise SelectionError(f"None of the queries in {queries} is in {graded}.")
     for key, selector in selectors(lines, criteria, graded).items():
-        file = gather(lines, selector, bank)
+        file = gather(lines, selector, bank, kind=entry_kind(selector.filter))
         file.queries = {name: query for name, query in file.queries.items() if query.asked}
         if file.queries:
             yield key, file

@@ -10,13 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.graders.generation import EntryGenerator, Generated, GenerationUnit
+from exam_pp.graders.generation import TOP_UPS, EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts.base import Prompt
-from exam_pp.prompts.generation import LIST_RULES, MAX_NUGGET_WORDS, PUBLISHED_COUNT, explores_facets
+from exam_pp.prompts.generation import (
+    LIST_RULES,
+    MAX_NUGGET_WORDS,
+    PUBLISHED_COUNT,
+    TOP_UP_PROMPTS,
+    explores_facets,
+)
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import Query, read_queries
@@ -32,7 +38,8 @@ class GenerateOptions:
 
     ``count`` is the number of entries that the TREC DL style prompt requests, and the largest number that is
     kept of any reply. None means 10 for a query, as in the workbench paper, and no limit for a facet.
-    ``repairs`` is the number of further attempts after a reply without a list. With ``facets`` False, facets
+    ``repairs`` is the number of further attempts after a reply without a list, and ``top_ups`` that of
+    requests for more entries after a list with fewer than the prompt asks for. With ``facets`` False, facets
     are ignored. ``prompts`` replace the prompts of the paper, for queries or for facets.
     """
 
@@ -44,23 +51,27 @@ class GenerateOptions:
     description: str = ""
     max_queries: int | None = None
     prompts: Sequence[Prompt] = ()
+    top_ups: int = TOP_UPS
 
 
 @dataclass
 class GenerateSummary:
     """Counts for the summary.
 
-    ``served`` is the number of ``queries`` with entries, ``asked`` that of model calls; ``failed`` maps a
-    query (or ``query/facet``) without entries to the reason.
+    ``served`` is the number of ``queries`` with entries, ``asked`` that of model calls; ``topped_up`` counts
+    the lists after which more entries were requested. ``short`` maps a query (or ``query/facet``) with fewer
+    entries than requested to the numbers of both, and ``failed`` one without entries to the reason.
     """
 
     queries: int = 0
     served: int = 0
     entries: int = 0
     repaired: int = 0
+    topped_up: int = 0
     duplicates: int = 0
     surplus: int = 0
     long_nuggets: int = 0
+    short: dict[str, tuple[int, int]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     asked: int = 0
     output: str = ""
@@ -74,6 +85,9 @@ class GenerateSummary:
         if self.repaired:
             replies = counted(self.repaired, "reply had", "replies had")
             yield f"{replies} no list at first, and the model was asked again."
+        if self.topped_up:
+            lists = counted(self.topped_up, "list was", "lists were")
+            yield f"{lists} too short at first, and the model was asked for more {self.kind}s."
         if self.duplicates:
             yield f"Dropped: {counted(self.duplicates, f'duplicate {self.kind}')}."
         if self.surplus:
@@ -81,6 +95,10 @@ class GenerateSummary:
         if self.long_nuggets:
             have = counted(self.long_nuggets, "nugget has", "nuggets have")
             yield f"{have} more than {MAX_NUGGET_WORDS} words (see info.flag in the bank)."
+        if self.short:
+            have = counted(len(self.short), "query has", "queries have")
+            short = (f"{query_id!r} ({number} of {of})" for query_id, (number, of) in self.short.items())
+            yield f"{have} fewer {self.kind}s than requested: {', '.join(short)}."
         for query_id, reason in self.failed.items():
             yield f"No {self.kind}s for {query_id!r}: {reason}."
         if self.output != STDIO:
@@ -118,17 +136,21 @@ def generate(
         for query in islice(queries, options.max_queries)
         for unit in units_of(query, facets=options.facets)
     ]
-    generator = EntryGenerator(options.kind, options.count, options.repairs, prompts=options.prompts)
+    generator = EntryGenerator(
+        options.kind, options.count, options.repairs, prompts=options.prompts, top_ups=options.top_ups
+    )
     results = run_requests((generator.run(unit) for unit in units), answer)
     counts.queries = len({unit.query_id for unit in units})
     seen: dict[str, set[str]] = {}
     lines = []
     for unit, result in zip(units, results, strict=True):
         texts = _kept(unit, result, options, seen.setdefault(unit.query_id, set()), counts)
+        name = unit.query_id if unit.facet_id is None else f"{unit.query_id}/{unit.facet_id}"
         if not texts:
-            name = unit.query_id if unit.facet_id is None else f"{unit.query_id}/{unit.facet_id}"
             counts.failed[name] = result.reason or "the reply has only duplicates"
             continue
+        if result.requested and len(texts) < result.requested:
+            counts.short[name] = len(texts), result.requested
         info = _info(generator.prompt(unit), result, model, provenance, options)
         lines.append(_line(unit, texts, info, options, counts))
     counts.served = len({line.query_id for line in lines})
@@ -138,7 +160,8 @@ def generate(
 def _kept(
     unit: GenerationUnit, result: Generated, options: GenerateOptions, seen: set[str], counts: GenerateSummary
 ) -> list[str]:
-    counts.repaired += bool(result.texts) and result.calls > 1
+    counts.repaired += result.repaired
+    counts.topped_up += bool(result.top_ups)
     fresh = []
     for text in result.texts:
         key = normalised_text(text)
@@ -159,7 +182,16 @@ def _info(
     options: GenerateOptions,
 ) -> dict[str, Any]:
     record = bank_info(prompt, options.kind, model, provenance, options.test_collection, options.description)
-    return record | {"reply": result.reply, "calls": result.calls}
+    record |= {"reply": result.reply, "calls": result.calls}
+    if result.top_ups:
+        top_up = TOP_UP_PROMPTS[options.kind]
+        record["top_ups"] = {
+            "prompt_class": top_up.name,
+            "prompt_version": top_up.version,
+            "prompt_hash": top_up.hash,
+            "replies": list(result.top_ups),
+        }
+    return record
 
 
 def bank_info(
@@ -183,12 +215,13 @@ def bank_info(
         "hash": prompt.hash,
         "description": description,
         "llm_options": dict(provenance),
-        "prompt_info": {
-            "prompt_class": prompt.name,
-            "prompt_version": prompt.version,
-            "prompt_hash": prompt.hash,
-        },
+        "prompt_info": prompt_info(prompt),
     }
+
+
+def prompt_info(prompt: Prompt) -> dict[str, Any]:
+    """The record of a prompt in the ``info`` of a bank line."""
+    return {"prompt_class": prompt.name, "prompt_version": prompt.version, "prompt_hash": prompt.hash}
 
 
 def _line(

@@ -1,4 +1,4 @@
-"""Relevant passages of every query in rank order, as input of nuggetization."""
+"""Relevant passages and top passages of every query in rank order, as input of generation."""
 
 from __future__ import annotations
 
@@ -79,8 +79,7 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     for query in queries:
         relevant = by_query.setdefault(query.query_id, _Query())
         for passage in query.passages:
-            for entry in passage.rankings:
-                first_ranks[entry.method] = min(entry.rank, first_ranks.get(entry.method, 1))
+            _add_first_ranks(passage, first_ranks)
             label = _label(passage, relevance, selector)
             result.labelled += label is not None
             if label is None or label < relevance.min_judgment:
@@ -98,6 +97,43 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
         order = _order(relevant, first_ranks, relevance.ranking)
         result.queries[query_id] = [(passage_id, relevant.texts[passage_id]) for passage_id in order]
     return result
+
+
+def ranked_passages(
+    queries: Iterable[QueryPassages], file: str, *, ranking: str | None = None, limit: int
+) -> dict[str, list[tuple[str, str]]]:
+    """Query to its first ``limit`` passages with text, as pairs of id and text.
+
+    The order is that of the system ``ranking``, which must have ranked the passages; if it is None, that of
+    reciprocal rank fusion over all systems. Passages without a rank are left out, unless the file has no
+    rankings: then they are in file order. Raises :class:`SelectionError` for an unknown ranking.
+    """
+    by_query: dict[str, _Query] = {}
+    first_ranks: dict[str, int] = {}
+    for query in queries:
+        of_query = by_query.setdefault(query.query_id, _Query())
+        for passage in query.passages:
+            _add_first_ranks(passage, first_ranks)
+            if passage.text.strip():
+                of_query.add(passage)
+    _check_ranking(ranking, first_ranks, file)
+    ranked: dict[str, list[tuple[str, str]]] = {}
+    for query_id, of_query in by_query.items():
+        methods = of_query.ranks.keys() if ranking is None else {ranking} & of_query.ranks.keys()
+        known = {passage_id for method in methods for passage_id in of_query.ranks[method]}
+        order = [
+            passage_id
+            for passage_id in _order(of_query, first_ranks, ranking)
+            if passage_id in known or not first_ranks
+        ]
+        ranked[query_id] = [(passage_id, of_query.texts[passage_id]) for passage_id in order[:limit]]
+    return ranked
+
+
+def _add_first_ranks(passage: Passage, first_ranks: dict[str, int]) -> None:
+    """Update the first rank of each system: 0 or 1."""
+    for entry in passage.rankings:
+        first_ranks[entry.method] = min(entry.rank, first_ranks.get(entry.method, 1))
 
 
 def _label(passage: Passage, relevance: Relevance, selector: GradeSelector) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
+from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.results import Qrel
 from exam_pp.store.files import atomic_output, read_text_lines
@@ -58,6 +59,9 @@ def fill_holes(existing: PathLike, labels: Iterable[Qrel]) -> FilledQrels:
         notes.append(
             f"Skipped the labels of {counted(unjudged_queries, 'query')} without judgments in {existing}."
         )
+    notes += outside_scale_notes(
+        (qrel.relevance for qrel in filled), (qrel.relevance for qrel in judged), "Filled holes: "
+    )
     return FilledQrels(existing, judged, filled, notes)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from exam_pp.errors import DataError, SelectionError
@@ -12,6 +14,7 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import Qrel
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.trec.runs import read_qrels
+from exam_pp.wording import counted
 
 
 def judgments(source: Passages, *, queries: Queries | None = None, facets: Facets = "title") -> list[Qrel]:
@@ -48,6 +51,21 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
                 f"None of the queries in {listed} has judgments in {name_of(source, 'the passages')}."
             )
     return qrels
+
+
+def outside_scale_notes(labels: Iterable[int], judgments: Iterable[int], subject: str = "") -> list[str]:
+    """A note on the labels outside the scale of the judgments, if there are any.
+
+    The scale reaches from the lowest judgment, or 0, to the highest. ``subject`` is put before the note.
+    """
+    judged = set(judgments)
+    low, high = min(judged | {0}), max(judged, default=0)
+    outside = Counter(label for label in labels if not low <= label <= high)
+    if not judged or not outside:
+        return []
+    are = counted(outside.total(), "label is", "labels are")
+    values = ", ".join(map(str, sorted(outside)))
+    return [f"{subject}{are} outside the scale of the judgments ({low} to {high}): {values}."]
 
 
 def judgment_provenance(source: object, evaluation: Evaluation) -> Provenance:

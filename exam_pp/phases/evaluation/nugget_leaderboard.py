@@ -10,12 +10,17 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.metrics.leaderboard import Extremes, extremes, standings
+from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, MissingVital
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings
-from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.result import Evaluation, PathLike
+from exam_pp.phases.evaluation.nugget_scores import (
+    ALL_NUGGETS,
+    EMPTY_ANSWERS,
+    nugget_scores,
+    sanity_scores,
+)
+from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.provenance import Provenance, file_names
@@ -27,10 +32,15 @@ from exam_pp.wording import counted
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition, such as AutoNuggets / AutoAssign, with its scores."""
+    """A condition, such as AutoNuggets / AutoAssign, with its scores.
+
+    ``sanity`` are the scores of :func:`~exam_pp.phases.evaluation.nugget_scores.sanity_scores`; empty for
+    score files, whose banks are unknown.
+    """
 
     name: str
     evaluation: Evaluation
+    sanity: Sequence[Score] = ()
 
     def means(self, metric: str) -> dict[str, float]:
         """System to its mean of a metric."""
@@ -49,19 +59,39 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class ScoringRules:
+    """Options of :func:`~exam_pp.phases.evaluation.nugget_scores.nugget_scores` that change the scores."""
+
+    cutoff: int | None = None
+    missing_queries: MissingQueries = "zero"
+    missing_vital: MissingVital = "zero"
+
+
+@dataclass(frozen=True)
+class ExtraRow:
+    """A row below the runs: for each condition metric to value, with L."""
+
+    name: str
+    values: Sequence[Mapping[str, float]]
+
+
+@dataclass(frozen=True)
 class NuggetLeaderboard:
     """Leaderboards of several conditions.
 
     ``conditions`` are pairs of a condition's name and its leaderboard, with metrics in the order of the
     paper. ``systems`` are the runs of all conditions, best first by the first metric of the first
     condition. ``lengths`` maps a run to L, the mean number of words of its answers, ``types`` to its type,
-    such as RAG.
+    such as RAG. ``sanity`` are the rows of the artificial runs, if they are requested. ``extremes`` are the
+    rows Min, Median and Max of several runs: values over the runs of a query, averaged over the queries.
     """
 
     conditions: Sequence[tuple[str, Standings]]
     systems: Sequence[str]
     lengths: Mapping[str, float]
     types: Mapping[str, str]
+    sanity: Sequence[ExtraRow] = ()
+    extremes: Sequence[ExtraRow] = ()
 
 
 def read_conditions(
@@ -72,14 +102,15 @@ def read_conditions(
     grade_filter: GradeFilter | None = None,
     queries: PathLike | None = None,
     runs: Sequence[str] = (),
+    rules: ScoringRules | None = None,
 ) -> list[Condition]:
     """The conditions of the files, in the order of the files.
 
     A graded file has a condition for each of its graders. It needs a bank: either one bank for all files,
     or one bank for each file. A score file (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a
     header) is one condition, and so is a folder of score files, such as nuggetizer's metrics of many runs.
-    ``names`` replaces the names of graders and files. ``runs`` selects systems (empty: all). Raises
-    :class:`~exam_pp.errors.ExamError`.
+    ``names`` replaces the names of graders and files. ``runs`` selects systems (empty: all). ``rules`` apply
+    to graded files. Raises :class:`~exam_pp.errors.ExamError`.
     """
     if len(banks) > 1 and len(banks) != len(files):
         raise SelectionError(
@@ -89,7 +120,9 @@ def read_conditions(
     conditions: list[Condition] = []
     for number, file in enumerate(files):
         bank = banks[number if len(banks) > 1 else 0] if banks else None
-        conditions += _conditions(file, bank, grade_filter, queries, alone=len(files) == 1)
+        conditions += _conditions(
+            file, bank, grade_filter, queries, rules or ScoringRules(), alone=len(files) == 1
+        )
     if names and len(names) != len(conditions):
         listed = ", ".join(condition.name for condition in conditions)
         raise SelectionError(
@@ -97,11 +130,9 @@ def read_conditions(
             "--condition once for each condition."
         )
     conditions = (
-        [Condition(name, c.evaluation) for name, c in zip(names, conditions, strict=True)]
-        if names
-        else conditions
+        [replace(c, name=name) for name, c in zip(names, conditions, strict=True)] if names else conditions
     )
-    return [Condition(c.name, _of_runs(c, runs)) for c in conditions] if runs else conditions
+    return [replace(c, evaluation=_of_runs(c, runs)) for c in conditions] if runs else conditions
 
 
 def _conditions(
@@ -109,6 +140,7 @@ def _conditions(
     bank: PathLike | None,
     grade_filter: GradeFilter | None,
     queries: PathLike | None,
+    rules: ScoringRules,
     *,
     alone: bool,
 ) -> Iterator[Condition]:
@@ -121,10 +153,11 @@ def _conditions(
         return
     if bank is None:
         raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
-    evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries)
+    evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries, **vars(rules))
+    sanity = sanity_scores(bank, queries=queries, missing_vital=rules.missing_vital)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
-        yield Condition(name, evaluation)
+        yield Condition(name, evaluation, sanity)
 
 
 def score_files(source: PathLike) -> list[Path]:
@@ -204,11 +237,13 @@ def nugget_leaderboard(
     run_types: PathLike | None = None,
     statistics: Statistics | None = None,
     every_metric: bool = False,
+    sanity: bool = False,
 ) -> NuggetLeaderboard:
     """The leaderboards of the conditions.
 
     Statistics are computed for the first metric, or for ``every_metric``. ``run_types`` is a file of runs
-    with their types. Raises :class:`~exam_pp.errors.ExamError`.
+    with their types. ``sanity`` adds the rows of the artificial runs. Raises
+    :class:`~exam_pp.errors.ExamError`, for ``sanity`` also if only score files are compared.
     """
     systems = list(dict.fromkeys(s for condition in conditions for s in condition.evaluation.systems))
     types = _types(run_types, systems)
@@ -219,7 +254,38 @@ def nugget_leaderboard(
     order = sorted(
         systems, key=lambda s: (*(_sort_key(leaderboard, s) for _, leaderboard in leaderboards), s)
     )
-    return NuggetLeaderboard(leaderboards, order, _lengths(conditions), types)
+    return NuggetLeaderboard(
+        leaderboards,
+        order,
+        _lengths(conditions),
+        types,
+        _sanity_rows(conditions) if sanity else (),
+        _extreme_rows(conditions) if len(systems) > 1 else (),
+    )
+
+
+def _sanity_rows(conditions: Sequence[Condition]) -> list[ExtraRow]:
+    means = [{(row.system, row.metric): row.mean for row in standings(c.sanity)} for c in conditions]
+    if not any(means):
+        raise SelectionError("Sanity rows need the nuggets: use a graded file with --bank.")
+    return [
+        ExtraRow(
+            name,
+            [{metric: mean for (system, metric), mean in of.items() if system == name} for of in means],
+        )
+        for name in (ALL_NUGGETS, EMPTY_ANSWERS)
+    ]
+
+
+def _extreme_rows(conditions: Sequence[Condition]) -> list[ExtraRow]:
+    """Min, Median and Max; no rows for conditions that have only means."""
+    by_condition = [extremes(condition.evaluation.scores) for condition in conditions]
+    if not any(by_condition):
+        return []
+    return [
+        ExtraRow(name, [{metric: getattr(row, field) for metric, row in of.items()} for of in by_condition])
+        for name, field in zip(("Min", "Median", "Max"), Extremes._fields, strict=True)
+    ]
 
 
 def _standings(condition: Condition, statistics: Statistics, every_metric: bool) -> Standings:

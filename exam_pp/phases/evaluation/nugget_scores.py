@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from exam_pp.data_model import GradesView, PassageView
 from exam_pp.errors import SelectionError
@@ -14,12 +15,19 @@ from exam_pp.metrics.nuggets import (
     LENGTH,
     NUGGET_METRICS,
     LabelledNugget,
+    MissingVital,
     answer_length,
     is_label,
 )
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
+from exam_pp.phases.evaluation.result import (
+    Evaluation,
+    MissingQueries,
+    PathLike,
+    check_names,
+    counted_names,
+)
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
@@ -30,17 +38,54 @@ _HINT = "Exclude such queries with --queries."
 
 _LABELS = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
 
+ALL_NUGGETS = "_all_nuggets_"
+"""Name of the artificial run whose answers support every nugget: the highest possible scores."""
+EMPTY_ANSWERS = "_empty_answers_"
+"""Name of the artificial run of empty answers: the lowest possible scores."""
+
 Labels = dict[str, list[str | None]]
 """Nugget id to its labels, one for each copy of the nugget in the bank; None is ungraded."""
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A passage of an answer: its id, its length in words, and the labels of each grader."""
+
+    passage_id: str
+    length: int
+    labels: Mapping[GradeKey, Labels]
+
+
 @dataclass
 class _Answer:
-    """A system's answer to a query: its length in words, its passages, and the labels of each grader."""
+    """A system's answer to a query: its length in words, its passages, and the labels of each grader.
+
+    ``ranked`` are its parts in rank order with their ranks and negative scores, until the cutoff is known.
+    """
 
     length: int = 0
     passages: set[str] = field(default_factory=set)
     labels: dict[GradeKey, Labels] = field(default_factory=dict)
+    ranked: list[tuple[int, float, _Part]] = field(default_factory=list)
+
+    def add(self, part: _Part) -> None:
+        """Add a passage; for each nugget the best label counts."""
+        if part.passage_id not in self.passages:
+            self.passages.add(part.passage_id)
+            self.length += part.length
+        for key, of_grader in part.labels.items():
+            self.labels[key] = better_labels(self.labels.get(key, {}), of_grader)
+
+    def add_top(self, first_rank: int, cutoff: int) -> None:
+        """Add the ranked parts within the cutoff; a passage that is ranked twice counts once."""
+        chosen: dict[str, list[_Part]] = {}
+        for rank, _, part in sorted(self.ranked, key=lambda item: item[:2]):
+            if rank < first_rank + cutoff and (part.passage_id in chosen or len(chosen) < cutoff):
+                chosen.setdefault(part.passage_id, []).append(part)
+        for parts in chosen.values():
+            for part in parts:
+                self.add(part)
+        self.ranked = []
 
 
 @dataclass
@@ -63,6 +108,9 @@ def nugget_scores(
     *,
     grade_filter: GradeFilter | None = None,
     queries: Queries | None = None,
+    cutoff: int | None = None,
+    missing_queries: MissingQueries = "zero",
+    missing_vital: MissingVital = "zero",
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -75,36 +123,66 @@ def nugget_scores(
         bank: The nuggets with their importance. Means are over the queries of the bank.
         grade_filter: Selects grades. Default: all grades.
         queries: Query file or query ids to restrict the evaluation to.
+        cutoff: Number of ranks of each system that count, for retrieved passages. None: all passages.
+        missing_queries: ``zero``: a query without an answer of a system scores 0. ``skip``: it is not in the
+            means of the system, as in the track's own code. An empty answer scores 0 in both cases.
+        missing_vital: ``zero``: V and V_strict are 0 for a query without vital nuggets, as in the track's own
+            code. ``skip``: they have no score for it. So are W and W_strict without vital and okay nuggets.
 
     Returns:
         Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
-        and A in 0..1, and L, the number of words. An unanswered query scores 0. A metric that is undefined
-        for a query has no score for it. In ``best_case``, ungraded nuggets count as supported.
+        and A in 0..1, and L, the number of words. In ``best_case``, ungraded nuggets count as supported.
 
     Raises:
         SelectionError: There are no assignments, or no assigned nugget is in the bank.
         DataError: A file is not in its format.
     """
-    nuggets = bank_of(bank)
-    bank_name = name_of(bank, "the bank")
-    nuggets.require_kind("nugget", "A nugget score")
-    items = bank_items(nuggets)
-    if queries is not None:
-        selected = query_ids(queries)
-        items = {query_id: entries for query_id, entries in items.items() if query_id in selected}
-        if not items:
-            listed = name_of(queries, "the list of queries")
-            raise SelectionError(f"None of the queries in {listed} has nuggets in {bank_name}.")
-    assigned = _gather(answers, with_aliases(grade_filter or GradeFilter()))
-    _check_ids(assigned, items, name_of(answers, "the passages"), bank_name)
+    items = _selected_items(bank, queries)
+    assigned = _gather(answers, with_aliases(grade_filter or GradeFilter()), cutoff)
+    _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
+    rules = _Rules(missing_queries, missing_vital)
     name = grader_names(list(assigned.graders))
     return {
         name(key): replace(
-            _evaluate(key, list(systems), assigned, items),
-            provenance=replace(graded_by([key]), banks=file_names(bank), queries=len(items)),
+            _evaluate(key, list(systems), assigned, items, rules),
+            provenance=replace(graded_by([key]), banks=file_names(bank), queries=len(items), cutoff=cutoff),
         )
         for key, systems in assigned.graders.items()
     }
+
+
+def sanity_scores(
+    bank: Bank, *, queries: Queries | None = None, missing_vital: MissingVital = "zero"
+) -> list[Score]:
+    """The scores of two artificial runs that bound all scores: every nugget supported, and empty answers.
+
+    The length of the first is that of all nuggets together. They correspond to the runs all_nuggets and
+    test_empty_list of the coordinators in Table 8 of Pradeep et al. (2024). Raises
+    :class:`~exam_pp.errors.ExamError` as :func:`nugget_scores` does.
+    """
+    rows: list[Score] = []
+    for query_id, entries in _selected_items(bank, queries).items():
+        words = sum(answer_length(entry.text) for entry in entries)
+        for system, label, length in ((ALL_NUGGETS, "support", words), (EMPTY_ANSWERS, "not_support", 0)):
+            nuggets = [LabelledNugget(entry.importance, label) for entry in entries]
+            scores = scores_of_answer(nuggets, missing_vital=missing_vital)
+            _add_rows(rows, system, query_id, scores, length)
+    return rows
+
+
+def _selected_items(bank: Bank, queries: Queries | None) -> dict[str, list[Entry]]:
+    """The nuggets of each query, or of the selected ones; raises :class:`SelectionError` if none remain."""
+    nuggets = bank_of(bank)
+    nuggets.require_kind("nugget", "A nugget score")
+    items = bank_items(nuggets)
+    if queries is None:
+        return items
+    selected = query_ids(queries)
+    items = {query_id: entries for query_id, entries in items.items() if query_id in selected}
+    if not items:
+        listed, bank_name = name_of(queries, "the list of queries"), name_of(bank, "the bank")
+        raise SelectionError(f"None of the queries in {listed} has nuggets in {bank_name}.")
+    return items
 
 
 def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
@@ -115,22 +193,30 @@ def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
     return {query_id: entries for query_id, entries in items.items() if entries}
 
 
-def _gather(graded: Passages, criteria: GradeFilter) -> _Answers:
+def _gather(graded: Passages, criteria: GradeFilter, cutoff: int | None) -> _Answers:
     answers = _Answers()
     empty_answers: dict[str, bool] = {}
+    first_ranks: dict[str, int] = {}
     for line in views(graded):
         systems = answers.by_query.setdefault(line.query_id, {})
         for passage in line.passages:
             labels = _labels(passage, criteria, answers)
+            part = _Part(passage.passage_id, answer_length(passage.text), labels)
             for method in dict.fromkeys(ranking.method for ranking in passage.rankings):
                 answer = systems.setdefault(method, _Answer())
-                empty_answers[method] = empty_answers.get(method, True) and not passage.text.strip()
-                if passage.passage_id not in answer.passages:
-                    answer.passages.add(passage.passage_id)
-                    answer.length += answer_length(passage.text)
-                for key, of_grader in labels.items():
-                    answer.labels[key] = better_labels(answer.labels.get(key, {}), of_grader)
+                empty_answers[method] = empty_answers.get(method, True) and not part.length
+                if cutoff is None:
+                    answer.add(part)
+                for key in labels:
                     answers.graders[key][method] = None
+            for ranking in passage.rankings if cutoff is not None else ():
+                if ranking.rank == 0:
+                    first_ranks[ranking.method] = 0
+                systems[ranking.method].ranked.append((ranking.rank, -ranking.score, part))
+    if cutoff is not None:
+        for of_query in answers.by_query.values():
+            for method, answer in of_query.items():
+                answer.add_top(first_ranks.get(method, 1), cutoff)
     _check_selection(answers, name_of(graded, "the passages"), criteria)
     for methods in answers.graders.values():
         methods |= {method: None for method, is_empty in empty_answers.items() if is_empty}
@@ -227,12 +313,23 @@ def _check_ids(
         raise SelectionError(f"None of the nuggets assigned in {graded} is in {bank}.")
 
 
+class _Rules(NamedTuple):
+    """The scores of queries without an answer, and without a vital nugget."""
+
+    missing_queries: MissingQueries
+    missing_vital: MissingVital
+
+
 def _evaluate(
-    key: GradeKey, systems: Sequence[str], answers: _Answers, items: Mapping[str, Sequence[Entry]]
+    key: GradeKey,
+    systems: Sequence[str],
+    answers: _Answers,
+    items: Mapping[str, Sequence[Entry]],
+    rules: _Rules,
 ) -> Evaluation:
     check_names(items, systems)
     evaluation = Evaluation()
-    counts = _Counts(key, systems)
+    counts = _Counts(key, systems, rules)
     for query_id, entries in items.items():
         of_query = answers.by_query.get(query_id, {})
         for system in systems:
@@ -241,8 +338,11 @@ def _evaluate(
             labels = answer.labels.get(key, {}) if answer and length else None
             nuggets = _labelled(entries, labels)
             counts.add(query_id, system, nuggets, answer)
-            _add_rows(evaluation.scores, system, query_id, scores_of_answer(nuggets), length)
-            best = scores_of_answer(nuggets, ungraded="support")
+            if answer is None and rules.missing_queries == "skip":
+                continue
+            scores = scores_of_answer(nuggets, missing_vital=rules.missing_vital)
+            _add_rows(evaluation.scores, system, query_id, scores, length)
+            best = scores_of_answer(nuggets, ungraded="support", missing_vital=rules.missing_vital)
             evaluation.best_case.extend(Score(system, query_id, metric, best[metric]) for metric in best)
     if not counts.ungraded:
         evaluation.best_case = []
@@ -280,26 +380,30 @@ def _add_rows(
 
 @dataclass
 class _Counts:
-    """Counts of ungraded pairs, split answers and missing answers, for the notes."""
+    """Counts of ungraded pairs, split answers, empty and missing answers, for the notes."""
 
     key: GradeKey
     systems: Sequence[str]
+    rules: _Rules
     ungraded: int = 0
     split_answers: dict[str, None] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
+    skipped: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
         self, query_id: str, system: str, nuggets: Iterable[LabelledNugget], answer: _Answer | None
     ) -> None:
         self.ungraded += sum(nugget.assignment is None for nugget in nuggets)
-        if answer is None or not answer.length:
+        if answer is None and self.rules.missing_queries == "skip":
+            self.skipped.setdefault(system, []).append(query_id)
+        elif answer is None or not answer.length:
             self.missing.setdefault(query_id, []).append(system)
         elif len(answer.passages) > 1:
             self.split_answers[system] = None
 
     def notes(self, answers: _Answers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
         """Notes on skipped, missing and ungraded data that affect the scores."""
-        yield from _bank_notes(items)
+        yield from _bank_notes(items, self.rules.missing_vital)
         yield from self._label_notes(answers, items)
         yield from self._missing_notes()
         if self.split_answers:
@@ -351,9 +455,12 @@ class _Counts:
         for system, queries in by_system.items():
             of = counted_names(queries, "query", "queries")
             yield f"{system} has no answer to {of} and scores 0 there."
+        for system, queries in self.skipped.items():
+            yield f"{system} has no answer to {counted_names(queries, 'query', 'queries')}: not in its means."
 
 
-def _bank_notes(items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
+def _bank_notes(items: Mapping[str, Sequence[Entry]], missing_vital: MissingVital) -> Iterator[str]:
+    rule = "0 there" if missing_vital == "zero" else "undefined there, and not in their means"
     importances_of = {
         query_id: {entry.importance for entry in entries} for query_id, entries in items.items()
     }
@@ -361,12 +468,12 @@ def _bank_notes(items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
         query_id for query_id, importances in importances_of.items() if "vital" not in importances
     ]:
         of = counted_names(without_vital, "query", "queries")
-        yield f"No vital nugget for {of}: V and V_strict are undefined there, and not in their means."
+        yield f"No vital nugget for {of}: V and V_strict are {rule}."
     if without_weight := [
         query_id for query_id, importances in importances_of.items() if not importances & {"vital", "okay"}
     ]:
         of = counted_names(without_weight, "query", "queries")
-        yield f"No vital or okay nugget for {of}: W and W_strict are undefined there, and not in their means."
+        yield f"No vital or okay nugget for {of}: W and W_strict are {rule}."
     all_nuggets = [entry for entries in items.values() for entry in entries]
     if unknown := sum(entry.importance not in ("vital", "okay") for entry in all_nuggets):
         are = _count_of(unknown, "nugget is", "nuggets are")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from exam_pp.errors import SelectionError
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from exam_pp.provenance import Provenance
 
 PathLike = str | Path
+MissingQueries = Literal["zero", "skip"]
+"""A query without results of a system: it scores 0, or it is not in the means of the system."""
 
 
 @dataclass

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
@@ -16,13 +15,20 @@ from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import GradedQuery
-from exam_pp.metrics.qrels import Facets, Label, best_qrels, ungraded_label
+from exam_pp.metrics.passage_labels import LabelRule
+from exam_pp.metrics.qrels import Facets, Label, Labelling, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
-from exam_pp.phases.evaluation.result import Evaluation, check_names, counted_names, missing_query_notes
+from exam_pp.phases.evaluation.result import (
+    Evaluation,
+    MissingQueries,
+    check_names,
+    counted_names,
+    missing_query_notes,
+)
 from exam_pp.phases.evaluation.selected_grades import (
     SelectedGrades,
     read_selected,
@@ -33,8 +39,6 @@ from exam_pp.requests import LOW_MASS
 from exam_pp.results import Qrel, Scores
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
-
-MissingQueries = Literal["zero", "skip"]
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,7 @@ def rubric_qrels(
     *,
     grade_filter: GradeFilter | None = None,
     label: Label = "max",
+    label_rule: str | LabelRule | None = None,
     min_grade: int | None = None,
     queries: Queries | None = None,
     facets: Facets = "title",
@@ -181,6 +186,8 @@ def rubric_qrels(
         grade_filter: Selects grades; required if the file has grades of several models or prompts.
         label: ``max``: the highest grade. ``count``: the number of entries graded at least ``min_grade``.
             ``binary``: 1 if that number is positive, else 0.
+        label_rule: Rule that makes labels on the scale of judgments from the grades of a passage, in place of
+            ``label``: ``2nd>=5:3, 2nd>=4:1, else 0`` gives 3 if the second best grade is at least 5.
         min_grade: Threshold of ``count`` and ``binary``. For ``max``, the relevance level of measures that
             have a level, in :func:`exam_pp.score_runs`. Default as for :func:`exam_pp.cover`.
         queries: Query file or query ids to restrict the labels to.
@@ -195,13 +202,15 @@ def rubric_qrels(
         DataError: A file is not in its format.
     """
     data = read_selected(passages, bank, grade_filter, min_grade, queries)
-    return qrels_of(data, label, facets)
+    rule = LabelRule.parse(label_rule) if isinstance(label_rule, str) else label_rule
+    return qrels_of(data, rule or label, facets)
 
 
 @without_garbage_collection()
-def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title") -> RubricQrels:
+def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "title") -> RubricQrels:
     """Rubric-Qrels of grades that are already read."""
-    notes = data.notes + (threshold_notes(data) if label != "max" else [])
+    with_threshold = label in ("count", "binary")
+    notes = data.notes + (threshold_notes(data) if with_threshold else [])
     entries: Mapping[str, Mapping[str, int | None]] = {
         query_id: {query_id: None} for query_id in data.queries.keys
     }
@@ -221,14 +230,14 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         notes = [*notes, f"{passages} no grade and therefore no label."]
     level = data.min_grade if label == "max" else None
     provenance = data.provenance
-    if level is None:
+    if with_threshold:
         provenance = replace(provenance, min_grades=(data.min_grade,))
     ungraded_labels = partial(_ungraded, data, label, entries)
     return RubricQrels(lines, data.min_grade, notes, ungraded_labels, level, provenance)
 
 
 def _ungraded(
-    data: SelectedGrades, label: Label, entries: Mapping[str, Mapping[str, int | None]]
+    data: SelectedGrades, label: Labelling, entries: Mapping[str, Mapping[str, int | None]]
 ) -> Ungraded:
     best: dict[tuple[str, str], int] = {}
     unlabelled: dict[str, int] = {}
@@ -283,7 +292,7 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
     if soft and data.file.low_masses:
         notes.append(
             f"{data.file.low_masses} of {data.file.soft_grades} soft grades have a mass below {LOW_MASS}: "
-            "the model gave less than this probability to the labels of the scale, so their shares say little."
+            "the model gave less than this probability to the labels of the scale, so the shares say little."
         )
     for min_grade, queries in counts.uncovered_queries.items() if not soft else ():
         uncovered = counted_names(queries, "query", "queries")

@@ -41,7 +41,7 @@ def score_runs(
     runs: Runs,
     measures: Sequence[str],
     *,
-    min_grade: int | None = None,
+    min_grade: int | Sequence[int] | None = None,
     default_min_grade: int | None = None,
     method: MethodName = "stem",
     ungraded: Callable[[], Ungraded] | None = None,
@@ -49,12 +49,12 @@ def score_runs(
     """Score runs against labels with measures of ir-measures.
 
     ``runs`` is a folder of run files, a run file, several of them, or the lines of runs. ``min_grade`` is the
-    relevance level of measures that have a level; if it is None, ``default_min_grade`` is, for measures that
-    can have it (None: the level of the measure, usually 1). Means are over the queries of the labels. Labels
-    with subtopics need subtopic measures. With ``ungraded`` the evaluation has bounds. Its provenance has the
-    relevance levels of the measures and the number of queries. Raises
-    :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and the labels have
-    no query in common.
+    relevance level of measures that have a level, or several levels, each with its own scores; if it is
+    None, ``default_min_grade`` is, for measures that can have it (None: the level of the measure, usually 1).
+    Means are over the queries of the labels. Labels with subtopics need subtopic measures. With ``ungraded``
+    the evaluation has bounds. Its provenance has the relevance levels of the measures and the number of
+    queries. Raises :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and
+    the labels have no query in common.
     """
     scorer = _Scorer(labels, measures, min_grade, default_min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
@@ -85,7 +85,7 @@ def score_rankings(
     passages: Passages,
     measures: Sequence[str],
     *,
-    min_grade: int | None = None,
+    min_grade: int | Sequence[int] | None = None,
     default_min_grade: int | None = None,
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
@@ -156,15 +156,21 @@ class _Scorer:
         self,
         labels: Iterable[Qrel | SubtopicQrel],
         measures: Sequence[str],
-        min_grade: int | None,
+        min_grade: int | Sequence[int] | None,
         default_min_grade: int | None,
         ungraded: Ungraded | None,
     ) -> None:
         self._labels = list(labels)
         self._subtopics = any(isinstance(label, SubtopicQrel) for label in self._labels)
-        self._measures = parse_measures(
-            measures, min_grade, default_min_grade=default_min_grade, subtopics=self._subtopics
+        levels = min_grade if isinstance(min_grade, Sequence) else [min_grade]
+        parsed = (
+            measure
+            for level in levels
+            for measure in parse_measures(
+                measures, level, default_min_grade=default_min_grade, subtopics=self._subtopics
+            )
         )
+        self._measures = list(dict.fromkeys(parsed))
         self._ungraded = ungraded
         check_names(self.query_ids)
 

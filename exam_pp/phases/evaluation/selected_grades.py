@@ -16,7 +16,7 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.garbage_collector import without_garbage_collection
-from exam_pp.test_bank import TestBank
+from exam_pp.test_bank import EntryKind, TestBank
 
 DEFAULT_MIN_GRADE = 4
 """The default threshold, as in the examples of the workbench paper (Dietz, SIGIR 2024)."""
@@ -78,13 +78,15 @@ def read_selected(
 ) -> SelectedGrades:
     """Read the grades that pass the filter, for the queries to evaluate.
 
+    A filter for a prompt class, questions or nuggets also selects the entries of this kind in the bank.
     Raises :class:`~exam_pp.errors.DataError` for invalid files, and :class:`~exam_pp.errors.SelectionError`
     if no grades or several sets of grades match, or no selected query has a graded passage.
     """
     bank = bank_of(bank_source, packed=True) if bank_source is not None else None
     selected = query_ids(queries_source) if queries_source is not None else None
-    selector = GradeSelector(with_aliases(grade_filter or GradeFilter()))
-    file = gather(views(graded), selector, bank, soft=soft)
+    criteria = with_aliases(grade_filter or GradeFilter())
+    selector = GradeSelector(criteria)
+    file = gather(views(graded), selector, bank, soft=soft, kind=entry_kind(criteria))
     name = name_of(graded, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
@@ -101,6 +103,14 @@ def read_selected(
         notes += _bank_notes(file, ids)
     provenance = replace(graded_by([selector.key]), banks=file_names(bank_source), queries=len(ids))
     return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
+
+
+def entry_kind(criteria: GradeFilter) -> EntryKind | None:
+    """The kind of the entries that the filter selects; None if it accepts both."""
+    prompt = PROMPTS.find(criteria.prompt_class)
+    if prompt is not None:
+        return prompt.entry_kind
+    return None if criteria.kind == "direct" else criteria.kind
 
 
 def default_min_grade(selector: GradeSelector) -> int:

@@ -88,11 +88,13 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
     if not matrices:
         result.notes.append("Intervals and significance tests need at least two queries.")
         return result
+    tested: dict[str, list[str]] = {}
     for matrix in matrices:
         if statistics.intervals is not None:
             _add_intervals(result, matrix, statistics, evaluation.entry_values.get(matrix.metric))
-        if statistics.significance:
-            _add_letters(result, matrix, statistics)
+        if statistics.significance and (note := _add_letters(result, matrix, statistics)) is not None:
+            tested.setdefault(note, []).append(matrix.metric)
+    result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in tested.items())
     if statistics.intervals is not None:
         result.notes.append(_interval_note(statistics))
     return result
@@ -176,7 +178,8 @@ def _interval_note(statistics: Statistics) -> str:
     )
 
 
-def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> None:
+def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> str | None:
+    """Add the letters of a metric; returns the note on its tests, None for fewer than two systems."""
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
         holm_matrix,
         letters,
@@ -186,10 +189,7 @@ def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistic
     )
 
     if not matrix.complete:
-        result.notes.append(
-            f"{matrix.metric}: systems were scored on different queries, so they are not tested."
-        )
-        return
+        return "systems were scored on different queries, so they are not tested."
     means = matrix.values.mean(axis=1)
     order = [
         row
@@ -197,7 +197,7 @@ def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistic
         if matrix.systems[row] != OVERALL_SYSTEM
     ]
     if len(order) < 2:
-        return
+        return None
     alpha = 1 - statistics.confidence
     values = matrix.values[order]
     p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=statistics.seed))
@@ -205,7 +205,7 @@ def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistic
         _update(result, matrix.systems[row], matrix.metric, letters=shared)
     queries = len(matrix.query_ids)
     note = (
-        f"{matrix.metric}: systems that share a letter do not differ significantly (paired randomisation "
+        f"systems that share a letter do not differ significantly (paired randomisation "
         f"tests, Holm, α = {alpha:.2g})"
     )
     if smallest_p(queries) * len(order) * (len(order) - 1) / 2 > alpha:
@@ -217,4 +217,4 @@ def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistic
             f"; with these {queries} queries a single test detects a true difference of {difference:.3f} "
             "with probability 0.8"
         )
-    result.notes.append(f"{note}.")
+    return f"{note}."

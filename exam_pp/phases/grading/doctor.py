@@ -2,15 +2,18 @@
 
 The probe sends the same requests one at a time, in one batch, in a batch with a long prompt, and to the
 reference engine in float32. Replies should depend only on the prompt, so a reply that changes is a problem.
+The requests are few and their replies short, because the probabilities of the labels show any dependency of
+the model on its batch more sharply than further replies.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -22,12 +25,17 @@ from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.requests import Completion, Request
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
+
+Advance = Callable[[int, int | None], None]
 
 _PACKAGES = ("exam_pp", "torch", "transformers", "tokenizers", "ctranslate2", "accelerate", "pydantic")
 _VARIABLES = ("HF_HOME", "HF_HUB_OFFLINE", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "EXAM_PP_CACHE")
 
 REFERENCE = "transformers in float32"
-_MAX_NEW_TOKENS = 40
+_MAX_NEW_TOKENS = 16
 
 _PASSAGES = (
     "Bees dance to tell other bees of the hive where flowers are. The angle of the dance shows the "
@@ -38,24 +46,24 @@ _PASSAGES = (
     "keeper left the island.",
     "Rust forms when iron meets water and oxygen. Salt speeds it up; paint, oil or zinc keep it away.",
 )
-_QUESTIONS = (
+_QUESTIONS = (  # of the passages in order
     "How do bees tell each other where flowers are?",
     "What makes sourdough bread rise?",
     "When was the lighthouse built?",
     "How can iron be kept from rusting?",
 )
-
+_ORDER = (0, 1, 3, 2)
+"""The passage of each question: the first two contain the answer, the others do not."""
 
 _PROMPTS = (QUESTION_SELF_RATED, QUESTION_EXTRACTION)
 
 
 def probe_requests(prompts: Sequence[Prompt] = _PROMPTS) -> list[Request]:
-    """The requests of the probe: every prompt with every question and passage."""
+    """The requests of the probe: every prompt with four questions, each with a passage."""
     return [
-        _request(prompt, question, passage)
+        _request(prompt, question, _PASSAGES[index])
         for prompt in prompts
-        for question in _QUESTIONS
-        for passage in _PASSAGES
+        for question, index in zip(_QUESTIONS, _ORDER, strict=True)
     ]
 
 
@@ -116,12 +124,13 @@ class Diagnosis:
         return self.examination is None or self.examination.sound
 
 
-def doctor(options: ModelOptions | None) -> Diagnosis:
+def doctor(options: ModelOptions | None, *, advance: Advance = lambda _steps, _total: None) -> Diagnosis:
     """Examine the environment and, unless ``options`` is None, a model.
 
-    Raises :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
+    ``advance`` gets the number of new replies and, before the first, the total. Raises
+    :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
     """
-    return Diagnosis(list(_environment()), None if options is None else _examine(options))
+    return Diagnosis(list(_environment()), None if options is None else _examine(options, advance))
 
 
 def _environment() -> Iterator[tuple[str, str | int]]:
@@ -157,21 +166,23 @@ def _gpus() -> Iterator[tuple[str, str | int]]:
         yield "GPU", "not usable by torch"
 
 
-def _examine(options: ModelOptions) -> Examination:
+def _examine(options: ModelOptions, advance: Advance) -> Examination:
     start = time.perf_counter()
     llm = _load(options)
     loading = time.perf_counter() - start
     provenance = llm.provenance()
     prompts = _PROMPTS if can_rate(options) else (QUESTION_EXTRACTION,)
     requests = probe_requests(prompts)
+    _announce(llm, prompts, requests, advance)
     start = time.perf_counter()
-    alone = _ask(llm, requests, [[index] for index in range(len(requests))])
+    alone = _ask(llm, requests, _one_by_one(requests), advance)
     speed = len(requests) / (time.perf_counter() - start)
-    comparisons = [_compare(name, alone, replies) for name, replies in _settings(llm, prompts, requests)]
+    settings = _settings(llm, prompts, requests, advance)
+    comparisons = [_compare(name, alone, replies) for name, replies in settings]
     reference_error = None
     if _has_reference(llm):
         try:
-            comparisons.append(_compare(REFERENCE, alone, _ask_reference(options, requests)))
+            comparisons.append(_compare(REFERENCE, alone, _ask_reference(options, requests, advance)))
         except ModelError as error:  # The GPU may have no memory for a second model in float32.
             reference_error = str(error)
     return Examination(
@@ -187,6 +198,17 @@ def _examine(options: ModelOptions) -> Examination:
     )
 
 
+def _announce(llm: LLM, prompts: Sequence[Prompt], requests: list[Request], advance: Advance) -> None:
+    """Log how long the probe takes, by the time of the first request of every prompt."""
+    each = len(requests) // len(prompts)
+    start = time.perf_counter()
+    _ask(llm, requests, [[index] for index in range(0, len(requests), each)])
+    seconds = (time.perf_counter() - start) / len(prompts)
+    total = (3 + _has_reference(llm)) * len(requests) + len(prompts)
+    log.info("The probe has %s and takes about %.0f s", counted(total, "request"), seconds * total)
+    advance(0, total)
+
+
 def _load(options: ModelOptions) -> LLM:
     llm = load_llm(options)
     if isinstance(llm, LearnsFromPassages):
@@ -195,15 +217,16 @@ def _load(options: ModelOptions) -> LLM:
 
 
 def _settings(
-    llm: LLM, prompts: Sequence[Prompt], requests: list[Request]
+    llm: LLM, prompts: Sequence[Prompt], requests: list[Request], advance: Advance
 ) -> Iterator[tuple[str, list[Completion]]]:
     """Yield the name of each setting with its replies: the same requests in other batches."""
     each = len(requests) // len(prompts)
-    together = [list(range(start, start + each)) for start in range(0, len(requests), each)]
-    yield "all in one batch", _ask(llm, requests, together)
-    long = [_request(prompt, _QUESTIONS[0], " ".join(_PASSAGES * 4)) for prompt in prompts]
-    pairs = [[index, len(requests) + index // each] for index in range(len(requests))]
-    yield "in a batch with a long prompt", _ask(llm, [*requests, *long], pairs)[: len(requests)]
+    batches = [list(range(start, start + each)) for start in range(0, len(requests), each)]
+    yield "all in one batch", _ask(llm, requests, batches, advance)
+    long = [_request(prompt, _QUESTIONS[0], " ".join(_PASSAGES * 2)) for prompt in prompts]
+    with_long = [[*batch, len(requests) + number] for number, batch in enumerate(batches)]
+    replies = _ask(llm, [*requests, *long], with_long, advance)
+    yield "in a batch with a long prompt", replies[: len(requests)]
 
 
 def _has_reference(llm: LLM) -> bool:
@@ -212,13 +235,25 @@ def _has_reference(llm: LLM) -> bool:
     return used[1] is not None and used != ("transformers", "float32")
 
 
-def _ask_reference(options: ModelOptions, requests: list[Request]) -> list[Completion]:
+def _ask_reference(options: ModelOptions, requests: list[Request], advance: Advance) -> list[Completion]:
     reference = _load(replace(options, engine="transformers", dtype="float32", compute_type=None))
-    return _ask(reference, requests, [[index] for index in range(len(requests))])
+    return _ask(reference, requests, _one_by_one(requests), advance)
 
 
-def _ask(llm: LLM, requests: Sequence[Request], batches: list[list[int]]) -> list[Completion]:
-    replies = dict(llm.generate(requests, batches))
+def _one_by_one(requests: Sequence[Request]) -> list[list[int]]:
+    return [[index] for index in range(len(requests))]
+
+
+def _ask(
+    llm: LLM,
+    requests: Sequence[Request],
+    batches: list[list[int]],
+    advance: Advance = lambda _steps, _total: None,
+) -> list[Completion]:
+    replies = {}
+    for index, reply in llm.generate(requests, batches):
+        replies[index] = reply
+        advance(1, None)
     return [replies[index] for index in range(len(requests)) if index in replies]
 
 

@@ -104,7 +104,7 @@ class FileSummary(GradeSummary):
                 f"below {LOW_MASS}: the model gave less than this probability to the labels of the scale."
             )
         if self.without_soft:
-            yield "Soft grades are not stored, because they would double the time. Use --soft to store them."
+            yield "Soft grades (expected ratings) double the time and are not stored; --soft stores them."
         if self.shortened:
             prompts = counted(self.shortened, "prompt was", "prompts were")
             yield f"{prompts} too long for the model, and the passage was shortened."

@@ -61,7 +61,7 @@ class ImportedBank:
             have = counted(self.not_checkable, "question has", "questions have")
             yield (
                 f'{have} a gold answer that refers to other choices (such as "all of the above"); few '
-                "replies match it, and --answer-match strict skips such questions."
+                "replies match it, and `exam-pp grade --answer-match strict` skips such questions."
             )
 
 

@@ -185,6 +185,12 @@ def export_judge_rows(
                     f"The selected grades in {graded} are yes or no, but UMBRELA needs ratings from 0 to "
                     f"{HIGHEST_LABEL}."
                 )
+            if (direct[-1].self_ratings or 0) > HIGHEST_LABEL:
+                raise SelectionError(
+                    f"The passage {passage.passage_id!r} of the query {line.query_id!r} in {graded} has the "
+                    f"rating {direct[-1].self_ratings}, but UMBRELA needs ratings from 0 to {HIGHEST_LABEL}. "
+                    "Select other grades with --prompt-class."
+                )
             if line.query_id not in texts:
                 raise SelectionError(f"{queries} has no text for the query {line.query_id!r} of {graded}.")
             rows.append(_row(texts[line.query_id], passage, direct[-1]))

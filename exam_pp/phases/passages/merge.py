@@ -184,7 +184,7 @@ def _merge_lines(lines: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) 
 def _check_texts(
     first: RawPassage, second: RawPassage, summary: MergeSummary, query_id: str, first_path: Path, path: Path
 ) -> None:
-    """Raise :class:`DataError` for two texts of a passage; the message has the way on for blanks."""
+    """Raise :class:`DataError` for two texts of a passage, unless they differ in blanks that are ignored."""
     if not second.text or first.text in {"", second.text}:
         return
     only_blanks = first.text.split() == second.text.split()

@@ -24,6 +24,7 @@ from exam_pp.rendering.pictures.svg import (
     text_width,
     thinned,
 )
+from exam_pp.rendering.short_names import shortened
 from exam_pp.wording import counted
 
 _WIDE = 860.0
@@ -67,9 +68,8 @@ def heatmap(
         f"{min(known):.3g} to {high:.3g}. Best system: {rows[0][0]}, mean {_mean(rows[0][1]):.3f}. "
         f"Easiest query: {easiest}. Hardest query: {hardest}."
     )
-    caption = (
-        f"{measure} of each system (rows, best on top) on each query (columns, easiest on the left)."
-        + (f" A column is the mean of up to {size} queries." if size > 1 else "")
+    caption = "Rows: systems, the best on top. Columns: queries, the easiest on the left." + (
+        f" A column is the mean of up to {size} queries." if size > 1 else ""
     )
     return Picture(title, description, caption, width, height, grid + legend)
 
@@ -110,7 +110,8 @@ def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None],
     cells = [[values.get((a, b), values.get((b, a))) if a != b else None for b in names] for a in names]
     shades = [[math.nan if value is None else max(0.0, value) for value in row] for row in cells]
     texts = [["" if value is None else f"{value:z.2f}" for value in row] for row in cells]
-    grid, width, height = _grid(names, names, shades, texts)
+    short = shortened(names)  # cut in the middle, two prompt classes may look the same
+    grid, width, height = _grid(short, short, shades, texts)
     pairs = [f"{a} and {b} {value:z.2f}" for (a, b), value in values.items() if value is not None]
     caption = "A stronger colour is a higher coefficient; an empty cell is undefined."
     return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)

@@ -30,6 +30,7 @@ def agreement_report(result: Agreement) -> Report:
     ]
     if result.ungraded:
         notes.append(f"Skipped: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")
+    notes += result.notes
     tables = [_table(table) for table in result.tables]
     blocks: list[Block] = [*tables, summary, *map(Paragraph, notes), *agreement_pictures(result)]
     return Report("Agreement with judgments", blocks, result.provenance)
@@ -95,7 +96,8 @@ def graders_report(result: GraderAgreement) -> Report:
         [[len(result.graders), result.shared, *alphas]],
         title="Krippendorff's α of all graders",
     )
-    return Report("Agreement of graders", [pairs, overall, *graders_pictures(result)], result.provenance)
+    blocks: list[Block] = [pairs, overall, *map(Paragraph, result.notes), *graders_pictures(result)]
+    return Report("Agreement of graders", blocks, result.provenance)
 
 
 def graders_pictures(result: GraderAgreement) -> list[Picture]:

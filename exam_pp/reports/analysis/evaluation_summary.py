@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from exam_pp.phases.analysis.correlation import Correlations
 from exam_pp.phases.evaluation.contents import GradedContents
 from exam_pp.phases.evaluation.input_files import InputFile
 from exam_pp.phases.evaluation.leaderboards import Standings
+from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
 from exam_pp.phases.evaluation.weak_spots import WeakSpots
 from exam_pp.provenance import combined
@@ -59,8 +60,18 @@ class LeftOut(NamedTuple):
     to_add: str
 
 
+def bank_names(banks: Iterable[PathLike]) -> dict[PathLike, str]:
+    """Bank to its name on the page: the end of its path, from the file name on, that no other bank has."""
+    parts = {bank: Path(bank).parts for bank in banks}
+    names: dict[PathLike, str] = {}
+    for length in range(1, max(map(len, parts.values()), default=0) + 1):
+        names = {bank: "/".join(of_path[-length:]) for bank, of_path in parts.items()}
+        if len(set(names.values())) == len(names):
+            break
+    return names
+
+
 def summary_blocks(
-    source: str,
     contents: GradedContents,
     leaderboards: Sequence[Leaderboard],
     correlations: Mapping[str, Correlations],
@@ -69,15 +80,15 @@ def summary_blocks(
 
     ``correlations`` is the title of a leaderboard to its correlation.
     """
-    used = sum(grader.selected for grader in contents.graders.values())
+    names = bank_names(contents.entries)
+    used, known = sum(grader.selected for grader in contents.graders.values()), len(contents.graders)
     facts: list[tuple[Cell, Cell]] = [
-        ("graded file", source),
         ("queries", contents.queries),
         ("passages", contents.passages),
         ("passages with judgments", contents.judged),
         ("systems", len({name for board in leaderboards for name in board.systems})),
-        ("graders", f"{used} of {len(contents.graders)} selected"),
-        *((f"entries of {Path(bank).name}", number) for bank, number in contents.entries.items()),
+        ("graders", used if used == known else f"{used} of {known} selected"),
+        *((f"entries of {names[bank]}", number) for bank, number in contents.entries.items()),
     ]
     number = _BEST if len(leaderboards) < _MANY_LEADERBOARDS else 1
     best = [row for leaderboard in leaderboards for row in _best(leaderboard, number)]
@@ -96,8 +107,8 @@ def summary_blocks(
             [title, result.measures[0].measure, *result.measures[0].correlation[:4]]
             for title, result in correlations.items()
         ]
-        names = ["leaderboard", "measure", "systems", *COEFFICIENTS[:3]]
-        blocks.append(Table(names, rows, title="Correlation with the official ranks"))
+        header = ["leaderboard", "measure", "systems", *COEFFICIENTS[:3]]
+        blocks.append(Table(header, rows, title="Correlation with the official ranks"))
     # The thresholds of judgments are on another scale than those of grades.
     return [*blocks, *_made_by([board for board in leaderboards if board.stem != "judgments"])]
 

@@ -33,7 +33,9 @@ def diff_report(result: GradingDifference, systems: SystemChanges | None, texts:
         passages = counted(result.unmatched, "passage is", "passages are")
         summary += f" {passages} graded in only one file; all their grades and labels count as different."
     changes = Counter((change.before, change.after) for change in result.labels)
+    before, after = (f"{grader.prompt_class} by {grader.model}" for grader in result.graders)
     blocks: list[Block] = [
+        *([Paragraph(f"Before: {before}. After: {after}.")] if before != after else []),
         Paragraph(summary),
         _matrix(result.transitions, "Grades before (rows) and after (columns)"),
         transition_picture(result),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from exam_pp.metrics.meta_evaluation import MetaEvaluation
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.analysis.nugget_conditions import (
     ConditionAgreement,
@@ -23,41 +24,53 @@ _SIZE = (6.5, 4.5)
 
 
 def meta_report(result: ConditionAgreement, *, decimals: int = 3) -> Report:
-    """A row for every metric with Kendall's τ-b over runs, over topic/run pairs, and by topic."""
-    columns = [
-        "metric", "runs", "τ by run", "topic/run pairs", "τ of pairs", "topics", "τ by topic, averaged"
-    ]  # fmt: skip
-    rows: list[list[Cell]] = [
-        [
-            metric,
-            row.runs,
-            row.by_run,
-            row.pairs or None,
-            row.pooled,
-            row.topics_used or None,
-            row.by_topic,
-        ]
-        for metric, row in result.metrics.items()
-    ]
+    """A row for every metric with Kendall's τ-b over runs, over query/run pairs, and by query.
+
+    A second table has these rows for the runs of each type, with their mean scores.
+    """
+    rows: list[list[Cell]] = [[metric, *_cells(row)] for metric, row in result.metrics.items()]
     first, second = result.first, result.second
     notes = [f"{first.name} against {second.name}; τ is Kendall's τ-b."]
-    undefined = max((row.topics - row.topics_used for row in result.metrics.values()), default=0)
+    undefined = max((row.queries - row.queries_used for row in result.metrics.values()), default=0)
     if all(row.runs == 1 for row in result.metrics.values()):
-        notes.append("The conditions have one run in common, so only its topics are compared (τ of pairs).")
+        notes.append("The conditions have one run in common, so only its queries are compared (τ of pairs).")
     elif undefined:
-        topics = counted(undefined, "topic")
+        queries = counted(undefined, "query")
         notes.append(
-            f"τ is undefined for a topic if all runs are tied on one side: up to {topics} per metric."
+            f"τ is undefined for a query if all runs are tied on one side: up to {queries} per metric."
         )
     if not any(row.pairs for row in result.metrics.values()):
-        notes.append("The files have only means; τ of pairs and by topic needs the scores of every topic.")
+        notes.append("The files have only means; τ of pairs and by query needs the scores of every query.")
     notes += _unmatched_notes(first, second)
     notes += [f"{c.name}: {note}" for c in (first, second) for note in c.evaluation.notes]
+    tables = [Table(["metric", *_COLUMNS], rows, decimals=decimals)]
+    if result.by_type:
+        tables.append(_type_table(result, decimals))
     return Report(
         "Agreement of two conditions",
-        [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)],
+        [*tables, *map(Paragraph, notes)],
         combined([first.evaluation.provenance, second.evaluation.provenance]),
     )
+
+
+_COLUMNS = ("runs", "τ by run", "query/run pairs", "τ of pairs", "queries", "τ by query, averaged")
+
+
+def _cells(row: MetaEvaluation) -> list[Cell]:
+    return [
+        row.runs, row.by_run, row.pairs or None, row.pooled, row.queries_used or None, row.by_query
+    ]  # fmt: skip
+
+
+def _type_table(result: ConditionAgreement, decimals: int) -> Table:
+    means = [f"mean, {condition.name}" for condition in (result.first, result.second)]
+    rows: list[list[Cell]] = [
+        [metric, agreement.run_type, *agreement.means.get(metric, (None, None)), *_cells(row)]
+        for metric in result.metrics
+        for agreement in result.by_type
+        for row in [agreement.metrics[metric]]
+    ]
+    return Table(["metric", "run type", *means, *_COLUMNS], rows, "By run type", decimals)
 
 
 def _unmatched_notes(first: Condition, second: Condition) -> list[str]:
@@ -77,7 +90,7 @@ def conditions_figure(
 ) -> Drawing:
     """A scatter plot of the scores of two conditions, with Kendall's τ in the corner (figure 6)."""
     row = result.metrics[metric]
-    lines = [("run", row.by_run), ("all topic/run pairs", row.pooled), ("per topic, averaged", row.by_topic)]
+    lines = [("run", row.by_run), ("all query/run pairs", row.pooled), ("per query, averaged", row.by_query)]
     box = "\n".join(f"τ {name}: {tau:.3f}" for name, tau in lines if tau is not None)
     clouds = _clouds(condition_points(result.first, result.second, metric), types)
     names = (f"{metric}, {condition.name}" for condition in (result.first, result.second))
@@ -108,7 +121,7 @@ def _clouds(points: Points, types: Mapping[str, str]) -> list[Cloud]:
         Cloud(
             run_type,
             [point for run, point in points.runs.items() if types.get(run, "") == run_type],
-            [point for (run, _), point in points.topics.items() if types.get(run, "") == run_type],
+            [point for (run, _), point in points.queries.items() if types.get(run, "") == run_type],
         )
         for run_type in run_types
     ]

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from exam_pp.phases.analysis.official_ranks import RankedEvaluation
+from exam_pp.rendering.cells import format_cell
+from exam_pp.rendering.document import Table
 from exam_pp.reports.analysis.notes import measure_notes, unmatched_notes
 from exam_pp.reports.evaluation.leaderboards import ExtraColumn
 from exam_pp.wording import counted
 
 
 def rank_column(result: RankedEvaluation) -> ExtraColumn:
-    """The column ``official rank`` of a leaderboard, with notes on correlations and unmatched systems.
+    """The column ``official rank`` of a leaderboard, with correlations and notes on unmatched systems.
 
     A system without an official rank has the official rank of the next better system by the first measure,
-    marked ≈.
+    marked ≈. The correlations are a table with Spearman's ρ and Kendall's τ-b of every measure.
     """
-    coefficients = [
-        f"{metric}: Spearman {values.spearman:.3f}, Kendall tau-b {values.kendall:.3f}"
-        for metric, values in result.correlations.items()
-        if values.spearman is not None and values.kendall is not None
-    ]
-    common = next(iter(result.correlations.values())).systems
-    note = f"Correlation with the official ranks of {counted(common, 'system')}: {'; '.join(coefficients)}."
+    defined = {
+        metric: values for metric, values in result.correlations.items() if values.spearman is not None
+    }
     cells = {system: formatted_rank(result, system) for system in result.evaluation.systems}
-    return ExtraColumn("official rank", cells, (note,) if coefficients else (), tuple(rank_notes(result)))
+    last_notes = tuple(rank_notes(result))
+    if not defined:
+        return ExtraColumn("official rank", cells, last_notes=last_notes)
+    common = next(iter(result.correlations.values())).systems
+    title = f"Correlation with the official ranks of {counted(common, 'system')}"
+    below = Table(
+        ["correlation", *result.correlations],
+        [
+            ["Spearman", *(values.spearman for values in result.correlations.values())],
+            ["Kendall tau-b", *(values.kendall for values in result.correlations.values())],
+        ],
+        title=title,
+    )
+    coefficients = "; ".join(
+        f"{metric}: Spearman {format_cell(row.spearman, 3)}, Kendall tau-b {format_cell(row.kendall, 3)}"
+        for metric, row in defined.items()
+    )
+    return ExtraColumn("official rank", cells, below, (f"{title}: {coefficients}.",), last_notes)
 
 
 def rank_notes(result: RankedEvaluation) -> list[str]:

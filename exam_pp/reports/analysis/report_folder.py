@@ -39,6 +39,7 @@ from exam_pp.reports.analysis.evaluation_summary import (
     EvaluationProvenance,
     Leaderboard,
     LeftOut,
+    bank_names,
     grader_blocks,
     left_out_blocks,
     summary_blocks,
@@ -179,7 +180,7 @@ class _Evaluator:
         names = {grade_set.key: grade_set.name or "yes" for grade_set in self.sets}
         source = Path(sources.graded).name
         blocks = [
-            *summary_blocks(source, self.contents, self.leaderboards, correlations),
+            *summary_blocks(self.contents, self.leaderboards, correlations),
             *grader_blocks(self.contents, names),
             *self.blocks,
             *provenance.blocks,
@@ -287,8 +288,10 @@ class _Evaluator:
         sources = self.sources
         assigned = [grade_set for grade_set in self.sets if grade_set.kind == "assignment"]
         if not assigned:
-            has_them = any(grader.kind == "assignment" for grader in self.contents.graders.values())
-            reason = "nugget assignments have no bank" if has_them else "the file has no nugget assignments"
+            has_them = any(
+                grader.kind == "assignment" and grader.selected for grader in self.contents.graders.values()
+            )
+            reason = "nugget assignments have no bank" if has_them else "no nugget assignments are selected"
             to_add = "--bank with the nuggets" if has_them else "exam-pp grade with an assignment prompt"
             self._skip("Nugget scores", reason, to_add)
         for grade_set in assigned:
@@ -376,13 +379,14 @@ class _Evaluator:
         """
         criteria = self.sources.grade_filter
         banks = list(dict.fromkeys(grade_set.bank for grade_set in self.sets))
+        names = bank_names(self.sources.banks)
         for bank in banks:
             if len(banks) == 1:
                 yield bank, "", criteria
             elif bank is None:
                 yield bank, "direct grades", replace(criteria, kind="direct")
             else:
-                yield bank, Path(bank).name, criteria
+                yield bank, names[bank], criteria
 
     def _sweep(self, official: OfficialRanks | None) -> None:
         title = "Correlation by setting"
@@ -404,7 +408,7 @@ class _Evaluator:
             except SelectionError as error:
                 self._skip(_titled(title, name), str(error), "official ranks of these systems")
                 continue
-            suffix = f"-{safe_name(Path(name).stem.replace(' ', '-'))}" if name else ""
+            suffix = _suffix(name) if name else ""
             swept = replace(swept, notes=())  # the same notes stand below Rubric-Cover
             self._section(title)
             self.blocks += [Heading(name, level=2)] if name else []
@@ -433,7 +437,8 @@ class _Evaluator:
             except SelectionError as error:
                 self._skip(_titled(title, grade_set.name), str(error), "judgments of graded passages")
                 continue
-            ranks = (1,) if grade_set.kind == "direct" else (1, 2, 5)
+            most = max(len(passage.ratings) for passage in passages)
+            ranks = [rank for rank in (1, 2, 5) if rank <= most]  # direct grades are one per passage
             result = agreement(
                 passages, min_relevant=sources.min_relevant, min_answers=ranks, seed=self.statistics.seed
             )
@@ -529,6 +534,11 @@ def _titled(title: str, name: str) -> str:
     return f"{title}: {name}" if name else title
 
 
+def _suffix(name: str) -> str:
+    """The end of file names for a grader or bank."""
+    return f"-{safe_name(name.replace(', ', '-').replace(' ', '-'))}"
+
+
 def _grade_sets(contents: GradedContents, sources: Sources) -> list[_GradeSet]:
     """The sets of grades to evaluate, by model and prompt class.
 
@@ -560,12 +570,13 @@ def _grade_sets(contents: GradedContents, sources: Sources) -> list[_GradeSet]:
         )
     short = grader_names(list(contents.graders)) if len(contents.graders) > 1 else None
     keys = [key for key, _ in pairs]
+    names = bank_names(sources.banks)
     sets = []
     for key, bank in pairs:
         name = short(key) if short is not None else ""
         if bank is not None and keys.count(key) > 1:
-            name = ", ".join(part for part in (name, Path(bank).name) if part)
-        suffix = f"-{safe_name(name.replace(', ', '-').replace(' ', '-'))}" if len(pairs) > 1 else ""
+            name = ", ".join(part for part in (name, names[bank]) if part)
+        suffix = _suffix(name) if len(pairs) > 1 else ""
         only = with_aliases(replace(sources.grade_filter, model=key.model, prompt_class=key.prompt_class))
         sets.append(_GradeSet(key, chosen[key].kind, bank, name, suffix, only))
     return sets

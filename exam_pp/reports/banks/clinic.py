@@ -36,9 +36,9 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
         if rows:
             blocks.append(Heading(sign.title))
             blocks += _listed(Table(("query_id", "entry", "reason", "entry_id"), rows), limit)
-    if examination.with_judgments:
-        blocks.append(Heading("Entries by number of non-relevant passages that cover them"))
-        blocks += _listed(_spurious(examination), limit)
+    spurious = _spurious(examination)
+    if spurious.rows:
+        blocks += [Heading("Entries covered by non-relevant passages"), *_listed(spurious, limit)]
     if examination.pairs:
         blocks.append(Heading("Entries with similar texts or covering passages"))
         blocks += [*_listed(tables[1], limit), Paragraph(_PAIRS_TEXT)]

@@ -23,10 +23,15 @@ SCRIPT_DECIMALS = 6
 
 
 class ExtraColumn(NamedTuple):
-    """An additional last column of a leaderboard, with notes before and after the other notes."""
+    """An additional last column of a leaderboard.
+
+    ``below`` is a table that follows a formatted leaderboard; other leaderboards have ``first_notes``
+    instead, before the other notes. ``last_notes`` are after the other notes.
+    """
 
     name: str
     cells: Mapping[str, Cell]
+    below: Table | None = None
     first_notes: tuple[str, ...] = ()
     last_notes: tuple[str, ...] = ()
 
@@ -39,8 +44,8 @@ def leaderboard_report(
     With ``formatted``, a cell is ``mean ± standard error`` with three decimals. Otherwise a metric has two
     numeric columns, its name and ``<name> stderr``. Columns of intervals, ranks, letters and bounds follow
     their metric if the leaderboard has them. A column ``queries`` is added if systems have different numbers
-    of queries. With ``formatted``, pictures of the first metric follow: the systems with their intervals,
-    and the scores of the systems on the queries.
+    of queries. ``extra`` is the last column. With ``formatted``, pictures of the first metric follow: the
+    systems with their intervals, and the scores of the systems on the queries.
     """
     counts = standings.queries
     uneven = len(set(counts.values())) > 1
@@ -57,15 +62,17 @@ def leaderboard_report(
     number = max(counts.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
     notes += [*uncertainty.notes, *standings.notes]
+    below: list[Block] = []
     if extra is not None:
         columns.append(extra.name)
         rows = [
             [*cells, extra.cells.get(system)] for cells, system in zip(rows, standings.systems, strict=True)
         ]
-        notes = [*extra.first_notes, *notes, *extra.last_notes]
+        below = [extra.below] if formatted and extra.below is not None else []
+        notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
     shown = leaderboard_pictures(standings) if formatted else []
-    return Report(title, [table, *map(Paragraph, notes), *shown], standings.provenance)
+    return Report(title, [table, *below, *map(Paragraph, notes), *shown], standings.provenance)
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:

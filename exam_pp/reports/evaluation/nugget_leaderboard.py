@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from exam_pp.metrics.nuggets import LENGTH
 from exam_pp.phases.evaluation.leaderboards import Standings
-from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
+from exam_pp.phases.evaluation.nugget_leaderboard import ExtraRow, NuggetLeaderboard
+from exam_pp.phases.evaluation.nugget_scores import ALL_NUGGETS, EMPTY_ANSWERS
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, leaderboard_pictures, metric_columns
-from exam_pp.reports.evaluation.uncertainty import uncertainty_cells
+from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
 from exam_pp.wording import counted, listed
 
 TITLE = "Nugget scores"
@@ -23,7 +24,8 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
 
     With several conditions, column names start with the name of the condition. With ``narrow``, the first
     table has only the first metric of each condition, and a table for each condition follows. With
-    ``formatted``, standard errors are not shown in tables, and every condition has pictures.
+    ``formatted``, standard errors are not shown in tables, tables end with the rows Min, Median and Max, and
+    every condition has pictures.
     """
     narrow = narrow and len(leaderboard.conditions) > 1
     decimals = _DECIMALS if formatted else SCRIPT_DECIMALS
@@ -42,16 +44,25 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
         if leaderboard.lengths:
             row.append(_length(leaderboard.lengths.get(system), formatted=formatted))
         rows.append(row)
+    extra = [*leaderboard.sanity, *(leaderboard.extremes if formatted else ())]
+    for row_below in extra:
+        row = [row_below.name, *([None] if leaderboard.types else [])]
+        for values, (_, standings) in zip(row_below.values, leaderboard.conditions, strict=True):
+            row += _value_cells(standings, values, formatted)[: 1 if narrow else None]
+        if leaderboard.lengths:
+            length = next((values[LENGTH] for values in row_below.values if LENGTH in values), None)
+            row.append(_length(length, formatted=formatted))
+        rows.append(row)
     if leaderboard.lengths:
         columns.append(LENGTH)
     tables = [Table(columns, rows, decimals=decimals)]
     if narrow:
         tables += [
-            _table(name, standings, formatted)
-            for name, standings in leaderboard.conditions
+            _table(name, standings, [(row.name, row.values[number]) for row in extra], formatted)
+            for number, (name, standings) in enumerate(leaderboard.conditions)
             if len(metric_columns(standings, formatted=formatted)) > 1
         ]
-    notes = list(_notes(leaderboard))
+    notes = [*_notes(leaderboard), *_row_notes(extra)]
     if leaderboard.types and (
         untyped := [system for system in leaderboard.systems if system not in leaderboard.types]
     ):
@@ -77,9 +88,21 @@ def _cells(standings: Standings, system: str, formatted: bool) -> list[Cell]:
     return cells
 
 
-def _table(name: str, standings: Standings, formatted: bool) -> Table:
-    """A table of a single condition, best run first."""
+def _value_cells(standings: Standings, values: Mapping[str, float], formatted: bool) -> list[Cell]:
+    """The cells of the columns :func:`metric_columns` for values without uncertainty."""
+    cells: list[Cell] = []
+    for metric in standings.metrics:
+        columns = uncertainty_columns(standings.uncertainty, metric, formatted=formatted)
+        cells += [values.get(metric), *([] if formatted else [None]), *(None for _ in columns)]
+    return cells
+
+
+def _table(
+    name: str, standings: Standings, below: Sequence[tuple[str, Mapping[str, float]]], formatted: bool
+) -> Table:
+    """A table of a single condition, best run first, with the rows ``below``."""
     rows = [[system, *_cells(standings, system, formatted)] for system in standings.systems]
+    rows += [[row, *_value_cells(standings, values, formatted)] for row, values in below if values]
     decimals = _DECIMALS if formatted else SCRIPT_DECIMALS
     return Table(["Run ID", *metric_columns(standings, formatted=formatted)], rows, name, decimals)
 
@@ -87,6 +110,14 @@ def _table(name: str, standings: Standings, formatted: bool) -> Table:
 def _length(value: float | None, *, formatted: bool) -> Cell:
     """L with two decimals, as in the paper."""
     return f"{value:6.2f}" if formatted and value is not None else value
+
+
+def _row_notes(rows: Sequence[ExtraRow]) -> Iterator[str]:
+    names = {row.name for row in rows}
+    if ALL_NUGGETS in names:
+        yield f"{ALL_NUGGETS} supports every nugget, {EMPTY_ANSWERS} none; no other row includes them."
+    if "Max" in names:
+        yield "Min, Median and Max are over the runs of each query, averaged over the queries."
 
 
 def _notes(leaderboard: NuggetLeaderboard) -> Iterator[str]:

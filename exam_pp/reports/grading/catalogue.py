@@ -21,7 +21,7 @@ def models_report(models: Iterable[ModelInfo]) -> Report:
     rows = [
         (info.name, info.role, info.parameters, info.memory(4), info.memory(2), info.use) for info in models
     ]
-    return Report("", [Table(columns, rows, decimals=1), Paragraph(_MEMORY)])
+    return Report("", [Table(columns, rows, decimals=2), Paragraph(_MEMORY)])
 
 
 def prompts_report(prompts: Iterable[Prompt]) -> Report:

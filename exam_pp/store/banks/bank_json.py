@@ -22,8 +22,8 @@ def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
     """Read a bank of questions, nuggets or both.
 
     Also reads the older format with ``questions`` instead of ``items``, and lines that are a single question
-    or nugget. Duplicate ids are logged: ``queries``
-    has the first entry of each id, ``lines`` has all entries.
+    or nugget. Duplicate ids are logged: ``queries`` has the first entry of each id, ``lines`` has all
+    entries.
 
     Args:
         path: The file, gzipped or not; ``-`` is standard input.

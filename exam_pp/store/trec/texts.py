@@ -59,11 +59,10 @@ def read_texts(
     """Read the texts of the selected passages as passage id to text; missing passages have no key.
 
     The format is detected by the first line. Texts stay as they are, with the blanks around them. Empty texts
-    are kept, titles of JSON lines are ignored, and
-    further columns of TSV become part of the text; a warning counts each of these. If no id matches, another
-    warning says whether two columns are probably swapped: those of the file, or those of the runs, whose
-    ``query_ids`` are then ids of the file. Raises :class:`DataError` for lines without id or text, and for an
-    id with two different texts.
+    are kept, titles of JSON lines are ignored, and further columns of TSV become part of the text; a warning
+    counts each of these. If no id matches, another warning says whether two columns are probably swapped:
+    those of the file, or those of the runs, whose ``query_ids`` are then ids of the file. Raises
+    :class:`DataError` for lines without id or text, and for an id with two different texts.
     """
     texts: dict[str, str] = {}
     with_more: set[str] = set()

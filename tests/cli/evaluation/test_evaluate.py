@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exam_pp.cli.main import main
+from tests.conftest import passage, rubric
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -260,3 +262,50 @@ def test_a_sweep_names_systems_by_tag(run: Run, tiny_passages: Path, runs: Path,
     code, out, _ = run(*command, "--method-name", "tag")
     assert code == 0
     assert "nDCG@10\t2\t1.000000" in out
+
+
+def test_qrels_by_a_label_rule(run: Run, write_jsonl: Callable[..., Path], tmp_path: Path) -> None:
+    """Labels on the scale of the judgments, 0 to 3; a label that no judge could give is noted."""
+
+    def judged(passage_id: str, judgment: int, ratings: list[int]) -> dict[str, Any]:
+        data = {
+            "judgments": [
+                {"paragraphId": passage_id, "query": "q", "relevance": judgment, "titleQuery": "q"}
+            ],
+            "rankings": [],
+        }
+        grades = rubric({f"q/{number}": rating for number, rating in enumerate(ratings)})
+        return passage(passage_id, paragraph_data=data, exam_grades=[grades])
+
+    graded = write_jsonl(
+        "g.jsonl", [["q", [judged("a", 3, [5, 5]), judged("b", 1, [5, 4]), judged("c", 0, [3, 3])]]]
+    )
+    _, out, err = run("evaluate", "qrels", graded, "--label-rule", "2nd>=5:3, 2nd>=4:1, else 0")
+    assert out.splitlines() == ["q 0 a 3", "q 0 b 1", "q 0 c 0"]
+    assert "scale" not in err
+    _, out, err = run("evaluate", "qrels", graded, "--label-rule", "2nd>=5:5, 2nd>=4:4, else -1")
+    note = "3 labels are outside the scale of the judgments (0 to 3): -1, 4, 5."
+    assert out.splitlines() == ["q 0 a 5", "q 0 b 4", "q 0 c -1"]
+    assert note in err
+    (tmp_path / "s.run").write_text("q Q0 c 1 2 s\nq Q0 b 2 1 s\n")
+    _, scored, _ = run(
+        "evaluate", "qrels", graded, "--label-rule", "2nd>=5:3, 2nd>=4:1, else 0",
+        "--runs", tmp_path / "s.run", "-m", "RR",
+    )  # fmt: skip
+    assert "Rubric-Qrels (2nd>=5:3, 2nd>=4:1, else 0)" in scored
+    assert "0.500" in scored, "a label of 1 is relevant"
+
+    (tmp_path / "human.qrels").write_text("q 0 z 2\n")
+    _, _, err = run("evaluate", "qrels", graded, "--fill-holes", tmp_path / "human.qrels")
+    assert "Filled holes: 3 labels are outside the scale of the judgments (0 to 2): 3, 5." in err
+
+    for command in ("agreement", "graders"):
+        _, report, _ = run("analyze", command, graded, "--label-rule", "2nd>=5:5, 2nd>=4:4, else -1")
+        assert note in " ".join(report.split())
+
+
+@pytest.mark.parametrize("more", [["--label", "count"], ["--min-grade", "4"], ["--subtopics"]])
+def test_a_label_rule_alone_makes_labels(run: Run, tiny_passages: Path, more: list[str]) -> None:
+    code, _, err = run("evaluate", "qrels", tiny_passages, "--label-rule", "2nd>=5:3", *more)
+    assert code == 2
+    assert "--label-rule cannot be combined" in err

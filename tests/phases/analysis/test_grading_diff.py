@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,15 @@ def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_json
         assert isinstance(summary, Paragraph)
         assert "6 passages are graded in both files" in summary.text
         assert "18 passages are graded in only one file" in summary.text
+
+
+def test_different_graders_are_named(write_jsonl: WriteJsonl) -> None:
+    grades = [rubric({"q1/a": 1}, llm="one"), rubric({"q1/a": 2}, llm="two")]
+    file = write_jsonl("two.jsonl", [["q1", [passage("p", exam_grades=grades)]]])
+    sides = [Grading(file, GradeFilter(model=model)) for model in ("one", "two")]
+    first = diff_report(sides[0], sides[1], diff(sides[0], sides[1])).blocks[0]
+    assert isinstance(first, Paragraph)
+    assert re.fullmatch(r"Before: \w+ by one\. After: \w+ by two\.", first.text)
 
 
 def test_tied_means_share_a_rank(write_jsonl: WriteJsonl) -> None:

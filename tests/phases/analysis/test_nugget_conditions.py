@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import kendalltau
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
@@ -135,9 +136,9 @@ def test_two_graders_of_one_file(both_graders: tuple[Path, Path]) -> None:
     agreement = compare_conditions(first, second).metrics["V_strict"]
 
     assert (first.name, second.name) == ("judge", "human:ann")
-    assert (agreement.runs, agreement.pairs, agreement.topics) == (3, 6, 2)
-    assert agreement.by_topic == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), (
-        "τ-b with a tie on topic q2"
+    assert (agreement.runs, agreement.pairs, agreement.queries) == (3, 6, 2)
+    assert agreement.by_query == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), (
+        "τ-b with a tie on query q2"
     )
     text = [
         block.text
@@ -159,7 +160,7 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     )  # fmt: skip
     svg = scatter.read_text()
     assert "τ run:" in svg
-    assert "AG topic/run" in svg
+    assert "AG query/run" in svg
     assert "V_strict, human:ann" in svg
     assert "Pareto front" in length.read_text()
     first, second = two_conditions(read_conditions([graded], [bank]))
@@ -196,15 +197,15 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
         read_conditions([tmp_path / "empty"])
 
 
-def test_one_run_is_compared_over_its_topics(both_graders: tuple[Path, Path]) -> None:
+def test_one_run_is_compared_over_its_queries(both_graders: tuple[Path, Path]) -> None:
     graded, bank = both_graders
     alone = read_conditions([graded], [bank], runs=["c"])
     report = meta_report(compare_conditions(*two_conditions(alone)))
     (table,) = [block for block in report.blocks if isinstance(block, Table)]
 
-    assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both topics"
+    assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both queries"
     notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
-    assert "The conditions have one run in common, so only its topics are compared (τ of pairs)." in notes
+    assert "The conditions have one run in common, so only its queries are compared (τ of pairs)." in notes
 
 
 def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path: Path) -> None:
@@ -233,3 +234,42 @@ def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path:
 )  # fmt: skip
 def test_truncated_names_are_matched(ours: list[str], theirs: list[str], matched: dict[str, str]) -> None:
     assert matched_names(ours, theirs) == matched
+
+
+def test_agreement_by_run_type(tables: tuple[Path, Path], tmp_path: Path) -> None:
+    """Tables 6 and 7: 31 RAG and 14 AG runs; τ by scipy, means of the columns."""
+    types = {row[0]: row[1] for row in PUBLISHED["table_6"]}
+    (tmp_path / "types.tsv").write_text("".join(f"{run}\t{type_}\n" for run, type_ in types.items()))
+    result = compare_conditions(*two_conditions(read_conditions(tables)), types)
+    assert [agreement.run_type for agreement in result.by_type] == ["AG", "RAG"]
+
+    manual = {row[0]: row[2] for row in PUBLISHED["table_6"]}
+    automatic = {row[0]: row[2] for row in PUBLISHED["table_7"]}
+    automatic[CUT_6] = automatic.pop(CUT_7)
+    for agreement in result.by_type:
+        runs = [run for run, type_ in types.items() if type_ == agreement.run_type]
+        columns = [[scores[run] for run in runs] for scores in (automatic, manual)]
+        row = agreement.metrics["V_strict"]
+        assert row.runs == len(runs) == {"RAG": 31, "AG": 14}[agreement.run_type]
+        assert row.by_run == pytest.approx(kendalltau(*columns).statistic)
+        assert agreement.means["V_strict"] == pytest.approx([sum(c) / len(c) for c in columns])
+
+    out = tmp_path / "out.tsv"
+    main(
+        ["analyze", "nuggets", *map(str, tables), "--run-types", str(tmp_path / "types.tsv"), "-o", str(out)]
+    )
+    text = out.read_text("utf-8")
+    table = text[text.index("By run type") :].splitlines()
+    assert [line.split()[:2] for line in table[3:5]] == [["V_strict", "AG"], ["V_strict", "RAG"]]
+
+
+def test_a_type_of_runs_in_one_condition_only_has_no_means(tables: tuple[Path, Path]) -> None:
+    first, second = two_conditions(read_conditions(tables))
+    only = first.evaluation.systems[0]
+    second.evaluation.scores = [score for score in second.evaluation.scores if score.system != only]
+    (agreement,) = compare_conditions(first, second, {only: "X"}).by_type
+    assert agreement.means == {}
+    assert agreement.metrics["V_strict"].runs == 0
+    assert any(table.title == "By run type" for table in meta_report(
+        compare_conditions(first, second, {only: "X"})
+    ).blocks if isinstance(table, Table))  # fmt: skip

@@ -47,7 +47,7 @@ def run(
         Answerer(llm, Journal(None)),
         model=llm.name,
         provenance=llm.provenance(),
-        options=GenerateOptions(**{"kind": "question", **options}),
+        options=GenerateOptions(**{"kind": "question", "top_ups": 0, **options}),
         summary=summary,
     )
     return lines, summary, llm
@@ -162,6 +162,84 @@ def test_a_reply_without_a_list_is_repaired() -> None:
     assert (summary.repaired, llm.calls, line.info["calls"]) == (1, 2, 2)
 
 
+def test_a_short_list_is_topped_up() -> None:
+    """The model sees the list so far as JSON, and the number of missing questions."""
+    replies = iter(["Why?\nQ2. What is {it}?", '["why?", "How?"]', '["Who?", "Where?"]'])
+    requests: list[Request] = []
+
+    def reply(request: Request) -> str:
+        requests.append(request)
+        return next(replies)
+
+    (line,), summary, llm = run([PLAIN], FakeLLM(reply), count=4, top_ups=5)
+    assert [item.text for item in line.items] == ["Why?", "What is {it}?", "How?", "Who?"]
+    assert requests[1].slot("reply") == '{"questions": ["Why?", "What is {it}?"]}'
+    last = [request.text.rpartition("\n\n")[2] for request in requests[1:]]
+    assert [text.split(" more ")[0] for text in last] == ["Generate 2", "Generate 1"]
+    assert all(f"for '{PLAIN.query_text}'" in text for text in last)
+    assert (llm.calls, line.info["calls"], summary.topped_up, summary.repaired) == (3, 3, 1, 0)
+    assert line.info["reply"] == "Why?\nQ2. What is {it}?"
+    assert line.info["top_ups"]["prompt_class"] == "QuestionGenerationTopUp"
+    assert line.info["top_ups"]["replies"] == ['["why?", "How?"]', '["Who?", "Where?"]']
+    assert (summary.duplicates, summary.surplus, summary.short) == (0, 1, {})
+
+
+@pytest.mark.parametrize(
+    ("more", "top_ups", "calls"),
+    [
+        ('["Why?", "what?"]', 3, 2),  # nothing new
+        ("I have no more.", 3, 2),
+        (Completion(error="timed out"), 3, 2),
+        ('["How?"]', 1, 2),
+        ('["How?"]', 0, 1),
+    ],
+)
+def test_top_ups_are_limited(more: str | Completion, top_ups: int, calls: int) -> None:
+    def reply(request: Request) -> str | Completion:
+        return more if request.slot("reply") else '["Why?", "What?"]'
+
+    (line,), summary, llm = run([PLAIN], FakeLLM(reply), count=5, top_ups=top_ups)
+    assert llm.calls == calls
+    number = len(line.items)
+    assert number == (3 if top_ups == 1 else 2)
+    assert summary.short == {"q1": (number, 5)}
+    assert f"1 query has fewer questions than requested: 'q1' ({number} of 5)." in [*summary.lines()]
+
+
+def test_lists_without_a_requested_number_are_not_topped_up() -> None:
+    """The prompt of TREC CAR style asks for no number, also with --count."""
+    llm = FakeLLM(lambda r: json.dumps([f"What of {r.slot('subtopic')}?"]))
+    _, summary, _ = run([FACETED], llm, count=5, top_ups=3)
+    assert (llm.calls, summary.topped_up, summary.short) == (2, 0, {})
+
+
+def test_a_run_interrupted_in_top_ups_continues(
+    write_jsonl: WriteLines, tmp_path: Path, backend: Callable[[FakeLLM], None]
+) -> None:
+    queries = write_jsonl("q.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(5)])
+
+    def reply(request: Request) -> str:
+        turn = (request.slot("reply") or "").count("?")
+        return json.dumps([f"What is {request.slot('query')}?", f"Why {turn}?", f"Who {turn}?"])
+
+    def dies(request: Request) -> str:
+        if request.slot("reply") and request.slot("query") == "text 3":
+            raise KeyboardInterrupt
+        return reply(request)
+
+    whole, bank = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl"
+    uninterrupted, again = FakeLLM(reply), FakeLLM(reply)
+    backend(uninterrupted)
+    command(queries, whole, "--top-ups", "2", "--count", "9")
+    backend(FakeLLM(dies))
+    with pytest.raises(SystemExit):
+        command(queries, bank, "--top-ups", "2", "--count", "9")
+    backend(again)
+    command(queries, bank, "--top-ups", "2", "--count", "9")
+    assert bank.read_bytes() == whole.read_bytes()
+    assert (uninterrupted.calls, again.calls) == (15, 10), "the first five replies are in the journal"
+
+
 def test_failures_are_listed_and_the_rest_is_kept() -> None:
     def reply(request: Request) -> Completion | str:
         if request.slot("subtopic") == "dance language":
@@ -200,7 +278,8 @@ def test_command(demo_data: Path, tmp_path: Path) -> None:
 
 
 def command(queries: Path, bank: Path, *more: str) -> None:
-    main(["-q", "generate", "questions", str(queries), "-o", str(bank), "--model", "fake", *more])
+    options = [*more, "--model", "fake", *([] if more else ["--top-ups", "0"])]
+    main(["-q", "generate", "questions", str(queries), "-o", str(bank), *options])
 
 
 def test_a_model_without_any_list_is_an_error(

@@ -22,7 +22,12 @@ from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.banks.nuggetize import NuggetizeOptions, NuggetizeSummary, nuggetize
+from exam_pp.phases.banks.nuggetize import (
+    ImportanceModel,
+    NuggetizeOptions,
+    NuggetizeSummary,
+    nuggetize,
+)
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
@@ -140,12 +145,81 @@ def test_the_list_has_at_most_max_nuggets() -> None:
 
 def test_long_and_duplicate_nuggets_are_dropped() -> None:
     long = " ".join(["word"] * 13)
-    (line,), summary, _ = run([segments(1)], adds("A fact.", long, "a  fact", " ".join(["word"] * 12)))
+    nuggets = ["A fact.", long, "a  fact", " ".join(["word"] * 12)]
+    (line,), summary, _ = run([segments(1)], adds(*nuggets), max_words=12, drop_repeated=True)
     assert texts(line) == ["A fact.", " ".join(["word"] * 12)]
     assert summary.left_out == {"too long": 1, "repeated": 1}
     (window,) = line.info["windows"]
     assert window["left_out"] == {"too long": [long], "repeated": ["a  fact".replace("  ", " ")]}
     assert "Dropped: 1 listed nugget (too long)." in list(summary.lines())
+
+
+def test_long_and_repeated_nuggets_are_kept_by_default() -> None:
+    """As in the paper, whose prompt only asks for 1 to 12 words and no redundancy."""
+    nuggets = ["A fact.", " ".join(["word"] * 13), "A fact."]
+
+    def reply(request: Request) -> str:
+        return json.dumps(nuggets if is_creation(request) else ["okay", "okay", "vital"])
+
+    (line,), summary, _ = run([segments(1)], reply)
+    assert [(item.text, item.importance) for item in line.items] == [
+        ("A fact.", "vital"), ("A fact.", "okay"), (nuggets[1], "okay"),
+    ]  # fmt: skip
+    assert not summary.left_out
+    assert line.info["nuggetizer"].keys().isdisjoint({"max_words", "drop_repeated"})
+
+
+def test_the_nuggets_of_the_track_pass_unchanged(shared_data: Path) -> None:
+    """TREC RAG 2024: 74 of 6,145 nuggets are longer than 12 words; all are kept in their order."""
+    source = shared_data / "rag24" / "nuggets.jsonl"
+    topics = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+    by_topic = {topic["qid"]: [nugget["text"].strip() for nugget in topic["nuggets"]] for topic in topics}
+    asked = iter(by_topic.values())
+    lines, summary, _ = run(
+        [segments(1, topic) for topic in by_topic],
+        lambda request: json.dumps(next(asked)),
+        for_editing=True,
+        max_nuggets=100,
+    )
+    assert not summary.left_out
+    assert [texts(line) for line in lines] == list(by_topic.values())
+    assert sum(len(text.split()) > 12 for line in lines for text in texts(line)) == 74
+    assert sum(len(line.items) for line in lines) == 6145
+
+
+def test_window_size_and_iterations() -> None:
+    """Open RAG Eval updates the list five times with one context; the paper once with each ten segments."""
+    (line,), summary, _ = run([segments(23)], adds("a fact"), window_size=23, iterations=5)
+    assert [len(window["passages"]) for window in line.info["windows"]] == [23] * 5
+    assert summary.windows.total() == Nuggetizer(window_size=23, iterations=5).count_windows(23) == 5
+    assert line.info["nuggetizer"]["window"] == 23
+    assert line.info["nuggetizer"]["iterations"] == 5
+
+    (line,), _, _ = run([segments(5)], adds("a fact"), window_size=2, iterations=2)
+    assert [window["passages"] for window in line.info["windows"]] == [
+        ["q1-p0", "q1-p1"], ["q1-p2", "q1-p3"], ["q1-p4"],
+    ] * 2  # fmt: skip
+
+
+def test_another_model_labels_importance() -> None:
+    creator = FakeLLM(lambda request: '["a", "b"]')
+    scorer = FakeLLM(lambda request: '["okay", "vital"]')
+    scorer.name = "scorer"
+    importance = ImportanceModel(Answerer(scorer, Journal(None)), scorer.name, {"engine": "other"})
+    lines = nuggetize(
+        [segments(12, "q1"), segments(3, "q2")],
+        Answerer(creator, Journal(None)),
+        model=creator.name,
+        provenance=creator.provenance(),
+        options=NuggetizeOptions(),
+        importance=importance,
+    )
+    assert (creator.calls, scorer.calls) == (3, 2)
+    for line in lines:
+        assert [(item.text, item.importance) for item in line.items] == [("b", "vital"), ("a", "okay")]
+        assert (line.info["gpt_model"], line.info["importance_model"]) == ("fake", "scorer")
+        assert line.info["importance_llm_options"] == {"engine": "other"}
+        assert line.info["importance_prompt_info"]["prompt_class"] == "NuggetImportance"
 
 
 @pytest.mark.parametrize("bad", ["I am sorry.", "", "[]", '["a", "b', " ".join(["word"] * 13).join('[""]')])
@@ -277,7 +351,8 @@ def test_every_bank_keeps_the_limits(replies: list[list[str]], data: st.DataObje
         labels = data.draw(st.lists(st.sampled_from(["vital", "okay", "?"]), min_size=0, max_size=10))
         return json.dumps(labels)
 
-    lines, summary, _ = run([segments(10 * len(replies))], reply, repairs=0)
+    limits = {"max_words": 12, "drop_repeated": True}
+    lines, summary, _ = run([segments(10 * len(replies))], reply, repairs=0, **limits)
     for line in lines:
         assert 1 <= len(line.items) <= 20
         assert all(1 <= len(item.text.split()) <= 12 for item in line.items)
@@ -338,9 +413,70 @@ def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Pat
     assert all("windows" not in line.info for line in read_bank(bank).lines)
 
 
+def test_command_with_two_models(
+    passages: Path, demo_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second model has its own journal and options; both journals are deleted at the end."""
+    loaded: list[ModelOptions] = []
+
+    def load(options: ModelOptions) -> FakeLLM:
+        loaded.append(options)
+        llm = FakeLLM(lambda request: '["a fact"]' if options.model == "gpt" else '["vital"]')
+        llm.name = options.model
+        return llm
+
+    monkeypatch.setattr("exam_pp.phases.banks.nuggetize.load_llm", load)
+    bank = tmp_path / "bank.jsonl"
+    urls = ["--base-url", "http://a/v1", "--importance-base-url", "http://b/v1"]
+    models = ["--model", "gpt", "--model-pipeline", "openai", "--importance-model", "llama"]
+    command(passages, bank, demo_data, *models, *urls)
+    assert [(m.model, m.pipeline, m.base_url) for m in loaded] == [
+        ("gpt", "openai", "http://a/v1"), ("llama", "openai", "http://b/v1"),
+    ]  # fmt: skip
+    made = read_bank(bank)
+    assert {line.info["importance_model"] for line in made.lines} == {"llama"}
+    assert {item.importance for line in made.lines for item in line.items} == {"vital"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bank.jsonl", "passages.jsonl"]
+
+
+def test_another_backend_for_importance_needs_no_url(
+    passages: Path, demo_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The URL of --base-url belongs to its backend; a local model would refuse it."""
+    loaded: list[ModelOptions] = []
+
+    def load(options: ModelOptions) -> FakeLLM:
+        loaded.append(options)
+        return FakeLLM(lambda request: '["a fact"]' if options.model == "gpt" else '["vital"]')
+
+    monkeypatch.setattr("exam_pp.phases.banks.nuggetize.load_llm", load)
+    model = ["--model", "gpt", "--model-pipeline", "openai", "--base-url", "http://a/v1"]
+    importance = ["--importance-model", "local", "--importance-pipeline", "text-generation"]
+    command(passages, tmp_path / "bank.jsonl", demo_data, *model, *importance)
+    assert [(m.model, m.base_url) for m in loaded] == [("gpt", "http://a/v1"), ("local", None)]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--importance-pipeline", "openai"],
+        ["--importance-model", "m", "--for-editing"],
+        ["--grader", "m"],
+        ["--prompt-class", "GradedRelevance"],
+    ],
+)
+def test_options_that_have_no_effect(
+    more: list[str], passages: Path, demo_data: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        command(passages, tmp_path / "bank.jsonl", demo_data, *more)
+    assert stop.value.code == 2
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        (["--importance-model", "bundled"], "'NuggetImportance'"),
         (["--relevance", "model"], "with the prompt GradedRelevance"),
         (["--min-judgment", "9"], "at least 9 (161 passages"),
         (["--ranking", "bm52"], "'bm25'"),

@@ -113,21 +113,27 @@ def test_an_empty_answer_scores_zero_and_keeps_its_run(write_jsonl: WriteJsonl, 
     assert "1 query (q2) of the bank" in " ".join(evaluation.notes)
 
 
-def test_queries_without_vital_nuggets_are_not_in_the_mean_of_v(write_jsonl: WriteJsonl) -> None:
+def test_queries_without_vital_nuggets(write_jsonl: WriteJsonl) -> None:
+    """V is 0 there, as in the track's code, or undefined."""
     bank = write_jsonl("bank.jsonl", [bank_line("q1", "vo"), bank_line("q2", "oo"), bank_line("q3", "?")])
     lines = [
         ["q1", [answer("a", "q1", "NS")]],
         ["q2", [answer("a", "q2", "SS")]],
         ["q3", [answer("a", "q3", "S")]],
     ]
-    evaluation = single(nugget_scores(write_jsonl("g.jsonl", lines), bank))
+    lines[0] = ["q1", [answer("a", "q1", "PS")]]
+    graded = write_jsonl("g.jsonl", lines)
+    evaluation = single(nugget_scores(graded, bank))
+    skipping = single(nugget_scores(graded, bank, missing_vital="skip"))
 
-    actual = means(evaluation)
-    assert actual["a", "V_strict"] == 0, "the mean over q1 only"
-    assert actual["a", "W"] == (1 / 3 + 1) / 2
-    assert actual["a", "A"] == (0.5 + 1 + 1) / 3
+    actual, skipped = means(evaluation), means(skipping)
+    assert (actual["a", "V"], skipped["a", "V"]) == (0.5 / 3, 0.5), "the mean over q1 to q3; over q1"
+    assert actual["a", "W"] == pytest.approx((2 / 3 + 1 + 0) / 3)
+    assert skipped["a", "W"] == pytest.approx((2 / 3 + 1) / 2)
+    assert actual["a", "A"] == skipped["a", "A"] == (0.75 + 1 + 1) / 3
     notes = " ".join(evaluation.notes)
-    assert "No vital nugget for 2 queries (q2, q3)" in notes
+    assert "No vital nugget for 2 queries (q2, q3): V and V_strict are 0 there." in notes
+    assert "(q2, q3): V and V_strict are undefined there, and not in their means." in skipping.notes[0]
     assert "No vital or okay nugget for 1 query (q3)" in notes
     assert "1 nugget is neither vital nor okay" in notes
 
@@ -258,6 +264,9 @@ def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> No
     assert [(row["Run ID"], row["Task"], row["L"].strip()) for row in rows] == [
         ("full", "RAG", "3.00"),
         ("half", "AG", "1.00"),
+        ("Min", None, "1.00"),
+        ("Median", None, "2.00"),
+        ("Max", None, "3.00"),
     ]
     assert rows[1]["bounds"] == "[0.2500, 0.5000]"
     assert "Means over 2 queries, sorted by V_strict." in notes_of(report)
@@ -271,7 +280,8 @@ def test_means_over_fewer_queries_are_noted(tmp_path: Path) -> None:
     notes = notes_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
 
     assert notes == (
-        "Means over 3 queries (V 2), sorted by V. Some means are over fewer queries: a has V of 1 of 2."
+        "Means over 3 queries (V 2), sorted by V. Some means are over fewer queries: a has V of 1 of 2. "
+        "Min, Median and Max are over the runs of each query, averaged over the queries."
     )
 
 
@@ -300,8 +310,10 @@ def test_a_judge_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: P
     rows = rows_of(nugget_report(nugget_leaderboard(conditions)))
 
     assert [condition.name for condition in conditions] == ["judge", "human:ann"]
-    assert [row["Run ID"] for row in rows] == ["a", "b"]
-    assert [(row["judge V_strict"], row["human:ann V_strict"]) for row in rows] == [(1, 0.5), (0.5, 0.75)]
+    assert [row["Run ID"] for row in rows] == ["a", "b", "Min", "Median", "Max"]
+    assert [(row["judge V_strict"], row["human:ann V_strict"]) for row in rows] == [
+        (1, 0.5), (0.5, 0.75), (0.5, 0.5), (0.75, 0.625), (1, 0.75),
+    ]  # fmt: skip
     assert list(rows[0]).count("L") == 1
 
 
@@ -317,17 +329,19 @@ def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank
 
     assert max(map(len, out.splitlines())) <= 100
     assert top.splitlines()[0].split() == ["Run", "ID", "judge", "V_strict", "human:ann", "V_strict", "L"]
-    assert [line.split()[:3] for line in top.splitlines()[2:]] == [
+    assert [line.split()[:3] for line in top.splitlines()[2:4]] == [
         ["a", "1.0000", "0.0000"],
         ["b", "0.5000", "0.2500"],
     ]
+    assert [line.split()[0] for line in top.splitlines()[4:]] == ["Min", "Median", "Max"]
     assert judge.splitlines()[0] == "judge"
-    assert [line.split()[0] for line in judge.splitlines()[3:]] == ["a", "b"]
+    assert [line.split()[0] for line in judge.splitlines()[3:]] == ["a", "b", "Min", "Median", "Max"]
     assert ann.splitlines()[0] == "human:ann"
     assert "bounds" in ann
-    assert [line.split()[0] for line in ann.splitlines()[3:]] == ["b", "a"], "each by its own scores"
+    assert [line.split()[0] for line in ann.splitlines()[3:5]] == ["b", "a"], "each by its own scores"
     assert notes[0] == "Means over 2 queries, sorted by V_strict."
-    assert all(note.startswith("human:ann: ") for note in notes[1:-1])
+    assert all(note.startswith("human:ann: ") for note in notes[1:-2])
+    assert notes[-2].startswith("Min, Median and Max are over the runs of each query")
     assert " ".join(notes[-1].split()).endswith(
         ": models judge, human:ann; prompt class NuggetAssignment; bank nuggets.jsonl; 2 queries."
     )
@@ -370,7 +384,7 @@ def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, writ
     conditions = read_conditions([graded, labelled], [edited], names=["AutoAssign", "ManualAssign"])
     rows = rows_of(nugget_report(nugget_leaderboard(conditions)))
 
-    assert [row["Run ID"] for row in rows] == ["full", "half"]
+    assert [row["Run ID"] for row in rows[:2]] == ["full", "half"]
     assert rows[0]["ManualAssign A"] == (0 + 2 / 3) / 2, "ann labelled the answer to q2 alone"
     assert rows[1]["ManualAssign A"] is None
 
@@ -475,3 +489,146 @@ def test_published_scores_of_a_real_run_from_assignments_to_metrics(
         assert line.keys() == expected.keys()
         assert line.pop("qid") == expected.pop("qid")
         assert line == pytest.approx(expected, abs=1e-9)
+
+
+def test_published_scores_with_a_topic_without_vital_nuggets(
+    run: Run, shared_data: Path, tmp_path: Path
+) -> None:
+    """TREC RAG 2024, with all nuggets of a topic made okay: its V is 0, and the means follow from the file.
+
+    The file of metrics is nuggetizer's, and the rule that of its metrics.py: no vital nugget, no score.
+    """
+    source, graded, bank = shared_data / "rag24", tmp_path / "graded.jsonl.gz", tmp_path / "bank.jsonl"
+    assignments = (source / "assignments.command-r-plus.jsonl").read_text("utf-8").splitlines()
+    topics = [json.loads(line) for line in assignments]
+    changed = next(t for t in topics if {n["importance"] for n in t["nuggets"]} == {"vital", "okay"})
+    for nugget in changed["nuggets"]:
+        nugget["importance"] = "okay"
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(topic) + "\n" for topic in topics), "utf-8")
+    run("import", "--assignments", tmp_path / "in.jsonl", "-o", graded, "--bank-output", bank)
+    run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
+
+    metrics = (source / "metrics.command-r-plus.jsonl").read_text("utf-8").splitlines()
+    published = {row.pop("qid"): row for row in map(json.loads, metrics)}
+    before = published[changed["qid"]]
+    # Equal weights make W equal to A.
+    after = before | {
+        "strict_vital_score": 0.0,
+        "vital_score": 0.0,
+        "strict_weighted_score": before["strict_all_score"],
+        "weighted_score": before["all_score"],
+    }
+    expected = published | {
+        changed["qid"]: after,
+        "all": {key: mean + (after[key] - before[key]) / 301 for key, mean in published["all"].items()},
+    }
+    assert before["vital_score"] > 0
+    computed = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    assert [line["qid"] for line in computed] == list(published)
+    for line in computed:
+        assert line == pytest.approx({"qid": line["qid"]} | expected[line["qid"]], abs=1e-9)
+
+    refused = ("--missing-vital", "skip", "--format", "nuggetizer")
+    with pytest.raises(SystemExit) as stop:
+        run("evaluate", "nuggets", graded, "--bank", bank, *refused)
+    assert stop.value.code == 1
+
+
+def test_missing_queries_can_be_skipped(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
+    """As the track's code, whose means are over the answers in the file; empty answers are in the file."""
+    evaluation = single(nugget_scores(graded, bank, missing_queries="skip"))
+    assert scores(evaluation, "half", "q2") == {}
+    assert means(evaluation)["half", "V"] == 0.5
+    assert means(evaluation)["full", "V"] == (0.75 + 1) / 2
+    assert "half has no answer to 1 query (q2): not in its means." in evaluation.notes
+    assert all(score.query_id == "q1" for score in evaluation.best_case if score.system == "half")
+
+    lines = [["q1", [answer("full", "q1", "SSS"), answer("silent", "q1", "", " ")]]]
+    evaluation = single(nugget_scores(write_jsonl("empty.jsonl", lines), bank, missing_queries="skip"))
+    assert scores(evaluation, "silent", "q1")["A"] == 0
+    assert "q2" not in {score.query_id for score in evaluation.scores}
+
+
+def test_retrieved_passages_count_to_a_cutoff(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """The cutoff is a rank: missing ranks stay empty, and ranks may begin with 0."""
+
+    def ranked(system: str, rank: int, labels: str) -> dict[str, Any]:
+        one = answer(system, "q1", labels, "two words", part=rank + 1)
+        one["paragraph_data"]["rankings"][0]["rank"] = rank
+        return one
+
+    lines = [
+        [
+            "q1",
+            [
+                *(ranked("one", rank, labels) for rank, labels in ((3, "NNS"), (1, "SNN"), (4, "NSN"))),
+                *(ranked("zero", rank, labels) for rank, labels in ((0, "SNN"), (1, "NSN"), (2, "NNS"))),
+            ],
+        ]
+    ]
+    graded = write_jsonl("retrieved.jsonl", lines)
+
+    def values(cutoff: int | None) -> dict[str, tuple[float, float]]:
+        evaluation = single(nugget_scores(graded, bank, cutoff=cutoff))
+        of = {system: scores(evaluation, system, "q1") for system in ("one", "zero")}
+        return {system: (scores["A"], scores["L"]) for system, scores in of.items()}
+
+    assert values(1) == {"one": (1 / 3, 2), "zero": (1 / 3, 2)}
+    assert values(2) == {"one": (1 / 3, 2), "zero": (2 / 3, 4)}
+    assert values(3) == {"one": (2 / 3, 4), "zero": (1, 6)}
+    assert values(4) == values(None) == {"one": (1, 6), "zero": (1, 6)}
+    provenance = single(nugget_scores(graded, bank, cutoff=2)).provenance
+    assert provenance is not None
+    assert provenance.cutoff == 2
+
+
+def test_min_median_and_max_are_averages_over_queries(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Worked by hand; in Tables 6 to 8 of the paper, too, Max is above the best run (.8148 and .6666)."""
+    for run, values in {"a": (1.0, 0.0, 0.5), "b": (0.0, 1.0, 0.5), "c": (0.25, 0.5, 0.5)}.items():
+        rows = [{"qid": str(topic), "all_score": value} for topic, value in enumerate(values)]
+        (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows_by_run = rows_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
+    assert {row["Run ID"]: row["A"] for row in rows_by_run} == {
+        "a": 0.5, "b": 0.5, "c": 1.25 / 3,
+        "Min": 0.5 / 3, "Median": 1.25 / 3, "Max": 2.5 / 3,
+    }  # fmt: skip
+
+
+def test_no_min_median_and_max_of_means_or_a_single_run(graded: Path, bank: Path, tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("run\tV_strict\na\t0.5\nb\t0.25\n")
+    for conditions in (read_conditions([table]), read_conditions([graded], [bank], runs=["half"])):
+        report = nugget_report(nugget_leaderboard(conditions))
+        assert not {row["Run ID"] for row in rows_of(report)} & {"Min", "Median", "Max"}
+        assert "Median" not in notes_of(report)
+
+
+def test_sanity_rows(run: Run, graded: Path, write_jsonl: WriteJsonl) -> None:
+    """As the runs all_nuggets and test_empty_list of Table 8: the bounds, which V of q3 lowers."""
+    bank = write_jsonl("b.jsonl", [bank_line("q1", "vvo"), bank_line("q2", "vo"), bank_line("q3", "o")])
+    command = ("evaluate", "nuggets", graded, "--bank", bank, "--sanity-rows")
+    names, *rows = [line.split("\t") for line in run(*command, "--format", "tsv").splitlines()]
+    table = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+
+    assert list(table) == ["full", "half", "_all_nuggets_", "_empty_answers_"]
+    full = table["_all_nuggets_"]
+    assert (full["V_strict"], full["W"], full["A"]) == ("0.666667", "1.000000", "1.000000")
+    assert float(full["L"]) == 8, "four words in each of six nuggets of three queries"
+    assert {table["_empty_answers_"][name] for name in ("V", "W", "A")} == {"0.000000"}
+    assert run(*command).count("_all_nuggets_") == 2, "the row and a note"
+    skipped = run(*command, "--missing-vital", "skip", "--format", "tsv").splitlines()
+    assert skipped[3].split("\t")[:2] == ["_all_nuggets_", "1.000000"]
+
+
+@pytest.mark.parametrize("more", [["--per-query"], ["--format", "jsonl"]])
+def test_sanity_rows_need_a_table(run: Run, graded: Path, bank: Path, more: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        run("evaluate", "nuggets", graded, "--bank", bank, "--sanity-rows", *more)
+    assert stop.value.code == 2
+
+
+def test_sanity_rows_need_a_bank(tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("run\tV_strict\na\t0.5\nb\t0.25\n")
+    with pytest.raises(SelectionError, match="--bank"):
+        nugget_leaderboard(read_conditions([table]), sanity=True)

@@ -94,6 +94,7 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
     labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
     assert labels.ungraded is not None
 
+    assert labels.ungraded is not None
     assert labels.ungraded().labels == {
         ("q/one", "p1"): 3, ("q/one", "p2"): 5, ("q/two", "p1"): 5, ("q/two", "p2"): 0
     }  # fmt: skip
@@ -132,3 +133,35 @@ def test_missing_ranks_are_not_ungraded_passages(graded: Path) -> None:
     # Rank 2 is missing, so P@2 is certain; p2 (partly graded) and p3 (ungraded) have ranks 3 and 4.
     assert [(s.metric, s.value) for s in evaluation.best_case] == [("P(rel=4)@4", 0.75)]
     assert [(s.metric, s.value) for s in evaluation.worst_case] == [("P(rel=4)@4", 0.25)]
+
+
+def test_labels_by_a_rule_and_their_bounds(graded: Path, runs: Path) -> None:
+    """p2 has one of two ratings, p3 none: a rule for the second best rating leaves both open."""
+    rule = "2nd>=5:3, 1st>=5:2, else 0"
+    labels = evaluate.rubric_qrels(graded, label_rule=rule)
+    assert [(qrel.passage_id, qrel.relevance) for qrel in labels.qrels] == [("p1", 2), ("p2", 0)]
+    assert labels.level is None
+    assert labels.provenance.min_grades == ()
+    assert labels.ungraded is not None
+    assert labels.ungraded().labels == {("q", "p1"): 2, ("q", "p2"): 2, ("q", "p3"): 3}
+    assert labels.ungraded().unlabelled == {"q": 3}
+    evaluation = score_runs(labels.qrels, runs, ["RR"], ungraded=labels.ungraded)
+    assert {score.system: score.value for score in evaluation.scores} == {
+        "graded": 1, "partly": 0.5, "unseen": 0,
+    }  # fmt: skip
+
+
+def test_a_rule_gets_only_the_ratings_of_a_facet(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    graded = write_jsonl("facets.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 5, "q/b": 4})])]]])
+    items = [
+        {"query_id": "q", "facet_id": facet, "question_id": f"q/{entry}", "question_text": entry}
+        for facet, entry in (("f", "a"), ("g", "b"))
+    ]
+    lines = [
+        {"query_id": "q", "facet_id": item["facet_id"], "query_text": "t", "items": [item]} for item in items
+    ]
+    bank = write_jsonl("bank.jsonl", lines)
+    rule = "2nd>=4:3, 1st>=5:2, 1st>=4:1"
+    labels = evaluate.rubric_qrels(graded, bank, label_rule=rule, facets="facet")
+    assert [(qrel.query_id, qrel.relevance) for qrel in labels.qrels] == [("q/f", 2), ("q/g", 1)]
+    assert [qrel.relevance for qrel in evaluate.rubric_qrels(graded, bank, label_rule=rule).qrels] == [3]

@@ -148,7 +148,8 @@ def verify(
 ) -> FileSummary:
     monkeypatch.setattr("exam_pp.phases.grading.verify_answers.load_llm", lambda _options: llm)
     files = GradeFiles(graded, output, bank)
-    policy: dict[str, Any] = {"only_model": False, "answer_match": "strict"} | options
+    default = {} if options.get("only_model") else {"only_model": False, "answer_match": "strict"}
+    policy: dict[str, Any] = default | options
     return verify_answers(files, ModelOptions("fake"), policy.pop("answers", GradeFilter()), **policy)
 
 
@@ -195,6 +196,17 @@ def test_the_model_verifies_every_answer(
     assert (policy["verified_by"], policy["answer_match"]) == ("words or model", "strict")
     summary = verify(output, bank, tmp_path / "again.jsonl", llm, monkeypatch, only_model=True)
     assert (summary.pairs, summary.reused) == (0, 4)
+
+
+def test_a_rule_that_the_model_would_make_useless(
+    graded: Path, bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "verified.jsonl"
+    arguments = [str(graded), "--bank", str(bank), "-o", str(output), "--model", "fake"]
+    with pytest.raises(SystemExit):
+        main(["-q", "verify-answers", *arguments, "--answer-match", "strict"])
+    assert "--answer-match strict needs --words-first" in capsys.readouterr().err
+    assert not output.exists()
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,9 @@ def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) 
         assert group.assign_device(ModelOptions("m")) == ModelOptions("m")
 
 
-@pytest.mark.parametrize("command", ["generate questions", "generate nuggets"])
+@pytest.mark.parametrize(
+    "command", ["generate questions {0}", "generate nuggets {0}", "nuggetize {0} --queries {0}"]
+)
 def test_only_grade_supports_process_groups(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,7 +276,8 @@ def test_only_grade_supports_process_groups(
         monkeypatch.setenv(name, value)
     queries = tmp_path / "q.tsv"
     queries.write_text("q\tWhat?\n")
-    arguments = [*command.split(), str(queries), "--model", "fake", "-o", str(tmp_path / "bank.jsonl")]
+    words = command.format(queries).split()
+    arguments = [*words, "--model", "fake", "-o", str(tmp_path / "bank.jsonl")]
     with pytest.raises(SystemExit, match="1"):
         main(arguments)
     assert "`exam-pp grade`" in capsys.readouterr().err

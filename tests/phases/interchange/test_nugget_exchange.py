@@ -332,11 +332,15 @@ def test_labels_of_umbrela_both_ways(tiny_passages: Path, write_jsonl: WriteJson
     assert "passage ids (1)" in " ".join(summary)
 
 
-def test_yes_and_no_are_not_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """Rows without labels would be imported again as ungraded."""
+@pytest.mark.parametrize("rating", [{}, {"self_ratings": 4}])
+def test_yes_and_no_and_other_scales_are_not_labels_of_umbrela(
+    rating: dict[str, int], write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    """Rows without labels would be imported again as ungraded, and labels above 3 would be refused."""
     grade = {
         "correctAnswered": True, "answer": "Yes", "llm": "m", "llm_options": {},
         "prompt_info": {"prompt_class": "FagB"}, "prompt_type": "direct_grading", "relevance_label": 1,
+        **rating,
     }  # fmt: skip
     graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", grades=[grade])]]])
     queries = tmp_path / "queries.tsv"

@@ -21,6 +21,7 @@ from exam_pp.reports.analysis.legacy_tsv import (
 from exam_pp.reports.analysis.official_ranks import rank_column, rank_notes
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.store.trec.scores import read_leaderboard_means
 
 RANKS = OfficialRanks("official.json", {"a": 1.0, "b": 2.0, "c": 3.5})
 VALUES = {"a": 0.9, "b": 0.5, "c": 0.4, "new": 0.7, OVERALL_SYSTEM: 1.0}
@@ -120,13 +121,42 @@ def test_systems_without_official_rank_get_an_approximate_rank() -> None:
     evaluation = make_evaluation("RR")
     extra = rank_column(with_ranks(evaluation, RANKS))
     report = leaderboard_report(leaderboard(evaluation), "t", extra=extra)
-    table, note = report.blocks[:2]
+    table, correlations = report.blocks[:2]
     assert isinstance(table, Table)
-    assert isinstance(note, Paragraph)
+    assert isinstance(correlations, Table)
 
     assert [(row[0], row[-1]) for row in table.rows] == [
         ("a", "1"), ("new", "≈1"), ("b", "2"), ("c", "3.5"), (OVERALL_SYSTEM, ""),
     ]  # fmt: skip
-    assert note.text == (
+    assert correlations.title == "Correlation with the official ranks of 3 systems"
+    assert correlations.columns == ["correlation", "RR"]
+    assert correlations.rows == [["Spearman", pytest.approx(1)], ["Kendall tau-b", 1.0]]
+    for_scripts = leaderboard_report(leaderboard(evaluation), "t", formatted=False, extra=extra)
+    assert for_scripts.blocks[1] == Paragraph(
         "Correlation with the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
     )
+
+
+def test_a_measure_that_ties_all_systems_has_no_correlation() -> None:
+    """The table keeps the column, so that it has those of the leaderboard."""
+    tied = [Score(system, "1", "P@1", 1.0) for system in VALUES]
+    evaluation = Evaluation([*make_evaluation("RR").scores, *tied])
+    below = rank_column(with_ranks(evaluation, RANKS)).below
+
+    assert below is not None
+    assert below.columns == ["correlation", "RR", "P@1"]
+    assert [row[2] for row in below.rows] == [None, None]
+
+
+def test_correlations_of_the_published_columns_of_dl20(shared_data: Path) -> None:
+    """ρ and τ of question-4 and question-5 are published; the table has all six columns."""
+    folder = shared_data / "dl20"
+    scores = [score._replace(query_id="1") for score in read_leaderboard_means(folder / "dl20-qrels.csv")]
+    below = rank_column(ranked(Evaluation(scores), folder / "official_DL20_Leaderboard.json")).below
+
+    assert below is not None
+    names = [f"{kind}-{grade}" for kind in ("nugget", "question") for grade in (3, 4, 5)]
+    assert below.columns == ["correlation", *names]
+    spearman, kendall = (dict(zip(names, row[1:], strict=True)) for row in below.rows)
+    assert (spearman["question-4"], kendall["question-4"]) == pytest.approx((0.953, 0.818), abs=0.0005)
+    assert (spearman["question-5"], kendall["question-5"]) == pytest.approx((0.972, 0.872), abs=0.0005)

@@ -297,9 +297,10 @@ def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
     assert [row[2] for row in rows_of(part(page, "Graders"))] == ["question", "direct"]
     assert "prompt class GradedRelevance; threshold 3; 8 queries." in text_of(part(page, "Rubric-Qrels"))
     swept = {
-        name: (tmp_path / "out" / f"sweep-{name}.tsv").read_text() for name in ("questions", "direct-grades")
+        name: (tmp_path / "out" / f"sweep-{name}.tsv").read_text()
+        for name in ("questions.jsonl", "direct-grades")
     }
-    assert ("GradedRelevance" in swept["questions"], RATED in swept["direct-grades"]) == (False, False)
+    assert ("GradedRelevance" in swept["questions.jsonl"], RATED in swept["direct-grades"]) == (False, False)
     assert "GradedRelevance" in swept["direct-grades"]
     assert (tmp_path / "out" / "review.html").is_file()
 
@@ -334,7 +335,23 @@ def test_a_grader_of_two_banks_has_a_leaderboard_for_each(demo: Path, tmp_path: 
     assert {"Rubric-Cover: questions.jsonl", "Rubric-Cover: small.jsonl"} <= titles
     assert "bank questions.jsonl; cutoff 20; threshold 4; 8 queries." in text_of(page)
     assert "bank small.jsonl; cutoff 20; threshold 4; 1 query." in text_of(page)
-    assert {"cover-small.jsonl.tsv", "sweep-small.tsv"} <= {f.name for f in (tmp_path / "out").iterdir()}
+    assert {"cover-small.jsonl.tsv", "sweep-small.jsonl.tsv"} <= {
+        f.name for f in (tmp_path / "out").iterdir()
+    }
+
+
+def test_banks_of_the_same_file_name_have_their_folder_in_names(demo: Path, tmp_path: Path) -> None:
+    banks = [tmp_path / folder / "bank.jsonl" for folder in ("a", "b")]
+    for bank in banks:
+        bank.parent.mkdir()
+        bank.write_bytes((demo / "questions.jsonl").read_bytes())
+    sources = Sources(demo / "one-grader.jsonl", banks, review=False)
+    page = write_evaluation(sources, tmp_path / "out", QUICK).read_text()
+
+    titles = {row[0] for row in rows_of(part(page, "Summary"))}
+    assert {"entries of a/bank.jsonl", "Rubric-Cover: a/bank.jsonl", "Rubric-Cover: b/bank.jsonl"} <= titles
+    written = {f.name for f in (tmp_path / "out").iterdir()}
+    assert {f"{stem}-{f}%2Fbank.jsonl.tsv" for stem in ("cover", "sweep") for f in "ab"} <= written
 
 
 def test_grades_without_their_bank_are_an_error(demo: Path, tmp_path: Path) -> None:
@@ -440,7 +457,8 @@ def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Pat
     assert measures("rubric-qrels.tsv") == {"RR(rel=2)", "P(rel=2)@1"}
     assert measures("judgments.tsv") == {"RR(rel=3)", "P(rel=3)@1"}
     assert "Cover@1\t" in files["sweep.tsv"].read_text()
-    assert "5th best rating" in files["agreement.tsv"].read_text()
+    assert "2nd best rating" in files["agreement.tsv"].read_text()
+    assert "5th best rating" not in files["agreement.tsv"].read_text()  # the bank has fewer entries
     assert not [name for name in files if name.startswith("ranks-judgments")]
 
 

@@ -89,7 +89,8 @@ def verify(
     selector.check(str(graded))
     if selection.needs_judgments and not reading.judged:
         raise SelectionError(
-            f"{graded} has no judgments, which this report needs; add them with `exam-pp import --qrels`."
+            f"{graded} has no judgments, which this report needs: import the passages again with --qrels, "
+            "and add them to the file with `exam-pp merge`."
         )
     reading.warn()
     provenance = replace(

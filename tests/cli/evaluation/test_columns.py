@@ -1,0 +1,245 @@
+"""Leaderboards with a column for each threshold, prompt and grader: Table 4 of the workbench paper."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exam_pp
+from exam_pp.cli.main import main
+
+Leaderboard = Callable[..., dict[str, Any]]
+Columns = dict[str, dict[str, float]]
+QUESTIONS = "QuestionSelfRatedUnanswerablePromptWithChoices"
+NUGGETS = "NuggetSelfRatedPrompt"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
+    """The demo passages, rated for questions and for nuggets by two models."""
+    folder = tmp_path_factory.mktemp("columns")
+    texts, runs = demo_data / "passages.tsv", demo_data / "runs"
+    command(folder, "import", "--runs", runs, "--texts", texts, "--top", 3, "-o", "0")
+    grades = [("random", "questions", QUESTIONS), ("lexical", "questions", QUESTIONS),
+              ("lexical", "nuggets", NUGGETS)]  # fmt: skip
+    for number, (model, bank, prompt) in enumerate(grades):
+        command(
+            folder, "grade", folder / str(number), "--bank", demo_data / f"{bank}.jsonl",
+            "--prompt-class", prompt, "--model", model, "-o", number + 1,
+        )  # fmt: skip
+    return folder / "3"
+
+
+def command(folder: Path, *arguments: object) -> None:
+    main(["-q", *map(str, arguments[:-1]), str(folder / str(arguments[-1]))])
+
+
+@pytest.fixture
+def leaderboard(files: Path, demo_data: Path, tmp_path: Path) -> Leaderboard:
+    """Run an ``evaluate`` command on the graded file with both banks; its document."""
+
+    def call(kind: str, *options: object) -> dict[str, Any]:
+        banks = ("--bank", demo_data / "questions.jsonl", "--bank", demo_data / "nuggets.jsonl")
+        runs = ("--runs", demo_data / "runs") if kind == "qrels" else ()
+        command(tmp_path, "evaluate", kind, files, *banks, *runs, *options, "--format", "json", "-o", "out")
+        document: dict[str, Any] = json.loads((tmp_path / "out").read_text())
+        return document
+
+    return call
+
+
+def columns(document: dict[str, Any], names: Sequence[str] | None = None) -> Columns:
+    """Measure to system to score."""
+    rows = document["tables"][0]["rows"]
+    return {
+        name: {row["system"]: row[name] for row in rows}
+        for name in names or rows[0]
+        if name != "system" and not name.endswith(("stderr", "case", "open", "rank"))
+    }
+
+
+LEXICAL = ("--grader", "lexical")
+
+
+def test_table_4_is_one_command(leaderboard: Leaderboard, demo_data: Path) -> None:
+    """Every column equals that of a command of its own."""
+    both = ("--prompt-class", QUESTIONS, "--prompt-class", NUGGETS)
+    grades = ("--min-grade", 4, "--min-grade", 3, "--min-grade", 5)
+    official = ("--official", demo_data / "official_leaderboard.json")
+    document = leaderboard("qrels", *LEXICAL, *both, *grades, "-m", "RR", *official)
+
+    alone = {
+        f"RR(rel={grade})[{kind}]": columns(
+            leaderboard("qrels", *LEXICAL, "--prompt-class", prompt, "--min-grade", grade, "-m", "RR")
+        )[f"RR(rel={grade})"]
+        for kind, prompt in (("question", QUESTIONS), ("nugget", NUGGETS))
+        for grade in (4, 3, 5)
+    }
+    assert columns(document) == alone
+    assert len({tuple(sorted(column.items())) for column in alone.values()}) > 3
+    (note,) = [note for note in document["notes"] if note.startswith("Correlation")]
+    assert all(f"{name}: Spearman" in note for name in alone)
+    assert {row["system"]: row["official rank"] for row in document["tables"][0]["rows"]}["rerank"] == "1"
+
+
+def test_the_table_of_correlations_is_beneath_the_leaderboard(
+    files: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    official = demo_data / "official_leaderboard.json"
+    main(
+        ["evaluate", "cover", str(files), *LEXICAL, "--prompt-class", QUESTIONS, "--min-grade", "4",
+         "--min-grade", "3", "--cutoff", "3", "--official", str(official)]
+    )  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    title = lines.index("Correlation with the official ranks of 10 systems")
+
+    assert lines[title + 1].split()[1:] == [
+        f"{name}(min_grade={grade})@3" for grade in (4, 3) for name in ("Cover", "nCover")
+    ]
+    assert [line.split()[0] for line in lines[title + 3 : title + 5]] == ["Spearman", "Kendall"]
+    assert lines.index("Rubric-Cover") < title
+
+
+@pytest.mark.parametrize("label", ["count", "binary"])
+def test_labels_that_use_the_threshold_have_its_name(leaderboard: Leaderboard, label: str) -> None:
+    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "--label", label, "-m", "nDCG@10", "-m", "RR")
+    together = columns(leaderboard("qrels", *asked, "--min-grade", 3, "--min-grade", 5))
+
+    for grade in (3, 5):
+        alone = columns(leaderboard("qrels", *asked, "--min-grade", grade))
+        assert together[f"nDCG(min_grade={grade})@10"] == alone["nDCG@10"]
+        assert together[f"RR(min_grade={grade})"] == alone["RR"]
+    assert together["RR(min_grade=3)"] != together["RR(min_grade=5)"]
+    assert len(together) == 4
+
+
+def test_a_measure_without_a_threshold_has_one_column(leaderboard: Leaderboard) -> None:
+    """nDCG keeps grades as gains, so all thresholds give the same scores."""
+    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "-m", "nDCG@10", "-m", "P@3")
+    document = leaderboard("qrels", *asked, "--min-grade", 3, "--min-grade", 4)
+    assert list(columns(document)) == ["nDCG@10", "P(rel=3)@3", "P(rel=4)@3"]
+
+
+def test_graders_and_thresholds_are_combined(leaderboard: Leaderboard) -> None:
+    asked = ("--prompt-class", QUESTIONS, "-m", "RR", "--min-grade", 3, "--min-grade", 4)
+    together = columns(leaderboard("qrels", *asked, *LEXICAL, "--grader", "random"))
+
+    assert list(together) == [
+        f"RR(rel={grade})[{name}]" for name in ("lexical", "random") for grade in (3, 4)
+    ]
+    alone = columns(leaderboard("qrels", *asked, "--grader", "random"))
+    assert together["RR(rel=4)[random]"] == alone["RR(rel=4)"]
+
+
+def test_graders_with_several_prompts_have_both_names(leaderboard: Leaderboard) -> None:
+    prompts = ("--prompt-class", QUESTIONS, "--prompt-class", QUESTIONS)
+    names = list(columns(leaderboard("cover", *prompts, *LEXICAL, "--grader", "random", "--cutoff", 3)))
+    assert names[::2] == ["Cover(min_grade=4)@3[lexical]", "Cover(min_grade=4)@3[random]"]
+
+
+def test_subtopic_labels_at_several_thresholds(leaderboard: Leaderboard) -> None:
+    pytest.importorskip("pyndeval")
+    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "--subtopics", "-m", "StRecall@20")
+    together = columns(leaderboard("qrels", *asked, "--min-grade", 3, "--min-grade", 5))
+    alone = columns(leaderboard("qrels", *asked, "--min-grade", 5))
+
+    assert list(together) == ["StRecall(rel=3)@20", "StRecall(rel=5)@20"]
+    assert together["StRecall(rel=5)@20"] == alone["StRecall(rel=5)@20"]
+
+
+def test_cover_counts_only_the_entries_of_the_prompt(
+    leaderboard: Leaderboard, files: Path, demo_data: Path
+) -> None:
+    """With both banks, questions are not missing entries of the leaderboard by nuggets."""
+    both = columns(leaderboard("cover", *LEXICAL, "--prompt-class", NUGGETS, "--cutoff", 3))
+    alone = exam_pp.cover(
+        files, demo_data / "nuggets.jsonl", cutoff=3,
+        grade_filter=exam_pp.GradeFilter(model="lexical", prompt_class=NUGGETS),
+    )  # fmt: skip
+    by_type = columns(leaderboard("cover", *LEXICAL, "--prompt-type", "nugget", "--cutoff", 3))
+
+    means = {row.system: row.mean for row in exam_pp.leaderboard(alone) if row.metric.startswith("Cover")}
+    assert both["Cover(min_grade=4)@3"] == pytest.approx(means, abs=1e-6)
+    assert by_type == both
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--min-grade", "3", "--min-grade", "4"],
+        [
+            "--runs",
+            "RUNS",
+            "--label",
+            "binary",
+            "--min-grade",
+            "3",
+            "--min-grade",
+            "4",
+            "--qrels-output",
+            "q",
+        ],
+        ["--prompt-class", QUESTIONS, "--prompt-class", NUGGETS],
+    ],
+)
+def test_qrels_have_one_grader_and_threshold(
+    files: Path, demo_data: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled = [str(demo_data / "runs") if option == "RUNS" else option for option in options]
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", "qrels", str(files), "--grader", "lexical", *filled])
+    assert stop.value.code == 2
+    assert "once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [["--min-grade", "3", "--min-grade", "4"], ["--prompt-class", NUGGETS]])
+def test_the_published_layout_of_cover_has_one_column(
+    files: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["evaluate", "cover", str(files), *LEXICAL, "--prompt-class", QUESTIONS, "--cutoff", "3"]
+    with pytest.raises(SystemExit) as stop:
+        main([*asked, *more, "--format", "published"])
+    assert stop.value.code == 2
+    assert "one leaderboard" in capsys.readouterr().err
+    main([*asked, "--min-grade", "3", "--min-grade", "3", "--format", "published"])
+    assert capsys.readouterr().out.startswith("method\tExamCover")
+
+
+def test_labels_of_several_levels_are_written_once(files: Path, demo_data: Path, tmp_path: Path) -> None:
+    """The label is the highest grade at every threshold, so the qrels are those without a threshold."""
+    asked = ["evaluate", "qrels", str(files), *LEXICAL, "--prompt-class", QUESTIONS]
+    main([*asked, "-o", str(tmp_path / "alone")])
+    main(
+        [*asked, "--min-grade", "3", "--min-grade", "4", "--runs", str(demo_data / "runs"), "-m", "RR",
+         "--qrels-output", str(tmp_path / "written"), "-o", str(tmp_path / "board")]
+    )  # fmt: skip
+    assert (tmp_path / "written").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+def test_several_levels_from_python(files: Path, demo_data: Path) -> None:
+    labels = exam_pp.rubric_qrels(
+        files, grade_filter=exam_pp.GradeFilter(model="lexical", prompt_class=QUESTIONS)
+    )
+    evaluation = exam_pp.score_runs(labels, demo_data / "runs", ["RR"], min_grade=(3, 5))
+    assert list(dict.fromkeys(score.metric for score in evaluation.scores)) == ["RR(rel=3)", "RR(rel=5)"]
+
+
+def test_gpt4_grades_of_dl19_in_one_table(shared_data: Path, tmp_path: Path) -> None:
+    """The columns of real grades and runs equal those of a command for each threshold."""
+    folder = shared_data / "dl19-gpt4"
+    asked = [
+        "-q", "evaluate", "qrels", str(folder / "dl19-graded.jsonl.gz"), "--runs", str(folder / "runs"),
+        "--bank", str(folder / "dl19-gpt4-questions.jsonl.gz"), "-m", "RR", "--format", "json",
+    ]  # fmt: skip
+    grades = ["--min-grade", "3", "--min-grade", "4", "--min-grade", "5"]
+    main([*asked, *grades, "-o", str(tmp_path / "all")])
+    together = columns(json.loads((tmp_path / "all").read_text()))
+    for grade in ("3", "4", "5"):
+        main([*asked, "--min-grade", grade, "-o", str(tmp_path / grade)])
+        alone = columns(json.loads((tmp_path / grade).read_text()))
+        assert together[f"RR(rel={grade})"] == alone[f"RR(rel={grade})"]
+    assert len(together) == 3

@@ -1,0 +1,376 @@
+"""Generated answers: styles, contexts and citations, formats, failures, and interrupted runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.banks.generate_answers import AnswerOptions, AnswersSummary, generate_answers_file
+from exam_pp.phases.banks.relevant_passages import ranked_passages
+from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.answers import ANSWER_PROMPTS, STYLES
+from exam_pp.requests import Completion, Request
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.passages.journal import journal_path
+from exam_pp.store.trec.answers import Answer, read_answers
+from tests.llm.endpoint_server import completion, serve
+
+WriteLines = Callable[[str, list[Any]], Path]
+Backend = Callable[[FakeLLM], None]
+FAKE = ModelOptions("fake")
+
+
+@pytest.fixture
+def queries(write_jsonl: WriteLines) -> Path:
+    texts = {"q1": "why is the sky blue", "q2": "ocean tides"}
+    return write_jsonl("queries.jsonl", [{"query_id": q, "query_text": text} for q, text in texts.items()])
+
+
+def ranked(passage_id: str, text: str, **ranks: int) -> dict[str, Any]:
+    rankings = [
+        {"method": system, "paragraphId": passage_id, "queryId": "q1", "rank": rank, "score": 1 / rank}
+        for system, rank in ranks.items()
+    ]
+    return {
+        "paragraph_id": passage_id,
+        "text": text,
+        "paragraph_data": {"judgments": [], "rankings": rankings},
+    }
+
+
+@pytest.fixture
+def contexts(write_jsonl: WriteLines) -> Path:
+    """Passages of q1 only: a has the order p2, p1, p4; b ranks p3 alone, and p5 has no rank."""
+    passages = [
+        ranked("p1", "Air scatters\nlight.", a=2),
+        ranked("p2", "Blue light is scattered most.", a=1),
+        ranked("p3", "The sky is above.", b=1),
+        ranked("p4", "The sun is a star.", a=3),
+        ranked("p5", "Nobody found this."),
+    ]
+    return write_jsonl("contexts.jsonl", [["q1", passages]])
+
+
+def generate(
+    queries: Path, output: Path, model: ModelOptions = FAKE, **options: Any
+) -> tuple[dict[tuple[str, str], Answer], AnswersSummary]:
+    options.setdefault("styles", ("direct",))
+    summary = generate_answers_file(queries, output, model, AnswerOptions(**options))
+    return {(answer.system, answer.query_id): answer for answer in read_answers(output)}, summary
+
+
+def texts(answers: dict[tuple[str, str], Answer]) -> dict[tuple[str, str], str]:
+    return {key: " ".join(part.text for part in answer.parts) for key, answer in answers.items()}
+
+
+def test_every_style_is_a_system(queries: Path, tmp_path: Path, backend: Backend) -> None:
+    """The three systems of section 6 of the workbench paper."""
+    backend(FakeLLM(lambda request: f"  Reply to: {request.text}\n"))
+    answers, summary = generate(queries, tmp_path / "out.jsonl", styles=STYLES)
+
+    assert list(answers) == [(f"fake-{style}", query) for style in STYLES for query in ("q1", "q2")]
+    asked = ANSWER_PROMPTS["wikipedia", False].render({"query": "ocean tides"})
+    assert texts(answers)["fake-wikipedia", "q2"] == f"Reply to: {Request(asked).text}"
+    assert next(summary.lines()) == "6 answers of 3 systems to 2 queries (6 model calls)."
+    assert not journal_path(tmp_path / "out.jsonl").exists()
+    line = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
+    assert line.keys() == {"query_id", "system", "text"}
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "styles", "systems"),
+    [
+        ("org/small model/", None, ("web",), ["small-model-web"]),
+        ("m", "mine", ("web",), ["mine"]),
+        ("m", "mine", ("web", "direct"), ["mine-web", "mine-direct"]),
+    ],
+)
+def test_names_of_systems(model: str, name: str | None, styles: Any, systems: list[str]) -> None:
+    assert list(AnswerOptions(styles, system_name=name).systems(model)) == systems
+
+
+def test_contexts_are_the_top_passages_and_references_become_citations(
+    queries: Path, contexts: Path, tmp_path: Path, backend: Backend
+) -> None:
+    seen: list[Request] = []
+
+    def reply(request: Request) -> str:
+        seen.append(request)
+        return "It scatters most [1]. Air does it [2][1], says nobody [7]. So it is."
+
+    backend(FakeLLM(reply))
+    answers, summary = generate(
+        queries, tmp_path / "out.jsonl", contexts=contexts, ranking="a", max_passages=2
+    )
+
+    (request,) = seen
+    assert request.slot("context") == "[1] Blue light is scattered most.\n[2] Air scatters light."
+    assert [part.slot for part in request.parts if part.may_be_cut] == ["context"]
+    (answer,) = answers.values()
+    assert answer.system == "fake-direct-cited"
+    assert [(part.text, part.citations) for part in answer.parts] == [
+        ("It scatters most.", ("p2",)),
+        ("Air does it, says nobody.", ("p1", "p2")),
+        ("So it is.", ()),
+    ]
+    assert answer.references == ("p2", "p1")
+    assert answer.query_text == "why is the sky blue"
+    assert [*summary.lines()] == [
+        "1 answer with 3 citations of 1 system to 2 queries (1 model call).",
+        "Dropped: 1 citation of passages that the prompt does not have.",
+        "No answer of 'fake-direct-cited' to 'q2': the file of contexts has no passages of this query.",
+        f"Written: {tmp_path / 'out.jsonl'}",
+    ]
+
+
+def test_the_order_of_contexts(contexts: Path) -> None:
+    def ids(**options: Any) -> list[str]:
+        found = ranked_passages(read_passages(contexts), "contexts", **{"limit": 9, **options})
+        return [passage_id for passage_id, _ in found["q1"]]
+
+    assert ids(ranking="a") == ["p2", "p1", "p4"]
+    assert ids(ranking="b") == ["p3"]
+    assert ids() == ["p2", "p3", "p1", "p4"], "fused; passages without a rank are left out"
+    assert ids(limit=2) == ["p2", "p3"]
+    with pytest.raises(SelectionError, match="Its systems: a, b"):
+        ids(ranking="zzz")
+
+
+def test_passages_without_any_ranking_are_in_file_order(write_jsonl: WriteLines) -> None:
+    file = write_jsonl("plain.jsonl", [["q1", [ranked("x", "One."), ranked("y", " "), ranked("z", "Two.")]]])
+    assert ranked_passages(read_passages(file), "f", limit=5) == {"q1": [("x", "One."), ("z", "Two.")]}
+
+
+@pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime", "plain"])
+def test_import_reads_every_format(
+    queries: Path, contexts: Path, tmp_path: Path, backend: Backend, form: str
+) -> None:
+    backend(FakeLLM(lambda request: "It is blue [2]. It is wide."))
+    output, passages = tmp_path / "out.jsonl", tmp_path / "passages.jsonl"
+    main(["-q", "generate", "answers", str(queries), "-o", str(output), "--contexts", str(contexts),
+          "--ranking", "a", "--model", "fake", "--to", form])  # fmt: skip
+    main(["-q", "import", "--answers", str(output), "--unit", "sentence", "-o", str(passages)])
+
+    (query,) = read_passages(passages)
+    assert [(passage.passage_id, passage.text) for passage in query.passages] == [
+        ("fake-direct-cited/q1#1", "It is blue."), ("fake-direct-cited/q1#2", "It is wide."),
+    ]  # fmt: skip
+    cited = [entry.citations for passage in query.passages for entry in passage.rankings]
+    assert cited == [None if form == "plain" else ["p1"], None]
+
+
+def test_citations_that_a_format_cannot_hold_are_counted(
+    queries: Path, contexts: Path, tmp_path: Path, backend: Backend
+) -> None:
+    backend(FakeLLM(lambda request: "It is blue [1][2]."))
+    _, summary = generate(queries, tmp_path / "out.jsonl", contexts=contexts, form="plain")
+    assert "Dropped: 2 citations, which the format plain cannot hold." in [*summary.lines()]
+    assert summary.citations == 0
+
+
+def test_sentences_of_formats_with_parts(queries: Path, tmp_path: Path, backend: Backend) -> None:
+    """Without contexts, numbers in brackets are text, and lists keep their line ends."""
+    backend(FakeLLM(lambda request: "See [1].\n- First item.\n- Second item."))
+    answers, _ = generate(queries, tmp_path / "out.jsonl", form="rag24")
+    parts = answers["fake-direct", "q1"].parts
+    assert [part.text for part in parts] == ["See [1].\n", "- First item.\n", "- Second item."]
+    plain, _ = generate(queries, tmp_path / "plain.jsonl")
+    assert texts(plain)["fake-direct", "q1"] == "See [1].\n- First item.\n- Second item."
+
+
+def test_empty_answers_are_written_and_failures_listed(
+    queries: Path, write_jsonl: WriteLines, tmp_path: Path, backend: Backend
+) -> None:
+    """A system without an answer scores 0; a call that failed says nothing about the system."""
+    queries = write_jsonl("four.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(4)])
+    replies: dict[str, Completion | str] = {
+        "text 0": "An answer.", "text 1": " \n", "text 2": Completion(error="the call failed"),
+        "text 3": "<think>I am still",
+    }  # fmt: skip
+    backend(FakeLLM(lambda request: replies[request.slot("query") or ""]))
+    answers, summary = generate(queries, tmp_path / "out.jsonl")
+
+    assert texts(answers) == {
+        ("fake-direct", "q0"): "An answer.", ("fake-direct", "q1"): "", ("fake-direct", "q3"): "",
+    }  # fmt: skip
+    assert [*summary.lines()][:-1] == [
+        "1 answer of 1 system to 4 queries (4 model calls).",
+        "Empty answer of 'fake-direct' to 'q1': the reply is empty.",
+        "Empty answer of 'fake-direct' to 'q3': the reply ended before the model finished thinking.",
+        "No answer of 'fake-direct' to 'q2': the call failed.",
+    ]
+
+
+def test_thinking_is_no_part_of_the_answer(queries: Path, tmp_path: Path, backend: Backend) -> None:
+    backend(FakeLLM(lambda request: "<think>Hm.</think>\nBlue light scatters."))
+    answers, _ = generate(queries, tmp_path / "out.jsonl")
+    assert set(texts(answers).values()) == {"Blue light scatters."}
+
+
+def test_shortened_contexts_are_counted(
+    queries: Path, contexts: Path, tmp_path: Path, backend: Backend
+) -> None:
+    backend(FakeLLM(lambda request: Completion("It is blue [1].", tokens_cut=12)))
+    _, summary = generate(queries, tmp_path / "out.jsonl", contexts=contexts)
+    assert "1 prompt was too long for the model, and the last contexts were shortened." in [*summary.lines()]
+
+
+def test_a_prompt_with_the_name_of_a_style() -> None:
+    """Otherwise one of the two systems would be missing in the output."""
+    prompt = replace(ANSWER_PROMPTS["direct", False], name="direct")
+    with pytest.raises(SelectionError, match="'direct' has the name of a selected style"):
+        AnswerOptions(styles=["direct"], prompts=[prompt]).systems("m")
+
+
+def test_options_that_have_no_effect(queries: Path, tmp_path: Path) -> None:
+    for more in (["--ranking", "bm25"], ["--max-passages", "5"]):
+        with pytest.raises(SystemExit) as stop:
+            main(["generate", "answers", str(queries), "-o", str(tmp_path / "a"), "--model", "fake", *more])
+        assert stop.value.code == 2
+
+
+def test_no_answer_at_all_is_an_error(queries: Path, tmp_path: Path, backend: Backend) -> None:
+    backend(FakeLLM(lambda request: ""))
+    with pytest.raises(SelectionError, match=r"no answers to 2 queries.* \(2 times\): the reply is empty"):
+        generate(queries, tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.glob("out*")] == ["out.jsonl.journal"], "replies are kept"
+
+
+def test_an_interrupted_run_continues(write_jsonl: WriteLines, tmp_path: Path, backend: Backend) -> None:
+    queries = write_jsonl("q.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(40)])
+
+    def dies(request: Request) -> str:
+        if request.slot("query") == "text 35":
+            raise KeyboardInterrupt
+        return f"About {request.slot('query')}."
+
+    whole, output = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    backend(FakeLLM(lambda request: f"About {request.slot('query')}."))
+    generate(queries, whole)
+    backend(FakeLLM(dies))
+    with pytest.raises(KeyboardInterrupt):
+        generate(queries, output)
+    assert not output.exists()
+    again = FakeLLM(lambda request: f"About {request.slot('query')}.")
+    backend(again)
+    generate(queries, output)
+    assert again.calls == 8, "only the batch that was not finished"
+    assert output.read_bytes() == whole.read_bytes()
+
+
+PROMPT = 'name = "Poem"\nkind = "answer"\nreading = "text"\ntemplate = "Write a poem about {query}.MORE"\n'
+
+
+def test_a_prompt_of_your_own(
+    queries: Path, contexts: Path, tmp_path: Path, backend: Backend, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[str] = []
+
+    def reply(request: Request) -> str:
+        seen.append(request.text)
+        return "Roses are red [1]."
+
+    backend(FakeLLM(reply))
+    own, output = tmp_path / "poem.toml", tmp_path / "out.jsonl"
+    own.write_text(PROMPT.replace("MORE", ""))
+    command = ["generate", "answers", str(queries), "-o", str(output), "--model", "fake", "--prompt-file"]
+    main(["-q", *command, str(own)])
+    assert seen == ["Write a poem about why is the sky blue.", "Write a poem about ocean tides."]
+    assert {answer.system for answer in read_answers(output)} == {"fake-Poem"}
+
+    main(["-q", *command, str(own), "--style", "web"])
+    assert {answer.system for answer in read_answers(output)} == {"fake-web", "fake-Poem"}
+
+    def error(*more: str) -> str:
+        with pytest.raises(SystemExit):
+            main(["-q", *command, *more])
+        return " ".join(capsys.readouterr().err.split())
+
+    assert "'Poem' has no placeholder {context}" in error(str(own), "--contexts", str(contexts))
+    own.write_text(PROMPT.replace("MORE", " {context}"))
+    assert "name a passages file with --contexts" in error(str(own))
+    main(["-q", *command, str(own), "--contexts", str(contexts)])
+    (answer,) = read_answers(output)
+    assert answer.parts[0].citations == ("p2",)
+    main(["-q", "show", "prompt", "QuestionGenerationDL", "--as-file", "-o", str(own)])
+    assert "it needs kind = 'answer'" in error(str(own))
+    assert "--ranking needs --contexts" in error(str(own), "--ranking", "a")
+
+
+def test_the_prompts_do_not_grade(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+    from exam_pp.graders.make import make_grader
+
+    with pytest.raises(SelectionError, match="`exam-pp generate answers` uses it"):
+        make_grader(PROMPTS.get("AnswerWikipedia"), "m", {})
+
+
+def test_contexts_of_other_queries_are_an_error(
+    queries: Path, write_jsonl: WriteLines, tmp_path: Path
+) -> None:
+    other = write_jsonl("other.jsonl", [["elsewhere", [ranked("p", "Text.", a=1)]]])
+    with pytest.raises(SelectionError, match="has no passages of the system 'a' for any of the queries"):
+        generate(queries, tmp_path / "out.jsonl", contexts=other, ranking="a")
+
+
+def test_an_endpoint_answers(queries: Path, tmp_path: Path) -> None:
+    """The prompt is the message of the user, and the reply the text of the answer."""
+    pytest.importorskip("openai")
+    with serve(lambda body, _: completion(f"Reply to {body['messages'][-1]['content']}")) as server:
+        model = ModelOptions("gpt-4o", pipeline="openai", base_url=server.url)
+        answers, _ = generate(queries, tmp_path / "out.jsonl", model, styles=("wikipedia",))
+    assert texts(answers)["gpt-4o-wikipedia", "q2"].startswith(
+        "Reply to Write a Wikipedia article about 'ocean"
+    )
+
+
+def test_generated_answers_in_all_phases(demo_data: Path, tmp_path: Path) -> None:
+    """Generate, import, grade, and rank the systems by Rubric-Cover."""
+    queries, bank = demo_data / "queries.jsonl", demo_data / "questions.jsonl"
+    answers, _ = generate(queries, tmp_path / "out.jsonl", styles=("web", "direct"), max_queries=3)
+    assert len(answers) == 6
+    main(["-q", "import", "--answers", str(tmp_path / "out.jsonl"), "-o", str(tmp_path / "p.jsonl")])
+    prompt = "QuestionSelfRatedUnanswerablePromptWithChoices"
+    main(["-q", "grade", str(tmp_path / "p.jsonl"), "-o", str(tmp_path / "g.jsonl"), "--bank", str(bank),
+          "--prompt-class", prompt, "--model", "lexical"])  # fmt: skip
+    main(["-q", "evaluate", "cover", str(tmp_path / "g.jsonl"), "--bank", str(bank), "--format", "tsv",
+          "-o", str(tmp_path / "board.tsv")])  # fmt: skip
+    systems = {line.split("\t")[0] for line in (tmp_path / "board.tsv").read_text().splitlines()[1:]}
+    assert systems == {"fake-web", "fake-direct", "_overall_"}
+
+
+def test_the_bundled_model(queries: Path, tmp_path: Path) -> None:
+    """A checkpoint of the pipeline text2text."""
+    answers, _ = generate(queries, tmp_path / "out.jsonl", ModelOptions("bundled"), max_queries=1)
+    assert texts(answers)["bundled-direct", "q1"]
+
+
+@pytest.mark.slow
+def test_a_small_causal_checkpoint(queries: Path, contexts: Path, tmp_path: Path) -> None:
+    """A real Llama, trained in this test to cite the first passage."""
+    torch = pytest.importorskip("torch")
+    from tests.llm import small_models
+
+    torch.set_num_threads(1)
+    unit = "[1] Blue light is scattered most."
+    prompt = ANSWER_PROMPTS["direct", True].render({"query": "why is the sky blue", "context": unit})
+    asked, reply = [Request(prompt).text], "Blue light is scattered [1]. It reaches us from all sides."
+    tokenizer = small_models.byte_tokenizer([*asked, reply], chat=True)
+    small_models.save_llama(tmp_path / "model", tokenizer, asked, [reply], 1.0)
+    options = ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu")
+    assert load_llm(options).name == str(tmp_path / "model")
+    answers, _ = generate(
+        queries, tmp_path / "out.jsonl", options, contexts=contexts, ranking="a", max_passages=1
+    )
+    assert [(part.text, part.citations) for part in answers["model-direct-cited", "q1"].parts] == [
+        ("Blue light is scattered.", ("p2",)), ("It reaches us from all sides.", ()),
+    ]  # fmt: skip

@@ -1,0 +1,209 @@
+"""Importance of the entries of existing banks: lists of ten, labels, limits, records, commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.banks.importance import ImportanceOptions, ImportanceSummary, add_importance
+from exam_pp.phases.banks.nuggetize import ImportanceModel
+from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
+from exam_pp.requests import Completion, Request
+from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.passages.journal import Journal
+from exam_pp.test_bank import BankLine, Nugget, Question
+
+Backend = Callable[[FakeLLM], None]
+
+
+def line(*nuggets: str, text: str = "the query", query_id: str = "q", **keys: Any) -> BankLine:
+    """A line of nuggets; ``text=vital`` has an importance."""
+    items = []
+    for number, nugget in enumerate(nuggets):
+        body, _, importance = nugget.partition("=")
+        label = {"importance": importance} if importance else {}
+        items.append(Nugget(query_id=query_id, nugget_id=f"{query_id}/{number}", nugget_text=body, **label))
+    return BankLine(query_id=query_id, query_text=text, items=items, **keys)
+
+
+def add(
+    lines: list[BankLine],
+    reply: Callable[[Request], Completion | str],
+    query_texts: Mapping[str, str] | None = None,
+    **options: Any,
+) -> tuple[list[BankLine], ImportanceSummary, FakeLLM]:
+    llm, summary = FakeLLM(reply), ImportanceSummary()
+    model = ImportanceModel(Answerer(llm, Journal(None)), llm.name, llm.provenance())
+    labelled = add_importance(
+        lines, model, options=ImportanceOptions(**options), query_texts=query_texts, summary=summary
+    )
+    return labelled, summary, llm
+
+
+def listed(request: Request) -> list[str]:
+    texts: list[str] = json.loads(request.slot("nuggets") or "")
+    return texts
+
+
+def by_text(request: Request) -> str:
+    """``vital`` for texts that contain a v."""
+    return json.dumps(["vital" if "v" in text else "okay" for text in listed(request)])
+
+
+def importance(line: BankLine) -> list[tuple[str, str | None]]:
+    return [(item.text, item.importance) for item in line.items]
+
+
+def test_every_entry_gets_a_label_in_lists_of_ten() -> None:
+    """Section 3.1: at most ten nuggets in a call; the prompt is that of Figure 4."""
+    asked: list[Request] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request)
+        return by_text(request)
+
+    texts = [f"{'v' if number % 3 else 'o'}{number}" for number in range(23)]
+    (labelled,), summary, _ = add([line(*texts)], reply)
+    assert [len(listed(request)) for request in asked] == [10, 10, 3]
+    values = {"count": "10", "query": "the query", "nuggets": json.dumps(texts[:10])}
+    assert asked[0].text == Request(NUGGET_IMPORTANCE.render(values), max_new_tokens=1).text
+    assert importance(labelled) == [(text, "vital" if "v" in text else "okay") for text in texts]
+    assert summary.labels == {"vital": 15, "okay": 8}
+
+
+def test_questions_get_importance_too() -> None:
+    question = Question(query_id="q", question_id="q/1", question_text="which v?")
+    bank_line = BankLine(query_id="q", query_text="the query", items=[question])
+    (labelled,), _, _ = add([bank_line], by_text)
+    assert labelled.items[0].importance == "vital"
+    assert labelled.items[0].kind == "question"
+
+
+def test_existing_importance_is_kept_unless_relabelled() -> None:
+    bank_line = line("v1=okay", "v2", "x=failed")
+    (kept,), summary, llm = add([bank_line], by_text)
+    assert importance(kept) == [("v1", "okay"), ("v2", "vital"), ("x", "failed")]
+    assert (summary.before, llm.calls) == (2, 1)
+    (again,), summary, _ = add([bank_line], by_text, relabel=True)
+    assert importance(again) == [("v1", "vital"), ("v2", "vital"), ("x", "okay")]
+    assert summary.before == 0
+
+
+def test_keep_sorts_and_cuts() -> None:
+    """Section 3.1: in descending order of importance, the first 20; ties keep the order of the bank."""
+    (labelled,), summary, _ = add([line("o1", "v1", "o2", "v2", "o3")], by_text, keep=3)
+    assert importance(labelled) == [("v1", "vital"), ("v2", "vital"), ("o1", "okay")]
+    assert labelled.info["cut"] == ["o2", "o3"]
+    assert summary.cut == 2
+
+
+def test_a_label_that_cannot_be_read_changes_no_entry() -> None:
+    def reply(request: Request) -> str:
+        return '["questionable", "okay"]'
+
+    (labelled,), summary, llm = add([line("a=vital", "b")], reply, relabel=True, repairs=1)
+    assert importance(labelled) == [("a", "vital"), ("b", "okay")]
+    assert llm.calls == 2
+    assert labelled.info["unlabelled"] == {"a": "the reply is no known label: questionable"}
+    assert "1 entry is without a new label: the reply is no known label." in list(summary.lines())
+
+
+def test_records_keep_the_info_of_the_bank() -> None:
+    (labelled, plain), _, _ = add(
+        [line("v", info={"gpt_model": "gpt"}), line("v", query_id="p", info="by hand")], by_text
+    )
+    assert labelled.info["gpt_model"] == "gpt"
+    assert labelled.info["importance_model"] == "fake"
+    assert labelled.info["importance_llm_options"] == {"engine": "fake"}
+    assert labelled.info["importance_prompt_info"]["prompt_hash"] == NUGGET_IMPORTANCE.hash
+    assert plain.info["info"] == "by hand"
+
+
+def test_records_of_labels_by_two_models() -> None:
+    """Kept labels keep their model; reasons for missing labels go once there is a label."""
+    earlier = {"importance_model": "first", "unlabelled": {"v2": "the reply is no known label"}}
+    bank_line = line("v1=okay", "v2", info=earlier)
+    (added,), _, _ = add([bank_line], by_text)
+    assert added.info["importance_model"] == "fake"
+    assert added.info["importance_before"] == {"importance_model": "first"}
+    assert "unlabelled" not in added.info
+    (again,), _, _ = add([added], by_text, relabel=True)
+    assert again.info["importance_model"] == "fake"
+    assert "importance_before" not in again.info
+
+
+def test_query_texts_of_the_bank_and_of_a_file() -> None:
+    asked: list[str | None] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request.slot("query"))
+        return by_text(request)
+
+    lines = [line("v", text="a facet"), line("v", text="", query_id="p")]
+    add(lines, reply, {"q": "other", "p": "of the file"})
+    assert asked == ["a facet", "of the file"]
+    with pytest.raises(SelectionError, match=r"'p'.* --queries"):
+        add(lines, reply)
+    labelled, _, _ = add([line("v=okay", text="")], reply)
+    assert importance(labelled[0]) == [("v", "okay")], "a text is needed only for entries to label"
+
+
+def test_command(demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A draft of nuggetize --for-editing becomes a bank with vital and okay nuggets."""
+    draft, bank = tmp_path / "draft.jsonl", tmp_path / "bank.jsonl"
+    lines = read_bank(demo_data / "nuggets.jsonl").lines
+    for bank_line in lines:
+        for item in bank_line.items:
+            item.importance = None
+    write_bank(lines, draft)
+    main(["bank", "importance", str(draft), "-o", str(bank), "--model", "fake"])
+    made = read_bank(bank)
+    assert {item.importance for made_line in made.lines for item in made_line.items} == {"vital", "okay"}
+    assert [entry.text for query in made for entry in query.entries.values()] == [
+        entry.text for query in read_bank(draft) for entry in query.entries.values()
+    ]
+    assert "entries labelled" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bank.jsonl", "draft.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nuggets.jsonl", "--model", "fake"], "All entries of"),
+        (["nuggets.jsonl", "--relabel", "--model", "bundled"], "'NuggetImportance'"),
+    ],
+)
+def test_errors(
+    arguments: list[str], message: str, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank, *more = arguments
+    with pytest.raises(SystemExit) as stop:
+        main(["bank", "importance", str(demo_data / bank), "-o", str(tmp_path / "out.jsonl"), *more])
+    assert stop.value.code == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_interrupted_runs_continue(demo_data: Path, tmp_path: Path, backend: Backend) -> None:
+    bank = tmp_path / "bank.jsonl"
+    arguments = ["-q", "bank", "importance", str(demo_data / "nuggets.jsonl"), "--relabel", "-o", str(bank)]
+
+    def stops(request: Request) -> str:
+        raise KeyboardInterrupt
+
+    first = FakeLLM(by_text)
+    backend(first)
+    main([*arguments, "--model", "fake", "--keep-journal"])
+    backend(FakeLLM(stops))
+    before = bank.read_bytes()
+    bank.unlink()
+    main([*arguments, "--model", "fake"])
+    assert bank.read_bytes() == before
