@@ -1,4 +1,4 @@
-"""Ratings by constrained choice, likelihoods at the number of a reply, and replies that end at their number."""
+"""Ratings by choice, likelihoods at the number of a reply, and replies that end at their number."""
 
 from __future__ import annotations
 
@@ -229,9 +229,11 @@ def test_an_endpoint_with_likelihoods_only() -> None:
 
 
 def test_an_endpoint_that_supports_no_choice_is_refused() -> None:
-    with serve(lambda _body, _count: completion("The answer is 4.")) as server:
-        with pytest.raises(ModelError, match=r"supports neither likelihoods .* --choose cannot be used"):
-            ask(server.url, ["a"])
+    with (
+        serve(lambda _body, _count: completion("The answer is 4.")) as server,
+        pytest.raises(ModelError, match=r"supports neither likelihoods .* --choose cannot be used"),
+    ):
+        ask(server.url, ["a"])
 
 
 def test_likelihoods_of_an_endpoint_stand_at_the_number_of_the_reply() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import Prompt
+from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.prompts.reading import find_chat_rating, find_rating
 
 CASES = Path(__file__).parent / "cases" / "chat_replies.json"
@@ -108,10 +108,11 @@ def test_the_rule_of_the_papers_does_not_change() -> None:
 
 def test_only_the_policy_for_chat_models_cuts_replies() -> None:
     for name in (NUGGET, RELEVANCE, "Thomas", "Sun"):
-        for policy, cuts in (("default", False), ("published", False), ("chat", True)):
+        policies: list[Unparsed] = ["default", "published", "ungraded", "chat"]
+        for policy in policies:
             search = PROMPTS.get(name).label_search(policy)
             assert search is not None
-            assert (search.is_settled is not None) is cuts
+            assert (search.is_settled is not None) is (policy == "chat")
     assert PROMPTS.get("NuggetExtractionPrompt").label_search("chat") is None
 
 
