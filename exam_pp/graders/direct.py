@@ -7,7 +7,7 @@ from typing import Any
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade
 from exam_pp.graders.base import Grading, PassageUnit
-from exam_pp.graders.rubric import NO_TEXT
+from exam_pp.graders.rubric import NO_TEXT, recorded_policy
 from exam_pp.graders.soft import soft_fields
 from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
@@ -50,12 +50,13 @@ class DirectGrader:
             if reply.error is None
             else Verdict(None, False, reason=reply.error)
         )
+        policy = recorded_policy(self.prompt, self.unparsed) if self.unparsed == "chat" else {}
         grade: dict[str, Any] = {
             "correct": verdict.correct,
             "answer": reply.text,
             "model": self.model,
             "model_options": self.options,
-            "prompt_info": self.prompt.provenance(),
+            "prompt_info": self.prompt.provenance() | policy,
             "prompt_type": "direct_grading",
         }
         if reply.tokens_cut:

@@ -20,11 +20,13 @@ NO_TEXT = "the passage has no text"
 def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
     """Return the key ``unparsed`` or ``answer_match`` of ``prompt_info``, if the prompt has such a policy.
 
-    The default of ``unparsed``, the policy of the papers, is not recorded.
+    The default of ``unparsed``, the policy of the papers, is not recorded. ``chat`` also changes how replies
+    to prompts without ratings are read, if they have labels.
     """
     if prompt.answer_key:
         return {"answer_match": prompt.answer_match}
-    return {"unparsed": unparsed} if prompt.is_rated and unparsed != "default" else {}
+    applies = prompt.is_rated or (unparsed == "chat" and bool(prompt.labels))
+    return {"unparsed": unparsed} if applies and unparsed != "default" else {}
 
 
 @dataclass(frozen=True)

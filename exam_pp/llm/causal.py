@@ -158,8 +158,9 @@ class DecoderLLM(BatchedLLM[Encoded]):
         same = [self._vocabulary.get(piece.replace(written, label)) for label in spelled]
         if written in piece and None not in same:
             return [[token_id] for token_id in same if token_id is not None]
-        space = "" if piece[:1] == written[:1] else " "
-        return label_pieces(self._tokenizer, [space + label for label in spelled])
+        text = self._encoder.decode([[token]])[0]
+        before = text[: max(0, text.find(written[:1]))]
+        return label_pieces(self._tokenizer, [before + label for label in spelled])
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:

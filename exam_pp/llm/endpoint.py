@@ -331,7 +331,7 @@ class EndpointLLM:
     def _extra_arguments(self) -> dict[str, Any]:
         """The arguments of all calls for the decoding options that were given."""
         arguments = {_ARGUMENTS.get(name, name): value for name, value in self._decoding.items()}
-        for own in ("temperature", "max_tokens"):
+        for own in ("temperature", "max_tokens", "choose"):
             arguments.pop(own, None)
         if self._options.response_format is not None:
             arguments["response_format"] = response_format(self._options)

@@ -129,7 +129,7 @@ class _Labels:
         return _FOLLOWED.match(plain, match.end("n")) is not None
 
 
-_FOLLOWED = re.compile(r"[^\S\n]*\n\s*\S|\S*\s+\S+\s+\S")
+_FOLLOWED = re.compile(r"[^\S\n]*\n\W*\w|\S*\s+\S+\s+\S")
 """A line break and text, or the begin of the second word after the label."""
 
 

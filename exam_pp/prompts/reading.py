@@ -72,7 +72,7 @@ def _out_of(max_rating: int) -> re.Pattern[str]:
 _MARKERS = r"(?:rating|score|grade|answer|choice|option|level|relevance|coverage)"
 _CHOSEN = r"I(?:\s+would|\s+will|['’](?:d|ll))?\s+(?:choose|select|pick|rate|give|assign)\b[^.\d]{0,60}?[\s:]"
 _CHAT_MARKERS = (
-    rf"(?:my\s+|the\s+)?(?:overall\s+|final\s+)?{_MARKERS}"
+    rf"(?:my\s+|the\s+)?(?:overall\s+|final\s+)?(?:{_MARKERS}|key\s+fact)"
     r"(?:[*_]*\s+(?:of|for|to|between|about)\s+[^.,:;!?=\d\n]{1,120}?)?"
 )
 """A marker may be followed by its object, as in "the coverage of the key fact is 5"."""
@@ -234,15 +234,15 @@ def read_final_score(reply: str, max_rating: int, unparsed: Unparsed = "default"
     the policy ``chat``, the first final score counts, so that a reply can be cut after it.
     """
     match = _locate_final_score(without_markup(reply), max_rating, unparsed)
-    rating = None if match is None else _in_scale(match, max_rating)
-    if rating is None:
+    if match is None:
         return Verdict(None, False, reason=NOT_A_NUMBER)
-    return Verdict(rating, rating > 0)
+    return Verdict(int(match["n"]), int(match["n"]) > 0)
 
 
 def _locate_final_score(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[str] | None:
     markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply)) or list(_JSON_SCORE.finditer(reply))
-    return markers[0 if unparsed == "chat" else -1] if markers else _WHOLE.search(reply)
+    match = markers[0 if unparsed == "chat" else -1] if markers else _WHOLE.search(reply)
+    return match if match is not None and _in_scale(match, max_rating) is not None else None
 
 
 @lru_cache(maxsize=16)

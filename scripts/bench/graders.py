@@ -16,7 +16,9 @@ Prints Markdown tables. The data sets are not part of the project (see the READM
 * TREC RAG 2024: agreement of pointwise nugget assignments for whole answers with the labels of a large model.
 
 `--sample N` draws N passages of each DL query (seeded), and every N-th topic of TREC RAG; leaderboards are
-then based on few passages and not meaningful. `--queries N` draws N of the DL queries.
+then based on few passages and not meaningful. `--queries N` draws N of the DL queries. With
+`--choose`, each model also grades the DL passages by choice (`grade --choose`); a table has the agreement of
+the chosen ratings with the written ones.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -50,6 +52,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.grading.grade import GradeOptions, grade
+from exam_pp.phases.grading.grading_run import resolve_options
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.rendering.document import Cell, Report, Table
@@ -124,6 +127,7 @@ class Ratings:
     used: Counter[int]
     ungraded: float = 0.0
     speed: float | None = None
+    by_pair: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
 
 def read_collection(shared: Path, sample: int | None, max_queries: int | None = None) -> Collection:
@@ -148,15 +152,18 @@ def means(scores: Iterable[Score]) -> dict[str, float]:
     return {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
 
 
-def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
+def rate(data: Collection, name: str, answer: Clock | None, model: ModelOptions | None = None) -> Ratings:
     """Grade the collection and compare; without ``answer``, use the grades of the file."""
     queries = data.queries
     if answer is not None:
         options = GradeOptions([QUESTION_SELF_RATED], soft=False)
+        if model is not None:
+            options = resolve_options(options, answer.llm, model)
         copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)
         queries = list(grade(copies, data.bank, answer, model=name, provenance={}, options=options))
     selector = GradeSelector(GradeFilter(model=name))
     file = gather(queries, selector, data.bank)
+    by_pair: dict[tuple[str, str, str], int] = {}
     ours: list[int] = []
     theirs: list[int] = []
     areas: list[float | None] = []
@@ -165,6 +172,7 @@ def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
         of_query: list[float] = []
         for passage in query.passages:
             ratings = selector.ratings(passage)
+            by_pair |= {(query.query_id, passage.passage_id, key): value for key, value in ratings.items()}
             reference = passage.rubric_grades[0].entry_ratings() if passage.rubric_grades else {}
             common = [entry_id for entry_id in reference if entry_id in ratings]
             ours += [ratings[entry_id] for entry_id in common]
@@ -186,6 +194,7 @@ def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
         Counter(ours),
         0.0 if same else 1 - len(ours) / asked,
         answer.pairs / answer.seconds if answer else None,
+        by_pair,
     )
 
 
@@ -390,6 +399,14 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     ]
 
 
+def choices(written: Ratings, chosen: Ratings) -> list[Cell]:
+    """The row of a model: agreement of its chosen ratings with its written ones, where it gave both."""
+    both = sorted(written.by_pair.keys() & chosen.by_pair.keys())
+    ours, theirs = ([ratings.by_pair[pair] for pair in both] for ratings in (chosen, written))
+    equal = fmean(a == b for a, b in zip(ours, theirs, strict=True)) if both else None
+    return [written.name, percent(equal), decimals(weighted_kappa(ours, theirs))]
+
+
 def assignment_cells(result: Assignments) -> list[Cell]:
     shares = (result.labels[label] / max(1, result.labels.total()) for label in ASSIGNMENT_RATINGS)
     return [decimals(result.kappa), decimals(result.support), *map(percent, shares), percent(result.ungraded)]
@@ -417,8 +434,9 @@ def measure(
 ) -> Row:
     llm = load_llm(model)
     learn(llm, (passage.text for query in data.queries for passage in query.passages))
-    ratings = rate(data, model.model, Clock(llm))
-    if only_ratings:
+    name = f"{model.model}, chosen" if model.choose else model.model
+    ratings = rate(data, name, Clock(llm), model)
+    if only_ratings or model.choose:
         return ratings, None, None, None
     extracted = extract(squad, data, llm, Clock(llm))
     present = match_nuggets(shared / "realsumm", llm, Clock(llm))
@@ -434,6 +452,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="passages per DL query (default: all)")
     parser.add_argument("--queries", type=int, help="number of DL queries (default: all)")
     parser.add_argument("--only-ratings", action="store_true", help="no extraction and no nuggets")
+    parser.add_argument("--choose", action="store_true", help="also grade by the likeliest label")
     parser.add_argument("--max-tokens", type=int, help="tokens in a reply of a model with a checkpoint")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the data sets")
     parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
@@ -454,13 +473,22 @@ def main() -> None:
             )
             for m in options.models.split(",")
         ]
-        rows += [
-            measure(model, data, squad, options.shared, options.sample or 1, options.only_ratings)
-            for model in models
-        ]
+        agreement: list[list[Cell]] = []
+        for model in models:
+            ways = [model]
+            if options.choose:
+                ways.append(replace(model, choose=True, max_tokens=None, num_beams=None))
+            measured = [
+                measure(way, data, squad, options.shared, options.sample or 1, options.only_ratings)
+                for way in ways
+            ]
+            rows += measured
+            if options.choose:
+                agreement.append(choices(measured[0][0], measured[1][0]))
     except (ExamError, OSError) as error:
         sys.exit(f"graders.py: {error}")
-    print(render(Report("", tables(rows)), "md"), end="")
+    chosen = [Table(["chosen ratings of", "as written", "κ with written"], agreement)] if agreement else []
+    print(render(Report("", [*tables(rows), *chosen]), "md"), end="")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from exam_pp.cli.main import main
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.make import make_grader
+from exam_pp.graders.soft import soft_grade
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.base import Unparsed
 from exam_pp.requests import Part, Request
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
@@ -133,3 +136,31 @@ def test_generation_of_a_bank(tmp_path: Path) -> None:
     (line,) = map(json.loads, bank.read_text().splitlines())
     assert line["items"]
     assert all(item["question_text"].strip() for item in line["items"])
+
+
+def test_soft_grades_and_cut_replies_agree_with_the_reply(smollm2: Any) -> None:
+    prompt = PROMPTS.get(RATING)
+    parts = prompt.render({"question": "What causes tides?", "context": PASSAGE})
+    policies: tuple[Unparsed, ...] = ("default", "chat")
+    requests = [
+        Request(parts, prompt.labels, 40, one_line=True, search=prompt.label_search(p)) for p in policies
+    ]
+    replies = dict(smollm2.generate(requests))
+    whole, cut = replies[0], replies[1]
+    rating = prompt.parse(cut.text, None, "chat").rating
+    assert rating == prompt.parse(whole.text, None, "chat").rating
+    assert whole.text.startswith(cut.text)
+    assert len(cut.text) < len(whole.text)
+    soft = soft_grade(cut.label_logprobs)
+    assert soft is not None
+    assert soft.probabilities.index(max(soft.probabilities)) == rating
+    assert (cut.definition, soft.mass > 0.5) == ("number", True)
+
+
+def test_a_choice_of_the_real_model_is_always_a_label(smollm2: Any) -> None:
+    llm = load_llm(ModelOptions("smollm2", threads=1, choose=True))
+    prompt = PROMPTS.get(RATING)
+    requests = [replace(request, labels=prompt.labels) for request in rating_requests(4)]
+    replies = dict(llm.generate(requests))
+    assert all(replies[index].text in prompt.labels for index in range(4))
+    assert all(replies[index].definition == "choice" for index in range(4))

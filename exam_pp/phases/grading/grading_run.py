@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
-from exam_pp.graders.make import make_grader
+from exam_pp.graders.make import RATING_TOKENS, make_grader
 from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
@@ -156,6 +156,12 @@ def grade_file(
         counts = check_pairs(files, exam, model, options, shard)
     llm = prepare_llm(group.assign_device(model), files)
     requested, options = options, resolve_options(options, llm, model)
+    if requested.unparsed != options.unparsed == "chat" and any(p.labels for p in options.prompts):
+        log.info(
+            "Ratings are read from sentences, and a reply ends with its rating, or after %d tokens "
+            "(--unparsed chat).",
+            model.max_tokens or RATING_TOKENS,
+        )
     without_soft = not model.thinking_tokens and _skips_soft(requested, options)
     summary = FileSummary(output=str(files.output), without_soft=without_soft)
     with open_journal(files, group) as journal:
