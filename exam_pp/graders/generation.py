@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from exam_pp.prompts.base import Prompt
@@ -104,29 +104,30 @@ class EntryGenerator:
             reason = reply.error or prompt.parse(reply.text, None, "default").reason
             return Generated([], reply.text, calls, reason, requested=requested)
         top_ups: list[str] = []
-        known = {normalised_text(text) for text in texts}
+        known: dict[str, str] = {}
+        for text in texts:
+            known.setdefault(normalised_text(text), text)
         while requested and len(known) < requested and len(top_ups) < self.top_ups:
-            (more,) = yield [self._top_up(first, texts, values, requested - len(known))]
+            (more,) = yield [self._top_up(first, list(known.values()), values, requested - len(known))]
             top_ups.append(more.text)
             new = {normalised_text(text): text for text in self._texts(more)}
-            if new.keys() <= known:  # the next request would be the same
+            if new.keys() <= known.keys():  # the next request would be the same
                 break
-            texts += [text for key, text in new.items() if key not in known]
-            known |= new.keys()
+            fresh = {key: text for key, text in new.items() if key not in known}
+            texts += fresh.values()
+            known |= fresh
         return Generated(texts, reply.text, calls + len(top_ups), None, tuple(top_ups), requested)
 
     def _texts(self, reply: Completion) -> list[str]:
         """The entries that a reply lists; empty if the call failed."""
         return [] if reply.error else read_entries(reply.text, f"{self.kind}s") or []
 
-    def _top_up(
-        self, first: Request, texts: Sequence[str], values: Mapping[str, str], missing: int
-    ) -> Request:
+    def _top_up(self, first: Request, texts: Sequence[str], values: dict[str, str], missing: int) -> Request:
         """The request for more entries, after a turn of the model with the list so far."""
         listed = json.dumps({f"{self.kind}s": texts}, ensure_ascii=False)
         return self._after(first, listed, TOP_UP_PROMPTS[self.kind], {**values, "count": str(missing)})
 
-    def _after(self, request: Request, reply: str, prompt: Prompt, values: Mapping[str, str]) -> Request:
+    def _after(self, request: Request, reply: str, prompt: Prompt, values: dict[str, str]) -> Request:
         """The request that continues a conversation after a reply of the model."""
         turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
         return Request((*request.parts, turn, *prompt.render(values)), (), self.max_new_tokens)

@@ -31,7 +31,7 @@ _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.05}
 _LOOSE_TOLERANCE = 0.25
 
 _SCALE_TOLERANCE = 1.5
-"""Maximal factor between the spreads of log-probabilities; a wrong scale of the output layer is 10 or so."""
+"""Maximal factor between the spreads of log-probabilities; wrong scales of the output layer exceed 10."""
 
 _NO_LOGPROB = -1e30
 """Log-probabilities below this stand for tokens that an engine excludes."""

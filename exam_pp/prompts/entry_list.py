@@ -26,7 +26,9 @@ _LABEL = re.compile(
 )
 # Numbered prose: "1. ... 2. ... 3. ..." on one line.
 _INNER_NUMBER = re.compile(r"(?<!\S)[(（]?(\d{1,2})[.)、．）]\s+(?=\S)")
-_PLACEHOLDER = re.compile(r"^(?:(?:question|nugget)_text_\d+|\.\.\.|…)$", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"^(?:(?:question|nugget)_text_\d+|\.\.\.|…|[-*•–\s]*\d{1,2}[.):]|.*[:：])$", re.IGNORECASE
+)
 _TEXT_KEYS = (
     "question_text",
     "nugget_text",
@@ -67,10 +69,12 @@ def read_entries(reply: str, key: str) -> list[str] | None:
             return entries
     # Several complete objects in a row; objects without the key may be fragments of a broken reply.
     named = [value for value in json_pieces(reply) if isinstance(value, dict) and _named(value, key)]
-    for texts in (_texts(named, key), _last_list(reply, key), _broken_list(reply, key), _lines(reply)):
+    labelled = _labelled(reply)
+    lines = _complete(labelled if len(labelled) > 1 else _lines(reply))
+    for texts in (_texts(named, key), _last_list(reply, key), _broken_list(reply, key), lines):
         if entries := _cleaned(texts):
             return entries
-    for texts in (_labelled(reply), _numbered_prose(reply), _paragraphs(reply, key)):
+    for texts in (labelled, _numbered_prose(reply), _paragraphs(reply, key)):
         if entries := _cleaned(texts):
             return entries
     return None
@@ -187,6 +191,22 @@ def _lines(reply: str) -> list[str]:
     return questions if len(questions) >= 2 and len(questions) >= len(lines) - 1 else []
 
 
+def _complete(texts: list[str]) -> list[str]:
+    """The texts without the last one if it is cut off.
+
+    It is cut off if all others are questions, or if it is the beginning of another text: small models repeat
+    themselves until the limit of the reply.
+    """
+    *others, last = texts or [""]
+    open_end = len(others) > 1 and all(map(_is_question, others)) and not _is_question(last)
+    repeated = any(text != last and text.startswith(last) for text in others)
+    return others if open_end or repeated else texts
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip("\"'”*_ ").endswith(("?", "？"))
+
+
 def _labelled(reply: str) -> list[str]:
     """The lines that begin with a label such as ``Question:``."""
     return [line for line in map(str.strip, remove_escapes(reply).splitlines()) if _LABEL.match(line)]
@@ -212,7 +232,7 @@ def _paragraphs(reply: str, key: str) -> list[str]:
     lines = [line.strip() for line in remove_escapes(reply).splitlines()]
     lines = [line for line in lines if line and not line.startswith("```")]
     if key == "questions":
-        items = [line for line in lines if line.endswith(("?", "？"))]
+        items = [line for line in lines if _is_question(line)]
     else:
         items = [line for line in lines if len(line.split()) <= _MAX_WORDS and not line.endswith(":")]
     return items if len(items) >= 2 and 2 * len(items) > len(lines) else []

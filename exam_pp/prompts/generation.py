@@ -122,13 +122,14 @@ NUGGETS_REPAIR = Prompt(
     cite=_REPAIR_CITE,
 )
 
-_TOP_UP_CITE = "exam_pp, 2026; the instructions as in " + _CITE
+_TOP_UP_CITE = "exam_pp, 2026"
 QUESTIONS_TOP_UP = Prompt(
     name="QuestionGenerationTopUp",
     kind="generate",
     template=(
         "Generate {count} more concise insightful questions for '{query}'. They must ask about "
-        "something else than the questions above. Keep the questions short. " + _QUESTION_INSTRUCTION
+        "something else than the questions above. Keep the questions short. Reply with nothing but JSON in "
+        "the format above."
     ),
     parse=_QUESTIONS,
     style="Generate more concise insightful questions...",
@@ -139,7 +140,8 @@ NUGGETS_TOP_UP = Prompt(
     kind="generate",
     template=(
         "Generate {count} more concise insightful nuggets for '{query}'. They must be about something "
-        "else than the nuggets above. Keep nuggets to a maximum of 4 words. " + _NUGGET_INSTRUCTION
+        "else than the nuggets above. Keep nuggets to a maximum of 4 words. Reply with nothing but JSON in "
+        "the format above."
     ),
     parse=_NUGGETS,
     style="Generate more concise insightful nuggets...",

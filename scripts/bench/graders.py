@@ -121,7 +121,7 @@ class Ratings:
     name: str
     spearman: float | None
     kappa: float | None
-    area: float
+    area: float | None
     cover: dict[int, Correlation]
     qrels: Correlation
     used: Counter[int]
@@ -156,7 +156,7 @@ def rate(data: Collection, name: str, answer: Clock | None, model: ModelOptions 
     """Grade the collection and compare; without ``answer``, use the grades of the file."""
     queries = data.queries
     if answer is not None:
-        options = GradeOptions([QUESTION_SELF_RATED])
+        options = GradeOptions([QUESTION_SELF_RATED], soft=None if model and model.choose else False)
         if model is not None:
             options = resolve_options(options, answer.llm, model)
         copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)
@@ -181,13 +181,14 @@ def rate(data: Collection, name: str, answer: Clock | None, model: ModelOptions 
             asked += len(data.bank.entries(query.query_id))
         relevant = [max(j.relevance for j in passage.judgments) >= RELEVANT for passage in query.passages]
         areas.append(area_under_curve(of_query, relevant))
+    known = [area for area in areas if area is not None]  # a sample may lack relevant passages
     same = answer is None
     spearman = float(spearmanr(ours, theirs).statistic) if len(set(ours)) > 1 and not same else None
     return Ratings(
         name,
         spearman,
         None if same else weighted_kappa(ours, theirs),
-        fmean(area for area in areas if area is not None),
+        fmean(known) if known else None,
         {grade: cover_order(file, grade, data.human) for grade in MIN_GRADES},
         correlate(run_scores(label_max(file), data.runs), ranks_of(data.human)),
         Counter(ours),

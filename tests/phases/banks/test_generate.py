@@ -164,7 +164,7 @@ def test_a_reply_without_a_list_is_repaired() -> None:
 
 def test_a_short_list_is_topped_up() -> None:
     """The model sees the list so far as JSON, and the number of missing questions."""
-    replies = iter(["Why?\nQ2. What is {it}?", '["why?", "How?"]', '["Who?", "Where?"]'])
+    replies = iter(["Q1. Why?\nQ2. What is {it}?\nQ3. why?", '["why?", "How?"]', '["Who?", "Where?"]'])
     requests: list[Request] = []
 
     def reply(request: Request) -> str:
@@ -178,10 +178,10 @@ def test_a_short_list_is_topped_up() -> None:
     assert [text.split(" more ")[0] for text in last] == ["Generate 2", "Generate 1"]
     assert all(f"for '{PLAIN.query_text}'" in text for text in last)
     assert (llm.calls, line.info["calls"], summary.topped_up, summary.repaired) == (3, 3, 1, 0)
-    assert line.info["reply"] == "Why?\nQ2. What is {it}?"
+    assert line.info["reply"] == "Q1. Why?\nQ2. What is {it}?\nQ3. why?"
     assert line.info["top_ups"]["prompt_class"] == "QuestionGenerationTopUp"
     assert line.info["top_ups"]["replies"] == ['["why?", "How?"]', '["Who?", "Where?"]']
-    assert (summary.duplicates, summary.surplus, summary.short) == (0, 1, {})
+    assert (summary.duplicates, summary.surplus, summary.short) == (1, 1, {})
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,23 @@ def test_the_gpu_memory_is_that_of_all_allocators(monkeypatch: pytest.MonkeyPatc
     assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
 
 
+def test_an_estimate_and_the_progress(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request of each prompt is timed; then every request of every setting is a step."""
+    llm = FakeLLM()
+    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
+    monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": "bfloat16"})
+    calls: list[tuple[int, int | None]] = []
+    with caplog.at_level("INFO"):
+        doctor(ModelOptions("fake"), advance=lambda steps, total: calls.append((steps, total)))
+    total = 4 * len(probe_requests()) + 2  # four settings, and a long prompt of each of two prompts
+    assert calls == [(0, total), *[(1, None)] * total]
+    assert f"The probe has {total} requests and takes about 0 s" in caplog.text
+    assert llm.calls == total + 2
+    assert total <= 40, "a real model must be examined in two minutes"
+
+
 def test_the_command_shows_the_machine(capsys: pytest.CaptureFixture[Any]) -> None:
     main(["doctor"])
     shown = capsys.readouterr().out
