@@ -39,7 +39,7 @@ class Part:
 
 
 SoftDefinition = Literal["reply", "number", "choice"]
-"""What the likelihood of a label is.
+"""The meaning of the likelihood of a label.
 
 ``reply``: of the label as the whole reply, with its end. ``number``: of the label after the words of the
 reply before its own label. ``choice``: of the label at the beginning of the reply.

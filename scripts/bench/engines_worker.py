@@ -180,7 +180,7 @@ def causal_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
     )
     llm = load_llm(options)
     if isinstance(llm, CausalLLM) and not way.shares:
-        llm._caches_tokens = False
+        llm._shared_tokens = lambda prompts: 0  # type: ignore[method-assign]
     requests = task.requests(way.soft)
 
     def run(count: int | None) -> list[str]:

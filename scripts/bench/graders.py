@@ -156,7 +156,7 @@ def rate(data: Collection, name: str, answer: Clock | None, model: ModelOptions 
     """Grade the collection and compare; without ``answer``, use the grades of the file."""
     queries = data.queries
     if answer is not None:
-        options = GradeOptions([QUESTION_SELF_RATED], soft=False)
+        options = GradeOptions([QUESTION_SELF_RATED], soft=None if model and model.choose else False)
         if model is not None:
             options = resolve_options(options, answer.llm, model)
         copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)

@@ -133,7 +133,7 @@ def test_several_graders_are_listed_whatever_is_shown(write_jsonl: Write) -> Non
         "two.jsonl", [["q", [passage(exam_grades=sets, paragraph_data={**judged, "rankings": []})]]]
     )
     for report in (Grid(), Spurious(often=1), Sample(5)):
-        with pytest.raises(SelectionError, match=r"2 .*two\.jsonl.*--grader 'other'"):
+        with pytest.raises(SelectionError, match=r"two\.jsonl.* 2 .*--grader 'other'"):
             flat(graded, report=report, min_judgment=3)
     assert flat(graded, GradeFilter(model="other"), Spurious(often=1)) == []
     assert len(flat(graded, GradeFilter(model="google/flan-t5-large"), Spurious(often=1))) == 1
