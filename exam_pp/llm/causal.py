@@ -406,11 +406,12 @@ class CausalLLM(DecoderLLM):
                 if not (is_done or self.ends_early(request, reply.tokens)):
                     kept.append(at)
             mask = torch.cat([mask, torch.ones_like(mask[:, :1])], 1)
-            tokens = chosen[:, None]
+            tokens = chosen[:, None].to(ids.device)  # the last layers may be on another device
             if len(kept) < len(running):
                 # Complete rows leave the batch, so that they do not wait for the longest reply.
                 running = [running[at] for at in kept]
-                rows = torch.tensor(kept, device=self._device, dtype=torch.long)
+                # Indices on the CPU select from tensors of every device.
+                rows = torch.tensor(kept, dtype=torch.long)
                 mask, tokens = mask[rows], tokens[rows]
                 if running:
                     cache.batch_select_indices(rows)
