@@ -63,8 +63,8 @@ def whole(many: Path, tiny_bank: Path, tmp_path: Path) -> bytes:
     return output.read_bytes()
 
 
-def command(passages: Path, bank: Path, output: Path, *more: str) -> list[str]:
-    return ["grade", str(passages), "-o", str(output), "--bank", str(bank), "--model", "fake",
+def command(passages: Path, bank: Path, output: Path, *more: str, model: str = "fake") -> list[str]:
+    return ["grade", str(passages), "-o", str(output), "--bank", str(bank), "--model", model,
             "--prompt-class", RATING, *more]  # fmt: skip
 
 
@@ -148,15 +148,15 @@ def test_two_processes_with_a_real_model_continue_after_a_process_died(
     ]
     passages = write_jsonl("texts.jsonl", [["q1", texts], ["007", texts[:10]]])
     alone, output, script = tmp_path / "alone.jsonl.gz", tmp_path / "group.jsonl.gz", tmp_path / "mortal.py"
-    options = ["--model", "bundled", "--engine", "transformers", "--batch-tokens", "400", "--device", "cpu"]
-    main(["-q", *command(passages, tiny_bank, alone, *options)])
+    options = ["--engine", "transformers", "--batch-tokens", "400", "--device", "cpu"]
+    main(["-q", *command(passages, tiny_bank, alone, *options, model="bundled")])
 
     script.write_text(MORTAL, "utf-8")
     launch = ["launch", "--multi_gpu", "--num_processes", "2", "--main_process_port"]
     runs = [
         subprocess.run(
             [*ACCELERATE, *launch, free_port(), str(script),
-             *command(passages, tiny_bank, output, *options)],
+             *command(passages, tiny_bank, output, *options, model="bundled")],
             env={**os.environ, "MARK": str(tmp_path / "mark"), "PYTHONPATH": str(REPOSITORY)},
             capture_output=True, text=True, check=False,
         )
