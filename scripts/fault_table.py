@@ -1,4 +1,4 @@
-"""Run all faults and damaged inputs of docs/reliability.md, and rewrite its tables.
+"""Run all faults, attacks and damaged inputs of docs/reliability.md, and rewrite its tables.
 
 Usage: python -m scripts.fault_table [--cases 10000] [--seed 1] [--print]
 
@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import tempfile
 from pathlib import Path
 
+from scripts.reliability.attacks import ATTACKS
 from scripts.reliability.faults import FAULTS, provoke
 from scripts.reliability.fuzz import Result, fuzz
 
@@ -30,6 +32,21 @@ def fault_rows() -> tuple[list[str], int]:
         for problem in problems:
             print(f"    {problem}", file=sys.stderr)
         lines.append(f"| {fault.name} | {fault.expected} | {fault.times} | {len(problems)} |")
+    return lines, wrong
+
+
+def attack_rows() -> tuple[list[str], int]:
+    """A table row for every attack, and the number of attacks that succeeded."""
+    lines = ["| attack | outcome | violations |", "|---|---|---:|"]
+    wrong = 0
+    for attack in ATTACKS:
+        print(attack.name, file=sys.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            problem = attack.run(Path(folder))
+        wrong += bool(problem)
+        if problem:
+            print(f"    {problem}", file=sys.stderr)
+        lines.append(f"| {attack.name} | {attack.outcome} | {int(bool(problem))} |")
     return lines, wrong
 
 
@@ -58,18 +75,19 @@ def main() -> None:
     )
     options = parser.parse_args()
     faults, wrong = fault_rows()
+    attacks, successful = attack_rows()
     print(f"{options.cases} damaged files", file=sys.stderr)
     result = fuzz(options.cases, options.seed)
     for outcome in result.problems:
         print(f"    {outcome.command} ({outcome.mutation}): {outcome.problem}", file=sys.stderr)
-    tables = "\n".join([BEGIN, "", *faults, "", *fuzz_rows(result), "", END])
+    tables = "\n".join([BEGIN, "", *faults, "", *attacks, "", *fuzz_rows(result), "", END])
     if options.only_print:
         print(tables)
     else:
         page = PAGE.read_text(encoding="utf-8")
         pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
         PAGE.write_text(pattern.sub(lambda _: tables, page), encoding="utf-8")
-    sys.exit(bool(wrong or result.problems))
+    sys.exit(bool(wrong or successful or result.problems))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,14 @@
+"""Every attack of docs/reliability.md has the outcome that the page promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.reliability.attacks import ATTACKS, Attack
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_an_attack_has_the_promised_outcome(attack: Attack, tmp_path: Path) -> None:
+    assert attack.run(tmp_path) == ""
