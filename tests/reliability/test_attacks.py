@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reliability.attacks import ATTACKS, Attack
+from scripts.reliability.attacks import ATTACKS
+from scripts.reliability.attacks.attack import Attack
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
