@@ -261,7 +261,7 @@ def grade_table(passages: Passages, grade_filter: GradeFilter | None = None) -> 
     selector = GradeSelector(with_aliases(grade_filter or GradeFilter()))
     table = Grades(
         Grade(query.query_id, passage.passage_id, *row)
-        for query in views(passages)
+        for query in views(passages, mixed=True)
         for passage in query.passages
         for row in _ratings(passage, selector)
     )

@@ -163,6 +163,13 @@ CUTOFF = click.option(
     help="Depth to which the rankings are evaluated.",
 )
 
+ROLE = click.option(
+    "--role",
+    type=click.Choice(["retrieved", "answer", "output"]),
+    help="Only the passages that systems retrieved, only the parts of their answers, or the output: the "
+    "answer of a system that has one, otherwise its ranking.  [default: all, if no system has both]",
+)
+
 
 def unparsed_option(default: str) -> Callable[[F], F]:
     """The option for ratings of replies without a number; its value is None if it is not used.

@@ -27,6 +27,7 @@ from exam_pp.formats.scores import one_measure, read_leaderboard
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.results import Score
+from exam_pp.roles import name_of_entry, run_name
 from exam_pp.store.csv_cells import Cells, Layout, checked_id, write_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Query
@@ -145,9 +146,10 @@ def _write_queries(queries: Iterable[Query], target: Target) -> None:
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str, str]]:
         for answer in answers:
-            count_dropped_answer_fields(answer, frozenset(), target.dropped)
+            count_dropped_answer_fields(answer, {"repeats"}, target.dropped)
             text = " ".join(part.text for part in answer.parts)
-            yield answer.query_id, answer.system, trimmed(text, target.dropped)
+            system = run_name(answer.system, answer.repeat)
+            yield answer.query_id, system, trimmed(text, target.dropped)
 
     write_cells(ANSWERS.required, rows(), target.path, ids=(*_IDS, "agent"), inputs=target.inputs)
 
@@ -190,7 +192,7 @@ def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Pas
     entries = [(entry, passage) for passage in query.passages for entry in passage.rankings]
     systems: dict[str, dict[str, tuple[RankingEntry, Passage]]] = {}
     for entry, passage in sorted(entries, key=lambda pair: (pair[0].rank, -pair[0].score)):
-        systems.setdefault(entry.method, {}).setdefault(passage.passage_id, (entry, passage))
+        systems.setdefault(name_of_entry(entry), {}).setdefault(passage.passage_id, (entry, passage))
     return systems
 
 

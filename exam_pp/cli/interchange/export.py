@@ -13,6 +13,7 @@ from exam_pp.cli.options import (
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
+    ROLE,
     bank_option,
     filter_options,
     grade_filter,
@@ -31,6 +32,7 @@ def command() -> None:
 
 @command.command()
 @PASSAGES
+@ROLE
 @click.option(
     "-o",
     "--output",
@@ -38,11 +40,12 @@ def command() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the run files; created if missing.",
 )
-def runs(passages: Path, output: Path) -> None:
+def runs(passages: Path, role: Any, output: Path) -> None:
     """Write one TREC run file per system from the rankings in PASSAGES.
 
     The runs hold only the passages of the file. The name of a run file is that of its system; characters that
-    are not safe in a file name are percent-encoded.
+    are not safe in a file name are percent-encoded. If a system has a ranking and an answer, choose with
+    --role.
 
     Example:
 
@@ -51,7 +54,8 @@ def runs(passages: Path, output: Path) -> None:
     """
     from exam_pp.phases.interchange.export_runs import export_runs
 
-    log_summary([f"Wrote {counted(len(export_runs(passages, output)), 'run file')} to {output}."])
+    files = export_runs(passages, output, role=role)
+    log_summary([f"Wrote {counted(len(files), 'run file')} to {output}."])
 
 
 @command.command()

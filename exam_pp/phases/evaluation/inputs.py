@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Union
 
+from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.roles import RoleChoice, answering_systems, choose_role
 
 if TYPE_CHECKING:
     from exam_pp.data_model import QueryView
@@ -17,8 +19,25 @@ Queries = PathLike | Collection[str]
 """A query file, or query ids."""
 
 
-def views(passages: Passages) -> Iterable[QueryView]:
-    """The queries as they are, or read from a file with the fast reader for metrics."""
+def views(passages: Passages, role: RoleChoice | None = None, *, mixed: bool = False) -> Iterable[QueryView]:
+    """The queries, with the passages and ranking entries of a role (:func:`exam_pp.roles.choose_role`).
+
+    A file is read with the fast reader for metrics; for the role ``output`` it is read twice. Raises
+    :class:`~exam_pp.errors.SelectionError` if ``output`` is chosen for a stream.
+    """
+    if role != "output":
+        return choose_role(_read(passages), role, mixed=mixed)
+    if isinstance(passages, PathLike):
+        from exam_pp.store.files import is_read_once  # noqa: PLC0415 - slow to import
+
+        if is_read_once(passages):
+            raise SelectionError("--role output reads the passages twice, so it needs a file, not a stream.")
+    elif not isinstance(passages, Collection):
+        passages = list(passages)
+    return choose_role(_read(passages), role, answering=answering_systems(_read(passages)))
+
+
+def _read(passages: Passages) -> Iterable[QueryView]:
     if not isinstance(passages, PathLike):
         return passages
     from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import

@@ -25,6 +25,7 @@ from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.roles import RoleChoice
 from exam_pp.store.files import allow_rereading
 from exam_pp.store.trec.run_types import read_run_types
 from exam_pp.wording import counted
@@ -65,6 +66,7 @@ class ScoringRules:
     cutoff: int | None = None
     missing_queries: MissingQueries = "zero"
     missing_vital: MissingVital = "zero"
+    role: RoleChoice | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
+from exam_pp.roles import RoleChoice
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
 _HINT = "Exclude such queries with --queries."
@@ -111,6 +112,7 @@ def nugget_scores(
     cutoff: int | None = None,
     missing_queries: MissingQueries = "zero",
     missing_vital: MissingVital = "zero",
+    role: RoleChoice | None = None,
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -128,6 +130,8 @@ def nugget_scores(
             means of the system, as in the track's own code. An empty answer scores 0 in both cases.
         missing_vital: ``zero``: V and V_strict are 0 for a query without vital nuggets, as in the track's own
             code. ``skip``: they have no score for it. So are W and W_strict without vital and okay nuggets.
+        role: Evaluate only what systems ``retrieved``, only each ``answer``, or the ``output``, as for
+            :func:`exam_pp.cover`. None: all, if no system has both.
 
     Returns:
         Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
@@ -138,7 +142,7 @@ def nugget_scores(
         DataError: A file is not in its format.
     """
     items = _selected_items(bank, queries)
-    assigned = _gather(answers, with_aliases(grade_filter or GradeFilter()), cutoff)
+    assigned = _gather(answers, with_aliases(grade_filter or GradeFilter()), cutoff, role)
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = _Rules(missing_queries, missing_vital)
     name = grader_names(list(assigned.graders))
@@ -193,11 +197,11 @@ def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
     return {query_id: entries for query_id, entries in items.items() if entries}
 
 
-def _gather(graded: Passages, criteria: GradeFilter, cutoff: int | None) -> _Answers:
+def _gather(graded: Passages, criteria: GradeFilter, cutoff: int | None, role: RoleChoice | None) -> _Answers:
     answers = _Answers()
     empty_answers: dict[str, bool] = {}
     first_ranks: dict[str, int] = {}
-    for line in views(graded):
+    for line in views(graded, role):
         systems = answers.by_query.setdefault(line.query_id, {})
         for passage in line.passages:
             labels = _labels(passage, criteria, answers)

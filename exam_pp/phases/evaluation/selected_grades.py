@@ -15,6 +15,7 @@ from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
+from exam_pp.roles import RoleChoice
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.test_bank import EntryKind, TestBank
 
@@ -75,8 +76,13 @@ def read_selected(
     queries_source: Queries | None,
     *,
     soft: bool = False,
+    role: RoleChoice | None = None,
+    ranks: bool = True,
 ) -> SelectedGrades:
     """Read the grades that pass the filter, for the queries to evaluate.
+
+    ``role`` selects passages and ranks; without ``ranks``, the ranks are not used, so a system may have both
+    roles.
 
     A filter for a prompt class, questions or nuggets also selects the entries of this kind in the bank.
     Raises :class:`~exam_pp.errors.DataError` for invalid files, and :class:`~exam_pp.errors.SelectionError`
@@ -86,7 +92,7 @@ def read_selected(
     selected = query_ids(queries_source) if queries_source is not None else None
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)
-    file = gather(views(graded), selector, bank, soft=soft, kind=entry_kind(criteria))
+    file = gather(views(graded, role, mixed=not ranks), selector, bank, soft=soft, kind=entry_kind(criteria))
     name = name_of(graded, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]

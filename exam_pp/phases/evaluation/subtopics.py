@@ -11,6 +11,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import read_selected, threshold_notes
 from exam_pp.provenance import Provenance
 from exam_pp.results import SubtopicQrel
+from exam_pp.roles import RoleChoice
 from exam_pp.wording import counted
 
 
@@ -32,6 +33,7 @@ def subtopic_labels(
     label: Literal["max", "binary"] = "max",
     min_grade: int | None = None,
     queries: PathLike | None = None,
+    role: RoleChoice | None = None,
 ) -> SubtopicLabels:
     """Subtopic labels of all graded pairs: the grade, or with ``binary`` 1 from the threshold on, else 0.
 
@@ -39,7 +41,7 @@ def subtopic_labels(
     covers get a placeholder passage (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall
     with the same threshold equals Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
     """
-    data = read_selected(graded, bank, grade_filter, min_grade, queries)
+    data = read_selected(graded, bank, grade_filter, min_grade, queries, role=role, ranks=False)
     lines = [
         line
         for query in data.queries

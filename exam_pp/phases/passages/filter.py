@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.roles import RoleChoice, RoleFilter, answering_systems
+from exam_pp.store.files import is_read_once
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.passages.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
@@ -17,6 +21,8 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 @dataclass(frozen=True)
 class FilterOptions:
     """Criteria of the parts to keep, combined with AND; the default keeps the whole file.
+
+    ``role`` keeps the passages and ranking entries of a role, as in :func:`exam_pp.roles.choose_role`.
 
     ``systems`` keeps the rankings of these systems, and the passages that they returned. ``grade_filter``
     keeps matching sets of grades and drops no passages. ``graded`` keeps passages with (True) or without
@@ -31,6 +37,7 @@ class FilterOptions:
     min_grade: int | None = None
     judged: bool = False
     min_judgment: int | None = None
+    role: RoleChoice | None = None
 
 
 def filter_file(
@@ -46,6 +53,16 @@ def filter_file(
     Raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the file, no
     grades match the grade filter, or the result is empty.
     """
+    roles = None
+    if options.role is not None:
+        answering: set[str] = set()
+        if options.role == "output":
+            if is_read_once(source):
+                raise SelectionError(
+                    "--role output reads the passages twice, so it needs a file, not a stream."
+                )
+            answering = answering_systems(read_passages_for_metrics(source))
+        roles = RoleFilter(options.role, answering)
     seen: set[str] = set()
     ranked: set[str] = set()
     grades = GradeSelector(options.grade_filter)
@@ -60,7 +77,11 @@ def filter_file(
                 grades.select(passage)
         if options.queries is not None and query.query_id not in options.queries:
             return None
-        query.passages = [passage for passage in query.passages if _keep(passage, options)]
+        query.passages = [
+            passage
+            for passage in query.passages
+            if _has_role(query.query_id, passage, roles) and _keep(passage, options)
+        ]
         return query if query.passages else None
 
     def check(counts: Rewritten) -> None:
@@ -74,6 +95,21 @@ def filter_file(
             raise SelectionError(f"No passage of {source} matches the filter.")
 
     return rewrite(source, output, change, inputs=inputs, check=check)
+
+
+def _has_role(query_id: str, passage: RawPassage, roles: RoleFilter | None) -> bool:
+    """Return whether the passage has the role; if it does, drop its rankings of other roles."""
+    if roles is None:
+        return True
+    entries = passage.rankings
+    kept = [roles.accepts(query_id, passage.passage_id, entry) for entry in entries]
+    if roles.accepted(query_id, passage.passage_id, entries) is None:
+        return False
+    if not all(kept):
+        passage.change(
+            ("paragraph_data", "rankings"), lambda old: encode_list(compress(decode_list(old), kept))
+        )
+    return True
 
 
 def _keep(passage: RawPassage, options: FilterOptions) -> bool:

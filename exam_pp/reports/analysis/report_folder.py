@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded
 from exam_pp.phases.evaluation.input_files import input_files, versions
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
 from exam_pp.phases.evaluation.leaderboards import Standings, leaderboard
-from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
+from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, within_scale
@@ -59,6 +59,7 @@ from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.reports.review.page import render_page
 from exam_pp.results import Qrel
+from exam_pp.roles import RoleChoice
 from exam_pp.store.files import atomic_output, folder_output, is_read_once, safe_name, write_text
 from exam_pp.store.trec.runs import method_of, run_files, write_qrels
 
@@ -70,7 +71,8 @@ class Sources:
     """Inputs and settings of an evaluation; only the graded file is required.
 
     ``review`` also writes the review page, ``figures`` also the figures for papers as PNG files. ``command``
-    is the command line for the provenance.
+    is the command line for the provenance. ``role`` is that of
+    :func:`~exam_pp.phases.evaluation.rubric.cover`.
     """
 
     graded: PathLike
@@ -86,6 +88,7 @@ class Sources:
     review: bool = True
     figures: bool = False
     command: str = ""
+    role: RoleChoice | None = None
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,12 @@ class _Evaluator:
         if grade_set not in self.grades:
             sources = self.sources
             grades = read_selected(
-                sources.graded, grade_set.bank, grade_set.grade_filter, sources.min_grade, None
+                sources.graded,
+                grade_set.bank,
+                grade_set.grade_filter,
+                sources.min_grade,
+                None,
+                role=sources.role,
             )
             self.grades[grade_set] = within_scale(grades) if len(self.sets) > 1 else grades
         return self.grades[grade_set]
@@ -281,7 +289,7 @@ class _Evaluator:
         """Scores of the runs by labels; without runs, of the rankings in the graded file."""
         sources = self.sources
         if not sources.runs:
-            return score_rankings(labels, sources.graded, sources.measures, **options)
+            return score_rankings(labels, sources.graded, sources.measures, role=sources.role, **options)
         return score_runs(labels, sources.runs, sources.measures, **options)
 
     def _nuggets(self) -> None:
@@ -297,7 +305,10 @@ class _Evaluator:
         for grade_set in assigned:
             assert grade_set.bank is not None
             (condition,) = read_conditions(
-                [sources.graded], [grade_set.bank], grade_filter=grade_set.grade_filter
+                [sources.graded],
+                [grade_set.bank],
+                grade_filter=grade_set.grade_filter,
+                rules=ScoringRules(role=sources.role),
             )
             title = self._section("Nugget scores", grade_set)
             scores = nugget_leaderboard([condition], statistics=self.over_queries)
@@ -463,7 +474,7 @@ class _Evaluator:
         self._text("graders.tsv", render(report, "tsv"), "the same table for scripts")
 
     def _lengths(self, covered: Mapping[_GradeSet, Evaluation]) -> None:
-        lengths = response_lengths(self.sources.graded, cutoff=self.sources.cutoff)
+        lengths = response_lengths(self.sources.graded, cutoff=self.sources.cutoff, role=self.sources.role)
         if not covered:
             self._skip(LENGTHS, "no grades of questions or nuggets are selected", "exam-pp grade")
             return
