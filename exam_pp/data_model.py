@@ -25,7 +25,7 @@ Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 PromptKind = Literal["question", "nugget", "direct_grading"]
 RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
 Role = Literal["retrieved", "answer"]
-"""What a system did with a passage: it retrieved it, or the passage is a part of its answer."""
+"""The role of a passage for a system: retrieved, or a part of its answer."""
 
 DIRECT_ID = "direct"
 """The entry id of direct grades in tables and metrics of entries."""
@@ -63,7 +63,7 @@ class Judgment(Record):
 class RankingEntry(Record):
     """Rank and score of a passage in a system's ranking; for a generated answer, the order of its parts.
 
-    ``role`` tells the two apart if one system has both; files without roles have no such systems.
+    ``role`` distinguishes the two, for systems that have both; it is missing in published files.
     ``citations`` are the ids of the documents that a part of an answer cites. ``repeat`` is the number, from
     1, of a run of a system that answered the same query several times.
     """

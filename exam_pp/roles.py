@@ -87,7 +87,7 @@ def answering_systems(queries: Iterable[QueryView]) -> set[str]:
 
 @dataclass
 class SystemOutput:
-    """What one system, or one repeat of it, gave for a query.
+    """The ranking and the answer of one system, or of one repeat of it, for a query.
 
     Attributes:
         system: The system.
@@ -116,7 +116,7 @@ class SystemOutput:
 
 
 def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutput]:
-    """What each system gave for a query, in order of appearance.
+    """The ranking and the answer of each system for a query, in order of appearance.
 
     Args:
         query: A line of a passages file.

@@ -55,8 +55,8 @@ class Generation:
     run: str
     passages: dict[str, str] = field(default_factory=dict)
     answer: str = ""
-    line: int | None = field(default=None, compare=False)
-    lines: dict[str, int] = field(default_factory=dict, compare=False)
+    line: int | None = field(default=None, compare=False, repr=False)
+    lines: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
 
 def generations_of(cells: Cells, path: str | Path) -> list[Generation]:

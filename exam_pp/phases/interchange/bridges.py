@@ -105,7 +105,8 @@ def _answers_to_passages(
         query = queries[answer.query_id]
         texts = dict(answer.texts)
         documents = answer_documents(answer)
-        dropped.add("references without a text", sum(docid not in texts for docid in answer.references))
+        cited = {docid for part in answer.parts for docid in part.citations}
+        dropped.add("uncited references", len(set(answer.references) - cited - texts.keys()))
         for docid, entry in documents.items():
             if docid in texts:
                 _add(query, docid, texts[docid], entry)

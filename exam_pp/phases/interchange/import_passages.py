@@ -182,6 +182,7 @@ class _Pool:
         self._page_texts: dict[str, str] = {}
         self._sources: dict[str, Path] = {}
         self._answering: set[str] = set()
+        self._uncited: list[tuple[str, str]] = []
         self._ignored: dict[str, set[str]] = defaultdict(set)
         self._without_text = 0
         self.dropped = DroppedFields()
@@ -294,19 +295,20 @@ class _Pool:
                     )
                 answered[key] = file
                 self._answering.add(answer.system)
+                cited = {docid for part in answer.parts for docid in part.citations}
+                self._uncited += [(answer.query_id, docid) for docid in set(answer.references) - cited]
                 if with_texts or answer.texts:
                     self._add_documents(answer, file)
-                else:
-                    listed_only = set(answer.references) - {
-                        d for part in answer.parts for d in part.citations
-                    }
-                    self.dropped.add("uncited references", len(listed_only))
                 self._add_answer(answer, unit, file)
                 if not answer.parts:
                     empty.append(_place(answer, file))
         if empty:
-            have = counted(len(empty), "answer has no text and is", "answers have no text and are")
-            log.warning("%s imported as an empty passage (first: %s).", have, empty[0])
+            have = counted(
+                len(empty),
+                "answer has no text and is imported as an empty passage",
+                "answers have no text and are imported as empty passages",
+            )
+            log.warning("%s (first: %s).", have, empty[0])
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
         passages = self._passages[answer.query_id]
@@ -437,6 +439,8 @@ class _Pool:
                 if self._without_text
                 else "The pool is empty; the runs, judgments, answers and queries have no query in common."
             )
+        lost = sum(docid not in self._passages[query_id] for query_id, docid in self._uncited)
+        self.dropped.add("uncited references", lost)
         judged = passages = queries = 0
         systems: set[str] = set()
         with passages_writer(output, inputs=inputs) as writer:

@@ -49,7 +49,7 @@ class Answer:
     team: str = ""
     repeat: int | None = None
     texts: tuple[tuple[str, str], ...] = ()
-    line: int | None = field(default=None, compare=False)
+    line: int | None = field(default=None, compare=False, repr=False)
 
 
 def _require_any_alias(schema: dict[str, Any]) -> None:
