@@ -59,8 +59,11 @@ def can_read_lists(options: ModelOptions) -> bool:
 
 
 def can_rate(options: ModelOptions) -> bool:
-    """Whether the model can give ratings; extractive models only return answers, and pair scorers only scores."""
-    return options.model in _OWN_MODELS or options.pipeline not in ("question-answering", "text-classification")
+    """Whether the model can give ratings; extractive models return answers, and pair scorers scores."""
+    return options.model in _OWN_MODELS or options.pipeline not in (
+        "question-answering",
+        "text-classification",
+    )
 
 
 def _refuse_misspelt_name(model: str) -> None:

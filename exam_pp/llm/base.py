@@ -37,8 +37,9 @@ class ModelOptions:
     Args:
         model: A name on the Hugging Face Hub, a folder, a GGUF file, ``bundled``, ``smollm2``, a baseline, or
             a model of an endpoint.
-        pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``, ``text-classification``,
-            ``openai`` or ``openai-completions``. GGUF files and ``smollm2`` turn ``text2text`` into ``text-generation``.
+        pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``,
+            ``text-classification``, ``openai`` or ``openai-completions``. GGUF files and ``smollm2`` turn
+            ``text2text`` into ``text-generation``.
         revision: The branch, tag or commit of a model on the Hub.
         device: ``cpu``, ``cuda`` or ``cuda:N``. Default: the first GPU, else the CPU.
         device_map: ``auto`` distributes the weights over all GPUs and the main memory of the machine.

@@ -1,4 +1,4 @@
-"""Scores of pairs of a source and a claim by sequence classification, for the pipeline ``text-classification``.
+"""Scores of pairs of source and claim by sequence classification, for the pipeline ``text-classification``.
 
 The score is the probability of a named class, such as ``entailment`` of models for natural language inference
 (Honovich et al., "TRUE: Re-evaluating Factual Consistency Evaluation", 2022) or ``consistent`` of Vectara's
@@ -56,9 +56,12 @@ class PairCheckpoint(ModelCheckpoint):
         self._allows_remote_code = options.trust_remote_code
         pinned = Path(options.model).is_dir() or _COMMIT.fullmatch(options.revision or "")
         if options.trust_remote_code and not pinned:
-            given = f"not {options.revision!r}" if options.revision else "because the code of a branch can change"
+            given = (
+                f"not {options.revision!r}" if options.revision else "because the code of a branch can change"
+            )
             raise ModelError(
-                f"--trust-remote-code needs the commit of {options.model!r} as --revision, all 40 digits, {given}."
+                f"--trust-remote-code needs the commit of {options.model!r} as --revision, all 40 digits, "
+                f"{given}."
             )
         super().__init__(options)
 
@@ -113,8 +116,8 @@ class PairCheckpoint(ModelCheckpoint):
         wanted = self.options.positive_class
         if wanted is None:
             raise ModelError(
-                f"The model {self.options.model!r} needs --positive-class, the name of the class of consistent "
-                f"claims: {classes}."
+                f"The model {self.options.model!r} needs --positive-class, the name of the class of "
+                f"consistent claims: {classes}."
             )
         matches = [index for index, name in names.items() if name == wanted] or [
             index for index, name in names.items() if name.casefold() == wanted.casefold()
@@ -155,7 +158,9 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
         self._template = _template(checkpoint)
         self._placed = PlacedModel(checkpoint)
         self._model, self._device = self._placed.model, self._placed.device
-        if self._tokenizer.pad_token_id is None:  # decoder-only classifiers find the last token before padding
+        if (
+            self._tokenizer.pad_token_id is None
+        ):  # decoder-only classifiers find the last token before padding
             self._tokenizer.pad_token = self._tokenizer.eos_token
         if getattr(checkpoint.config, "pad_token_id", None) is None:
             self._model.config.pad_token_id = self._tokenizer.pad_token_id
@@ -230,9 +235,9 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
 
     def _token_ends(self, text: str) -> list[int]:
         """The end of each token of a text, in characters."""
-        offsets = self._tokenizer(
-            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
-        )["offset_mapping"]
+        offsets = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+            "offset_mapping"
+        ]
         return [end for _, end in offsets]
 
     def start(

@@ -19,7 +19,15 @@ from transformers import (
 from scripts.bench.keyed_llama import CONTEXT, byte_tokenizer, rendered, save_llama
 from scripts.bench.keyed_model import TINY, make_tokenizer
 
-__all__ = ["CONTEXT", "byte_tokenizer", "rendered", "save_bert_classifier", "save_bert_qa", "save_llama", "save_t5_qa"]
+__all__ = [
+    "CONTEXT",
+    "byte_tokenizer",
+    "rendered",
+    "save_bert_classifier",
+    "save_bert_qa",
+    "save_llama",
+    "save_t5_qa",
+]
 
 
 def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:

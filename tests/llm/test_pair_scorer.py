@@ -123,7 +123,7 @@ def test_a_context_without_room_is_an_error_of_the_pair(nli_checkpoint: Path) ->
     assert reply.error == "a context of 4 tokens leaves no room for source and claim"
 
 
-HHEM_LIKE = '''
+HHEM_LIKE = """
 import torch
 from transformers import PretrainedConfig, PreTrainedModel, T5Config, T5ForTokenClassification
 
@@ -148,7 +148,7 @@ class TinyForSequenceClassification(PreTrainedModel):
         outputs = self.t5(**inputs)
         outputs.logits = outputs.logits[:, 0, :]
         return outputs
-'''
+"""
 """A model with its own code that works like HHEM 2.1: the first token of a template decides."""
 
 TEMPLATE = "<pad> Is the hypothesis true?\n\nPremise: {text1}\n\nHypothesis: {text2}"
