@@ -313,6 +313,35 @@ class DirectGrade(DirectMixin, _GradesOfOneModel):
     definition: SoftDefinition | None = None
 
 
+class SourceScore(Record):
+    """A passage against which a claim was scored, with its score; None for a part of a joined source."""
+
+    passage_id: Id
+    score: FiniteFloat | None = None
+
+
+class ConsistencyGrade(_GradesOfOneModel):
+    """The factual consistency of a claim with its sources, from 0 to 1; higher means more consistent.
+
+    The claim is the whole answer of a system or one of its parts. It is stored with the passage that is the
+    part, for a whole answer with the first part. The score of a part is the highest over its sources; the
+    sources of a whole answer are joined. ``tokens_cut`` has the numbers of removed tokens of ``source`` and
+    ``claim``. ``missing`` are cited passages that the file lacks. A claim without a score has an ``error``.
+    """
+
+    system: Id = Field(alias="method")
+    claim: Literal["answer", "part"]
+    score: FiniteFloat | None = None
+    sources: list[SourceScore] = []
+    missing: list[Id] = []
+    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+
+    @property
+    def source_ids(self) -> list[str]:
+        """Ids of the sources, in order."""
+        return [source.passage_id for source in self.sources]
+
+
 class Passage(Record):
     """A passage with its text, judgments, rankings and grades."""
 
@@ -322,6 +351,7 @@ class Passage(Record):
     data: PassageData = Field(default_factory=PassageData, alias="paragraph_data")
     rubric_grades: list[RubricGrades] | None = Field(default=None, alias="exam_grades")
     direct_grades: list[DirectGrade] | None = Field(default=None, alias="grades")
+    consistency_grades: list[ConsistencyGrade] | None = None
 
     @property
     def judgments(self) -> list[Judgment]:

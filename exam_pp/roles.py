@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from exam_pp.data_model import (
     GradesView,
@@ -85,6 +85,13 @@ def answering_systems(queries: Iterable[QueryView]) -> set[str]:
     }
 
 
+class AnswerPart(NamedTuple):
+    """A part of an answer, and the ids of the documents that it cites, in order and each once."""
+
+    passage: Passage
+    citations: tuple[str, ...] = ()
+
+
 @dataclass
 class SystemOutput:
     """The ranking and the answer of one system, or of one repeat of it, for a query.
@@ -93,15 +100,17 @@ class SystemOutput:
         system: The system.
         repeat: The repeat, from 1; None for a single run.
         retrieved: Its retrieved passages, best first.
-        parts: Its answer: passages in order, each with the ids of the documents that it cites. A part without
-            text has no content, such as that of an empty answer.
+        parts: Its answer: passages in order, with their citations. A part without text has no content, such
+            as that of an empty answer.
+        cited: The passages of the file that parts cite, by id.
         answered: Whether the file has an answer, also an empty one.
     """
 
     system: str
     repeat: int | None = None
     retrieved: list[Passage] = field(default_factory=list)
-    parts: list[tuple[Passage, tuple[str, ...]]] = field(default_factory=list)
+    parts: list[AnswerPart] = field(default_factory=list)
+    cited: dict[str, Passage] = field(default_factory=dict)
     answered: bool = False
 
     @property
@@ -113,6 +122,21 @@ class SystemOutput:
     def text(self) -> str:
         """The whole answer: its parts, joined with spaces; empty without an answer."""
         return " ".join(passage.text for passage, _ in self.parts if passage.text.strip()).strip()
+
+    @property
+    def sources(self) -> list[Passage]:
+        """The retrieved passages, then other passages that the answer cites."""
+        by_id = {passage.passage_id: passage for passage in self.retrieved}
+        return list((by_id | self.cited).values())
+
+    def cited_by(self, part: AnswerPart) -> list[Passage]:
+        """The passages of the file that a part cites."""
+        return [self.cited[key] for key in part.citations if key in self.cited]
+
+    def missing(self, parts: Iterable[AnswerPart]) -> list[str]:
+        """The ids that these parts cite, but the file lacks."""
+        cited = dict.fromkeys(key for part in parts for key in part.citations)
+        return [key for key in cited if key not in self.cited]
 
 
 def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutput]:
@@ -140,6 +164,7 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
         for system, of_system in repeats.items()
         for repeat in of_system or (None,)
     }
+    by_id = {passage.passage_id: passage for passage in query.passages}
     seen: set[tuple[str, int | None, Role, str]] = set()
     for role, entry, passage in sorted(entries, key=_order):
         of_entry = (entry.repeat,) if entry.repeat is not None else (*repeats[entry.method],) or (None,)
@@ -151,7 +176,9 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
             output = outputs[entry.method, repeat]
             if role == "answer":
                 output.answered = True
-                output.parts.append((passage, tuple(entry.citations or ())))
+                part = AnswerPart(passage, tuple(dict.fromkeys(entry.citations or ())))
+                output.parts.append(part)
+                output.cited |= {key: by_id[key] for key in part.citations if key in by_id}
             else:
                 output.retrieved.append(passage)
     return outputs

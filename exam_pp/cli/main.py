@@ -50,6 +50,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "verify_answers",
             "Let a model verify extracted answers against the gold answers.",
         ),
+        "score-answers": (
+            "score_answers",
+            "Score how consistent answers are with their sources.",
+        ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
         "doctor": (
             "doctor",

@@ -106,9 +106,13 @@ def load_error(options: ModelOptions, error: BaseException) -> ModelError:
             "code. Use a version of the model with safetensors files."
         )
     if "trust_remote_code" in str(error):
+        remedy = (
+            "allow it with --trust-remote-code and a commit as --revision"
+            if options.pipeline == "text-classification"
+            else "serve it behind an endpoint (--model-pipeline openai)"
+        )
         return ModelError(
-            f"The model {name!r} needs custom code from its checkpoint, which exam-pp does not run: serve it "
-            "behind an endpoint (--model-pipeline openai)."
+            f"The model {name!r} needs custom code from its checkpoint, which exam-pp does not run: {remedy}."
         )
     if "ignore_mismatched_sizes" in str(error):
         return ModelError(
@@ -131,7 +135,15 @@ _LOADERS = {
     "text2text": ("AutoModelForSeq2SeqLM", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"),
     "text-generation": ("AutoModelForCausalLM", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"),
     "question-answering": ("AutoModelForQuestionAnswering", "MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES"),
+    "text-classification": (
+        "AutoModelForSequenceClassification",
+        "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES",
+    ),
 }
+
+
+_ONLY_TRANSFORMERS = ("question-answering", "text-classification")
+"""Pipelines that CTranslate2 does not run."""
 
 
 class ModelCheckpoint:
@@ -145,12 +157,10 @@ class ModelCheckpoint:
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
-        if self.pipeline == "question-answering" and (
-            options.engine == "ctranslate2" or options.compute_type
-        ):
+        if self.pipeline in _ONLY_TRANSFORMERS and (options.engine == "ctranslate2" or options.compute_type):
             raise ModelError(
                 "--engine ctranslate2 and --compute-type cannot be used with --model-pipeline "
-                "question-answering."
+                f"{self.pipeline}."
             )
         if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
             raise ModelError("--device-map cannot be used with --engine ctranslate2 or --compute-type.")
@@ -203,8 +213,13 @@ class ModelCheckpoint:
 
     @property
     def _source(self) -> dict[str, Any]:
-        # Custom code of checkpoints never runs. Without this argument, transformers asks at the terminal.
-        return {"revision": self.revision, "trust_remote_code": False}
+        # Without this argument, transformers asks at the terminal whether to run custom code.
+        return {"revision": self.revision, "trust_remote_code": self.runs_remote_code}
+
+    @property
+    def runs_remote_code(self) -> bool:
+        """Whether custom code in the files of the checkpoint may run: never, unless a subclass allows it."""
+        return False
 
     def _check_weights(self, missing: Collection[str], unexpected: Collection[str]) -> None:
         """Raise ModelError for missing weights, which would be random numbers; warn of unexpected ones."""

@@ -74,6 +74,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "nugget": _OF_ENTRIES,
     "direct": ("number", "final-score", "yes-no"),
     "verification": ("yes-no",),
+    "claim": ("yes-no", "number", "final-score"),
     "assignment": (_ASSIGNMENT,),
     "generate": ("questions", "nuggets"),
     "nuggetize": ("nuggets", "importance"),
@@ -94,6 +95,7 @@ _SLOTS: Mapping[str, _Slots] = {
     "nugget": _Slots(("nugget", CUT_SLOT), ("query",)),
     "direct": _Slots(("query", CUT_SLOT)),
     "verification": _Slots(("question", "correct_answer", "answer")),
+    "claim": _Slots(("claim", CUT_SLOT)),
     "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count")),
     "generate": _Slots(("query",), (FACET_SLOT, "count")),
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
@@ -124,7 +126,15 @@ class PromptFile(BaseModel):
 
     name: StrictStr = Field(min_length=1)
     kind: Literal[
-        "question", "nugget", "direct", "verification", "assignment", "generate", "nuggetize", "answer"
+        "question",
+        "nugget",
+        "direct",
+        "verification",
+        "claim",
+        "assignment",
+        "generate",
+        "nuggetize",
+        "answer",
     ]
     template: StrictStr | None = Field(default=None, min_length=1)
     template_file: StrictStr | None = Field(default=None, min_length=1)

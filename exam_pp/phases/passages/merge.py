@@ -35,6 +35,7 @@ _RULES: Mapping[Conflict, str] = {
 _MERGED_LISTS = {
     ("exam_grades",),
     ("grades",),
+    ("consistency_grades",),
     ("paragraph_data", "rankings"),
     ("paragraph_data", "judgments"),
 }
