@@ -200,7 +200,7 @@ class ModelCheckpoint:
         from safetensors import SafetensorError
 
         placement = {"device_map": device_map} if device_map else {}
-        loader = getattr(transformers, _LOADERS[self.pipeline][0])
+        loader = getattr(transformers, self._loader)
         try:
             with quiet_loading(transformers):
                 model, info = loader.from_pretrained(
@@ -210,6 +210,11 @@ class ModelCheckpoint:
             raise load_error(self.options, error) from error
         self._check_weights(info["missing_keys"], info["unexpected_keys"])
         return model.eval()
+
+    @property
+    def _loader(self) -> str:
+        """The name of the class of transformers that loads the weights."""
+        return _LOADERS[self.pipeline][0]
 
     @property
     def _source(self) -> dict[str, Any]:
@@ -325,6 +330,23 @@ def pick_dtype(options: ModelOptions, device: str) -> str:
         return "float32"
     # Older GPUs emulate bfloat16, which is slower than float32.
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+
+
+_POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet"}
+"""Model types whose first position is the one after the id of the padding token."""
+
+
+def longest_input(checkpoint: ModelCheckpoint, unlimited: int) -> int:
+    """The maximal number of tokens of an encoder: ``unlimited`` if its positions are relative."""
+    if checkpoint.options.max_input_tokens:
+        return checkpoint.options.max_input_tokens
+    config = checkpoint.config
+    positions = getattr(config, "max_position_embeddings", None) or 0
+    if positions <= 0:
+        return unlimited
+    if config.model_type in _POSITIONS_AFTER_PADDING:
+        positions -= (getattr(config, "pad_token_id", None) or 0) + 1
+    return int(min(positions, checkpoint.tokenizer.model_max_length))
 
 
 class PlacedModel:

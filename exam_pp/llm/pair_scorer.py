@@ -17,7 +17,7 @@ from exam_pp import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
-from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, identity
+from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, identity, longest_input
 from exam_pp.llm.encoding import Encoded, clean
 from exam_pp.requests import CLAIM_SLOT, SOURCE_SLOT, Completion, Request
 from exam_pp.wording import listed
@@ -27,9 +27,6 @@ DECIMALS = 4
 
 UNLIMITED_TOKENS = 2048
 """Default limit of models with relative positions: about the 8,192 characters of Open RAG Eval."""
-
-_POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet"}
-"""Model types whose first position is the one after the id of the padding token."""
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -94,18 +91,6 @@ class PairCheckpoint(ModelCheckpoint):
         finally:
             self.path, self.revision = path, revision
 
-    @property
-    def max_tokens(self) -> int:
-        """The maximal number of tokens of a pair."""
-        if self.options.max_input_tokens:
-            return self.options.max_input_tokens
-        positions = getattr(self.config, "max_position_embeddings", None) or 0
-        if positions <= 0:
-            return UNLIMITED_TOKENS
-        if self.config.model_type in _POSITIONS_AFTER_PADDING:
-            positions -= (getattr(self.config, "pad_token_id", None) or 0) + 1
-        return int(min(positions, self.tokenizer.model_max_length))
-
     def positive_class(self) -> tuple[str, int]:
         """Name and index of the class whose probability is the score.
 
@@ -154,7 +139,7 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
         self._checkpoint = checkpoint
         self._class, self._index = checkpoint.positive_class()
         self._tokenizer = checkpoint.tokenizer
-        self._limit = checkpoint.max_tokens
+        self._limit = longest_input(checkpoint, UNLIMITED_TOKENS)
         self._template = _template(checkpoint)
         self._placed = PlacedModel(checkpoint)
         self._model, self._device = self._placed.model, self._placed.device

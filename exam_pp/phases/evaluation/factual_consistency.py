@@ -24,7 +24,7 @@ OF_PARTS = "FactualConsistency_parts"
 
 @dataclass(frozen=True)
 class ConsistencyFilter:
-    """Which consistency grades count; None accepts all.
+    """Criteria for consistency grades; None accepts all.
 
     Attributes:
         model: Name of the model.
