@@ -27,6 +27,10 @@ RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
 Role = Literal["retrieved", "answer"]
 """The role of a passage for a system: retrieved, or a part of its answer."""
 
+SupportLabel = Literal["no_support", "partial_support", "full_support"]
+SUPPORT_LABELS: tuple[SupportLabel, ...] = ("no_support", "partial_support", "full_support")
+"""How far a cited passage supports a part of an answer, worst first."""
+
 DIRECT_ID = "direct"
 """The entry id of direct grades in tables and metrics of entries."""
 
@@ -342,6 +346,29 @@ class ConsistencyGrade(_GradesOfOneModel):
         return [source.passage_id for source in self.sources]
 
 
+class CitationSupport(Record):
+    """How far a cited passage supports the part of an answer that cites it.
+
+    ``support`` is None if the citation is ungraded, with the reason in ``error``. ``answer`` is the reply of
+    the model.
+    """
+
+    citation: Id
+    support: SupportLabel | None = None
+    answer: str | None = None
+    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+
+
+class SupportGrades(_GradesOfOneModel):
+    """The support of a part of an answer by the passages that it cites, graded by one model or person.
+
+    It is stored with the passage that is the part. ``tokens_cut`` has citation ids. Cited passages that the
+    file lacks have no grade; evaluations count them as no support.
+    """
+
+    supports: list[CitationSupport]
+
+
 class Passage(Record):
     """A passage with its text, judgments, rankings and grades."""
 
@@ -352,6 +379,7 @@ class Passage(Record):
     rubric_grades: list[RubricGrades] | None = Field(default=None, alias="exam_grades")
     direct_grades: list[DirectGrade] | None = Field(default=None, alias="grades")
     consistency_grades: list[ConsistencyGrade] | None = None
+    support_grades: list[SupportGrades] | None = None
 
     @property
     def judgments(self) -> list[Judgment]:

@@ -50,6 +50,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "verify_answers",
             "Let a model verify extracted answers against the gold answers.",
         ),
+        "grade-citations": (
+            "grade_citations",
+            "Grade how far cited passages support answers.",
+        ),
         "score-answers": (
             "score_answers",
             "Score how consistent answers are with their sources.",

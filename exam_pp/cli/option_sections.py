@@ -103,6 +103,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--system": "Only this system",
     },
     "Method": {
+        "--citations": "Citations of a part of an answer that count",
         "--claims": "Score whole answers or their parts",
         "--count": "Maximum number of entries per query or facet",
         "--cutoff": "Depth to which rankings are evaluated",

@@ -43,6 +43,7 @@ def make_grader(
     users = {
         "verification": "verify-answers",
         "claim": "score-answers",
+        "support": "grade-citations",
         "generate": "generate",
         "nuggetize": "nuggetize",
         "answer": "generate answers",

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-SUPPORT_VALUES: Mapping[str, float] = {"no_support": 0.0, "partial_support": 0.5, "full_support": 1.0}
-"""The labels of a citation, worst first, with their values."""
+from exam_pp.data_model import SUPPORT_LABELS, SupportLabel
+
+SUPPORT_VALUES: Mapping[SupportLabel, float] = dict(zip(SUPPORT_LABELS, (0.0, 0.5, 1.0), strict=True))
+"""The values of the labels of a citation."""
 
 CitationRule = Literal["all", "first"]
 """``all``: every citation of a part counts. ``first``: only the first one, as in the TREC RAG track."""

@@ -12,10 +12,12 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
 from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, Reader, ReadingRule
+from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
 from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
     IMPORTANCE,
@@ -75,6 +77,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "direct": ("number", "final-score", "yes-no"),
     "verification": ("yes-no",),
     "claim": ("yes-no", "number", "final-score"),
+    "support": (SUPPORT.name,),
     "assignment": (_ASSIGNMENT,),
     "generate": ("questions", "nuggets"),
     "nuggetize": ("nuggets", "importance"),
@@ -95,7 +98,8 @@ _SLOTS: Mapping[str, _Slots] = {
     "nugget": _Slots(("nugget", CUT_SLOT), ("query",)),
     "direct": _Slots(("query", CUT_SLOT)),
     "verification": _Slots(("question", "correct_answer", "answer")),
-    "claim": _Slots(("claim", CUT_SLOT)),
+    "claim": _Slots((CLAIM_SLOT, CUT_SLOT)),
+    "support": _Slots((CLAIM_SLOT, CUT_SLOT)),
     "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count")),
     "generate": _Slots(("query",), (FACET_SLOT, "count")),
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
@@ -131,6 +135,7 @@ class PromptFile(BaseModel):
         "direct",
         "verification",
         "claim",
+        "support",
         "assignment",
         "generate",
         "nuggetize",
@@ -319,6 +324,8 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     if keys.kind == "assignment":
         labels = _assignment_labels(keys.choices or THREE_LABELS, file)
         return assignment_reader(labels), labels
+    if keys.kind == "support":
+        return SUPPORT, SUPPORT_LABELS
     if keys.kind == "nuggetize":
         return (IMPORTANCE, IMPORTANCE_LABELS) if keys.reading == "importance" else (NUGGET_LIST, ())
     if keys.reading != YES_NO.name:

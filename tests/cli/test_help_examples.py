@@ -144,6 +144,7 @@ grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-clas
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz
 score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
+grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv

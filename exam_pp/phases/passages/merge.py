@@ -36,6 +36,7 @@ _MERGED_LISTS = {
     ("exam_grades",),
     ("grades",),
     ("consistency_grades",),
+    ("support_grades",),
     ("paragraph_data", "rankings"),
     ("paragraph_data", "judgments"),
 }
