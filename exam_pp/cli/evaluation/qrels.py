@@ -132,27 +132,25 @@ def command(
         refuse_without("--runs", "method_name")
     if runs and rankings:
         raise click.UsageError("Use either --rankings or --runs, not both.")
-    if subtopics and (facets == "facet" or fill_holes or label == "count"):
-        raise click.UsageError(
-            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
-        )
+    if subtopics:
+        _check_subtopics(label, facets, fill_holes)
     if label_rule is not None and (subtopics or label != "max" or min_grades):
         raise click.UsageError("--label-rule cannot be combined with --label, --min-grade or --subtopics.")
     rule = _parsed(label_rule)
     selections = grade_filters(**criteria)
     thresholds = tuple(dict.fromkeys(min_grades))
     # Labels of max do not depend on the threshold, so several thresholds are relevance levels of one set.
-    of_each_set: list[tuple[int, ...]] = (
-        [thresholds] if label == "max" and not subtopics else [(t,) for t in thresholds] or [()]
-    )
+    sets: list[tuple[int, ...]] = [thresholds]
+    if label != "max" or subtopics:
+        sets = [(grade,) for grade in thresholds] or [()]
     if not scored or qrels_output:
-        _check_single(selections, thresholds if not scored else of_each_set)
+        _check_single(selections, thresholds if not scored else sets)
     if subtopics:
         make = partial(_subtopics, label=label)
     else:
         make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes)
     label_sets = {
-        grader: [make(graded, bank, queries, selection, grades) for grades in of_each_set]
+        grader: [make(graded, bank, queries, selection, grades) for grades in sets]
         for grader, selection in selections.items()
     }
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
@@ -173,6 +171,14 @@ def command(
         labels.write(qrels_output, inputs=inputs)
     output.draw_lengths(evaluation, graded, plot_length, inputs)
     output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
+
+
+def _check_subtopics(label: str, facets: str | None, fill_holes: Path | None) -> None:
+    """Raise :class:`click.UsageError` for options that labels of subtopics cannot have."""
+    if facets == "facet" or fill_holes or label == "count":
+        raise click.UsageError(
+            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
+        )
 
 
 def _parsed(label_rule: str | None) -> LabelRule | None:
