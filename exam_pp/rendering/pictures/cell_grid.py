@@ -53,7 +53,7 @@ class _CellGrid:
     """The names and sizes of a grid, and its shapes, from the lowest layer to the highest.
 
     ``left`` and ``top`` are the corner of the first cell, ``cell`` is the width of cells and ``pitch`` their
-    height. ``is_upright`` tells that the names of columns are turned.
+    height. ``is_upright`` is true if the names of columns are turned.
     """
 
     rows: Sequence[str]

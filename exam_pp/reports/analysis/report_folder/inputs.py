@@ -56,7 +56,7 @@ class GradeSet:
 
 
 class Inputs:
-    """What the sections of the report evaluate.
+    """Sources of the report, and the sets of grades that its sections evaluate.
 
     ``statistics`` are the options of Rubric-Cover, ``over_queries`` those of the other leaderboards.
     """
