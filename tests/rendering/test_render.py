@@ -39,8 +39,8 @@ def test_text() -> None:
 
 def test_tsv_has_only_the_tables() -> None:
     assert render(REPORT, "tsv") == "system\tscore\tqueries\na|b\t0.123\t3\n_c\t\t10\n"
-    two = Report("", [BOARD, Table(["x"], [[1]])])
-    assert render(two, "tsv").endswith("_c\t\t10\n\nx\n1\n")
+    two_tables = Report("", [BOARD, Table(["x"], [[1]])])
+    assert render(two_tables, "tsv").endswith("_c\t\t10\n\nx\n1\n")
 
 
 def test_markdown() -> None:

@@ -17,6 +17,7 @@ from exam_pp.cli.options import (
     journal_options,
     log_summary,
     prompt_file_option,
+    repairs_option,
     required_output,
     take,
 )
@@ -35,10 +36,7 @@ from exam_pp.cli.ranges import IntRange
     help="Sort the entries of each query or facet, vital entries first, and keep at most this number.  "
     "[default: all, in the order of BANK]",
 )
-@click.option(
-    "--repairs", type=IntRange(0, 5), default=2, show_default=True,
-    help="Number of retries after a reply whose importance labels cannot be read.",
-)  # fmt: skip
+@repairs_option("whose importance labels cannot be read.")
 @prompt_file_option("TOML file with your own prompt for the importance.")
 @model_options()
 @journal_options

@@ -22,6 +22,7 @@ from exam_pp.cli.options import (
     log_summary,
     new_bank_options,
     prompt_file_option,
+    repairs_option,
     required_output,
     take,
 )
@@ -98,10 +99,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write the whole list for manual editing: ignore --keep, and do not ask for importance.",
 )
-@click.option(
-    "--repairs", type=IntRange(0, 5), default=2, show_default=True,
-    help="Number of retries after a reply whose importance labels cannot be read.",
-)  # fmt: skip
+@repairs_option("whose importance labels cannot be read.")
 @click.option(
     "--importance-model",
     metavar="MODEL",
