@@ -46,6 +46,14 @@ class HasRole(Protocol):
         """The number of the repeat, from 1; None for a single run."""
 
 
+class HasText(Protocol):
+    """The text of a passage."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+
+
 E = TypeVar("E", bound=HasRole)
 
 
@@ -72,6 +80,11 @@ def role_of(query_id: str, passage_id: str, entry: HasRole) -> Role:
         return "retrieved"
     whole = f"{name}/{query_id}"
     return "answer" if passage_id == whole or passage_id.startswith(f"{whole}#") else "retrieved"
+
+
+def is_part_of_answer(passage: PassageView) -> bool:
+    """Whether a passage is recorded as a part of an answer, and not as a passage that systems retrieve."""
+    return any(entry.role == "answer" for entry in passage.rankings)
 
 
 def answering_systems(queries: Iterable[QueryView]) -> set[str]:
@@ -112,7 +125,7 @@ class SystemOutput:
     @property
     def text(self) -> str:
         """The whole answer: its parts, joined with spaces; empty without an answer."""
-        return " ".join(passage.text for passage, _ in self.parts if passage.text.strip()).strip()
+        return joined_text(passage for passage, _ in self.parts)
 
 
 def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutput]:
@@ -155,6 +168,29 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
             else:
                 output.retrieved.append(passage)
     return outputs
+
+
+def answers_in(query: QueryView) -> dict[tuple[str, int | None], list[int]]:
+    """The answer of each system to a query, as the positions of its parts in the order of the answer.
+
+    Args:
+        query: A line of a passages file.
+
+    Returns:
+        System and repeat to the positions in ``query.passages``; systems without an answer have no key.
+    """
+    parts: dict[tuple[str, int | None], dict[int, int]] = {}
+    for position, passage in enumerate(query.passages):
+        for entry in passage.rankings:
+            if role_of(query.query_id, passage.passage_id, entry) == "answer":
+                ranks = parts.setdefault((entry.method, entry.repeat), {})
+                ranks[position] = min(entry.rank, ranks.get(position, entry.rank))
+    return {key: sorted(ranks, key=ranks.__getitem__) for key, ranks in parts.items()}
+
+
+def joined_text(passages: Iterable[HasText]) -> str:
+    """The text of an answer: its parts, joined with spaces, without empty parts."""
+    return " ".join(passage.text for passage in passages if passage.text.strip()).strip()
 
 
 def _order(item: tuple[Role, RankingEntry, Passage]) -> tuple[int, float]:
