@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import NamedTuple
 
-from exam_pp.data_model import GradesView, PassageView
+from exam_pp.data_model import GradesView, PassageView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.nuggets import (
@@ -32,7 +32,6 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
-from exam_pp.roles import RoleChoice
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
 _HINT = "Exclude such queries with --queries."
@@ -112,7 +111,7 @@ def nugget_scores(
     cutoff: int | None = None,
     missing_queries: MissingQueries = "zero",
     missing_vital: MissingVital = "zero",
-    role: RoleChoice | None = None,
+    role: Role | None = None,
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -130,8 +129,8 @@ def nugget_scores(
             means of the system, as in the track's own code. An empty answer scores 0 in both cases.
         missing_vital: ``zero``: V and V_strict are 0 for a query without vital nuggets, as in the track's own
             code. ``skip``: they have no score for it. So are W and W_strict without vital and okay nuggets.
-        role: Evaluate only what systems ``retrieved``, only each ``answer``, or the ``output``, as for
-            :func:`exam_pp.cover`. None: all, if no system has both.
+        role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: as for
+            :func:`exam_pp.cover`.
 
     Returns:
         Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
@@ -197,7 +196,7 @@ def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
     return {query_id: entries for query_id, entries in items.items() if entries}
 
 
-def _gather(graded: Passages, criteria: GradeFilter, cutoff: int | None, role: RoleChoice | None) -> _Answers:
+def _gather(graded: Passages, criteria: GradeFilter, cutoff: int | None, role: Role | None) -> _Answers:
     answers = _Answers()
     empty_answers: dict[str, bool] = {}
     first_ranks: dict[str, int] = {}

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.correlation import ranks_of
@@ -59,7 +60,6 @@ from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.reports.review.page import render_page
 from exam_pp.results import Qrel
-from exam_pp.roles import RoleChoice
 from exam_pp.store.files import atomic_output, folder_output, is_read_once, safe_name, write_text
 from exam_pp.store.trec.runs import method_of, run_files, write_qrels
 
@@ -88,7 +88,7 @@ class Sources:
     review: bool = True
     figures: bool = False
     command: str = ""
-    role: RoleChoice | None = None
+    role: Role | None = None
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def test_the_share_of_answered_questions(graded: Path) -> None:
 
 
 def test_no_verdicts_or_answers(answers: Path, tiny_passages: Path) -> None:
-    with pytest.raises(SelectionError, match="AnswerAttempt"):
+    with pytest.raises(SelectionError, match="exam-pp grade"):
         answered(answers)
     with pytest.raises(SelectionError, match="import --answers"):
         answered(tiny_passages)
