@@ -6,9 +6,9 @@ both for several repeats of a query. This module is the only place that decides 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from exam_pp.data_model import (
     GradesView,
@@ -22,12 +22,6 @@ from exam_pp.data_model import (
     Role,
 )
 from exam_pp.errors import SelectionError
-
-RoleChoice = Literal["retrieved", "answer", "output"]
-"""``retrieved``: rankings only. ``answer``: answers only. ``output``: the answer of a system that has one in
-the file, otherwise its ranking."""
-
-ROLE_CHOICES: tuple[RoleChoice, ...] = ("retrieved", "answer", "output")
 
 
 class HasRole(Protocol):
@@ -44,6 +38,14 @@ class HasRole(Protocol):
     @property
     def repeat(self) -> int | None:
         """The number of the repeat, from 1; None for a single run."""
+
+
+class HasText(Protocol):
+    """The text of a passage."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
 
 
 E = TypeVar("E", bound=HasRole)
@@ -74,15 +76,24 @@ def role_of(query_id: str, passage_id: str, entry: HasRole) -> Role:
     return "answer" if passage_id == whole or passage_id.startswith(f"{whole}#") else "retrieved"
 
 
-def answering_systems(queries: Iterable[QueryView]) -> set[str]:
-    """The systems with an answer to at least one query."""
-    return {
-        entry.method
+def is_part_of_answer(passage: PassageView) -> bool:
+    """Whether a passage is recorded as a part of an answer, and not as a passage that systems retrieve."""
+    return any(entry.role == "answer" for entry in passage.rankings)
+
+
+def recorded_roles(queries: Iterable[QueryView]) -> dict[str, set[Role]]:
+    """The recorded roles of each system; systems without recorded roles have no key."""
+    pairs = {
+        (entry.method, entry.role)
         for query in queries
         for passage in query.passages
         for entry in passage.rankings
-        if role_of(query.query_id, passage.passage_id, entry) == "answer"
+        if entry.role is not None
     }
+    roles: dict[str, set[Role]] = {}
+    for system, role in sorted(pairs):
+        roles.setdefault(system, set()).add(role)
+    return roles
 
 
 class AnswerPart(NamedTuple):
@@ -121,7 +132,7 @@ class SystemOutput:
     @property
     def text(self) -> str:
         """The whole answer: its parts, joined with spaces; empty without an answer."""
-        return " ".join(passage.text for passage, _ in self.parts if passage.text.strip()).strip()
+        return joined_text(passage for passage, _ in self.parts)
 
     @property
     def sources(self) -> list[Passage]:
@@ -184,117 +195,143 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
     return outputs
 
 
+def answers_in(query: QueryView) -> dict[tuple[str, int | None], list[int]]:
+    """The answer of each system to a query, as the positions of its parts in the order of the answer.
+
+    Args:
+        query: A line of a passages file.
+
+    Returns:
+        System and repeat to the positions in ``query.passages``; systems without an answer have no key.
+    """
+    parts: dict[tuple[str, int | None], dict[int, int]] = {}
+    for position, passage in enumerate(query.passages):
+        for entry in passage.rankings:
+            if role_of(query.query_id, passage.passage_id, entry) == "answer":
+                ranks = parts.setdefault((entry.method, entry.repeat), {})
+                ranks[position] = min(entry.rank, ranks.get(position, entry.rank))
+    return {key: sorted(ranks, key=ranks.__getitem__) for key, ranks in parts.items()}
+
+
+def joined_text(passages: Iterable[HasText]) -> str:
+    """The text of an answer: its parts, joined with spaces, without empty parts."""
+    return " ".join(passage.text for passage in passages if passage.text.strip()).strip()
+
+
 def _order(item: tuple[Role, RankingEntry, Passage]) -> tuple[int, float]:
     """Ranks, and scores of retrieved passages only: parts of an answer with one rank stay in file order."""
     role, entry, _ = item
     return entry.rank, -entry.score if role == "retrieved" else 0.0
 
 
-@dataclass(frozen=True)
-class RoleFilter:
-    """Selects ranking entries by role; ``answering`` are the systems with an answer, for ``output``."""
+def accepted_entries(query_id: str, passage_id: str, entries: Sequence[E], role: Role) -> list[E] | None:
+    """The entries of a passage that have a role; None if the passage itself does not count.
 
-    role: RoleChoice
-    answering: Collection[str] = ()
-
-    def accepts(self, query_id: str, passage_id: str, entry: HasRole) -> bool:
-        """Whether the entry counts."""
-        role = role_of(query_id, passage_id, entry)
-        if self.role == "output":
-            return role == "answer" or entry.method not in self.answering
-        return role == self.role
-
-    def accepted(self, query_id: str, passage_id: str, entries: Sequence[E]) -> list[E] | None:
-        """The entries of a passage that count; None if the passage itself does not count.
-
-        A passage that no system returned, such as a judged one, counts unless answers are selected.
-        """
-        kept = [entry for entry in entries if self.accepts(query_id, passage_id, entry)]
-        if kept or (not entries and self.role != "answer"):
-            return kept
-        return None
+    A passage that no system returned, such as a judged one, counts unless answers are selected.
+    """
+    kept = [entry for entry in entries if role_of(query_id, passage_id, entry) == role]
+    if kept or (not entries and role == "retrieved"):
+        return kept
+    return None
 
 
 def choose_role(
     queries: Iterable[QueryView],
-    role: RoleChoice | None = None,
+    role: Role | None = None,
     *,
-    answering: Collection[str] = (),
+    preferred: Role = "answer",
+    roles: Callable[[], Mapping[str, Collection[Role]]] | None = None,
     mixed: bool = False,
 ) -> Iterator[QueryView]:
     """Yield queries with only the passages and ranking entries of a role; repeats become separate systems.
 
     Args:
         queries: The lines of a passages file.
-        role: The role. None: all entries, as for files without roles.
-        answering: The systems with an answer (:func:`answering_systems`), needed for ``output`` only.
-        mixed: Accept systems with both roles, for readers that use no ranks.
+        role: The role. None: all passages, but of a system with both recorded roles, in any query, only the
+            entries of the preferred role.
+        preferred: The role that counts for systems with both.
+        roles: Returns the :func:`recorded_roles` of all queries, if they can be read twice. It is called only
+            if roles are recorded. Default: from the first query with roles on, all queries are read into
+            memory.
+        mixed: Keep all entries of systems with both roles, for readers that use no ranks.
 
     Returns:
-        The queries, unchanged if they record neither roles nor repeats and ``role`` is None. Names of systems
-        are those of :func:`run_name`.
+        The queries, unchanged if no query records roles or repeats and ``role`` is None. Names of systems are
+        those of :func:`run_name`.
 
     Raises:
-        SelectionError: ``role`` is None and a system has both roles (unless ``mixed``), or the name of a
-            repeat is also that of another system.
+        SelectionError: ``role`` is None, and a system has a recorded answer and a ranking without a role; or
+            the name of a repeat is also that of another system.
     """
-    chosen = None if role is None else RoleFilter(role, answering)
-    check = _Check()
-    for query in queries:
+    names: dict[str, tuple[str, int | None]] = {}
+    unknown: set[str] = set()
+    known: Mapping[str, Collection[Role]] | None = None
+    waiting = iter(queries)
+    while (query := next(waiting, None)) is not None:
         keys = {(e.method, e.role, e.repeat) for passage in query.passages for e in passage.rankings}
-        check.names(keys)
-        if chosen is None and not mixed:
-            check.roles(query, keys)
-        if chosen is not None or any(repeat is not None for _, _, repeat in keys):
-            yield _Query(query.query_id, list(_passages(query, chosen)))
-        else:
+        _check_names(keys, names)
+        dropped: Collection[str] = ()
+        if role is None and not mixed:
+            if known is None and any(recorded for _, recorded, _ in keys):
+                if roles is None:
+                    rest = list(waiting)
+                    known = recorded_roles([query, *rest])
+                    waiting = iter(rest)
+                else:
+                    known = roles()
+            unknown |= _without_role(query, {m for m, recorded, _ in keys if recorded is None} - unknown)
+            _check_roles({system for system in unknown if "answer" in (known or {}).get(system, ())})
+            dropped = {system for system, of_system in (known or {}).items() if len(of_system) > 1}
+        if role is None and not dropped and not any(repeat for _, _, repeat in keys):
             yield query
+        else:
+            yield _Query(query.query_id, list(_passages(query, role, preferred, dropped)))
 
 
-def _passages(query: QueryView, chosen: RoleFilter | None) -> Iterator[PassageView]:
+def _passages(
+    query: QueryView, role: Role | None, preferred: Role, both: Collection[str]
+) -> Iterator[PassageView]:
+    """The passages with the entries of a role; without role, the preferred entries of systems with both."""
     for passage in query.passages:
-        entries: Sequence[RankingView] | None = passage.rankings
-        if chosen is not None:
-            entries = chosen.accepted(query.query_id, passage.passage_id, passage.rankings)
+        entries: Sequence[RankingView] | None
+        if role is None:
+            entries = [e for e in passage.rankings if e.method not in both or e.role == preferred]
+        else:
+            entries = accepted_entries(query.query_id, passage.passage_id, passage.rankings, role)
         if entries is not None:
             yield _Passage(passage, [e if e.repeat is None else _Renamed(e) for e in entries])
 
 
-@dataclass
-class _Check:
-    """The systems that were read so far: with a ranking, with a recorded answer, and with repeats."""
+def _without_role(query: QueryView, systems: Collection[str]) -> set[str]:
+    """Those of the systems that have an entry without a recorded role that is not a part of an answer."""
+    return {
+        entry.method
+        for passage in (query.passages if systems else ())
+        for entry in passage.rankings
+        if entry.method in systems
+        and entry.role is None
+        and role_of(query.query_id, passage.passage_id, entry) == "retrieved"
+    }
 
-    ranked: set[str] = field(default_factory=set)
-    answering: set[str] = field(default_factory=set)
-    systems: dict[str, tuple[str, int | None]] = field(default_factory=dict)
 
-    def names(self, keys: Collection[tuple[str, Role | None, int | None]]) -> None:
-        """Raise SelectionError if a repeat has the name of another system."""
-        for method, _, repeat in keys:
-            name = run_name(method, repeat)
-            if self.systems.setdefault(name, (method, repeat)) != (method, repeat):
-                raise SelectionError(
-                    f"A repeat of a system and another system have the same name {name!r}; rename the other "
-                    "with `exam-pp rename --system`."
-                )
+def _check_roles(systems: Collection[str]) -> None:
+    if systems:
+        raise SelectionError(
+            f"The system {min(systems)!r} has an answer, but also a ranking without a role; choose one with "
+            "--role, or keep one with `exam-pp filter --role`."
+        )
 
-    def roles(self, query: QueryView, keys: Collection[tuple[str, Role | None, int | None]]) -> None:
-        """Raise SelectionError if a system has a recorded answer and also a ranking."""
-        self.answering.update(method for method, role, _ in keys if role == "answer")
-        self.ranked.update(method for method, role, _ in keys if role == "retrieved")
-        unknown = {method for method, role, _ in keys if role is None} - self.ranked
-        if unknown:
-            self.ranked.update(
-                entry.method
-                for passage in query.passages
-                for entry in passage.rankings
-                if entry.method in unknown
-                and role_of(query.query_id, passage.passage_id, entry) == "retrieved"
-            )
-        if both := self.ranked & self.answering:
+
+def _check_names(
+    keys: Collection[tuple[str, Role | None, int | None]], names: dict[str, tuple[str, int | None]]
+) -> None:
+    """Raise SelectionError if a repeat has the name of another system."""
+    for method, _, repeat in keys:
+        name = run_name(method, repeat)
+        if names.setdefault(name, (method, repeat)) != (method, repeat):
             raise SelectionError(
-                f"The system {min(both)!r} has a ranking and an answer; choose one with --role, or keep one "
-                "with `exam-pp filter --role`."
+                f"A repeat of a system and another system have the same name {name!r}; rename the other with "
+                "`exam-pp rename --system`."
             )
 
 

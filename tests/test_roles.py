@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from exam_pp.phases.interchange.export_runs import export_runs
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.results import Qrel
-from exam_pp.roles import ROLE_CHOICES, RoleChoice, choose_role, outputs_of, role_of, run_name
+from exam_pp.roles import choose_role, outputs_of, role_of, run_name
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics, write_passages
 from exam_pp.store.trec.answer_lines import references_of, write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
@@ -111,9 +110,9 @@ def test_files_without_roles_mean_what_they_meant(lines: list[QueryPassages]) ->
     assert all(new is old for new, old in zip(choose_role(lines), lines, strict=True))
 
 
-@given(lines=queries(), role=st.sampled_from(ROLE_CHOICES))
+@given(lines=queries(), role=st.sampled_from(("retrieved", "answer")))
 def test_a_role_is_what_the_filter_keeps(
-    lines: list[QueryPassages], role: RoleChoice, tmp_path_factory: pytest.TempPathFactory
+    lines: list[QueryPassages], role: Role, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Commands with --role see the file that `exam-pp filter --role` writes, without its empty queries."""
     folder = tmp_path_factory.mktemp("roles")
@@ -130,12 +129,11 @@ def test_a_role_is_what_the_filter_keeps(
 
 @given(lines=queries())
 def test_every_entry_has_one_role(lines: list[QueryPassages]) -> None:
-    def entries(role: RoleChoice) -> list[tuple[Any, ...]]:
+    def entries(role: Role) -> list[tuple[Any, ...]]:
         return [(q, p, e) for q, p, found in places(views(lines, role)) for e in found]
 
     both = [(q, p, e) for q, p, found in places(choose_role(lines, mixed=True)) for e in found]
     assert sorted(entries("retrieved") + entries("answer")) == sorted(both)
-    assert set(entries("answer")) <= set(entries("output")) <= set(both)
 
 
 @given(lines=queries())
@@ -222,33 +220,39 @@ def mixed(write_jsonl: Write) -> Path:
     )
 
 
-def test_a_system_with_both_roles_needs_a_choice(mixed: Path, tmp_path: Path) -> None:
-    message = r"'rag' has a ranking and an answer.*--role.*filter --role"
-    for call in (
-        lambda: cover(mixed),
-        lambda: score_rankings([Qrel("q1", "d1", 1)], mixed, ["P@1"]),
-        lambda: export_runs(mixed, tmp_path / "runs"),
-    ):
-        with pytest.raises(SelectionError, match=message):
-            call()
-    assert {qrel.passage_id for qrel in rubric_qrels(mixed).qrels} == {"d1", "d2", "d3", "d4", "rag/q1#1"}
-
-
 @pytest.mark.parametrize(
     ("role", "expected"),
     [
         ("retrieved", {"rag": [0.5, 0.5], "bm25": [0.5, 0.5]}),
         ("answer", {"rag": [0.5]}),
-        ("output", {"rag": [0.5, 0.0], "bm25": [0.5, 0.5]}),
+        (None, {"rag": [0.5, 0.0], "bm25": [0.5, 0.5]}),
     ],
 )
-def test_cover_of_a_role(mixed: Path, role: RoleChoice, expected: dict[str, list[float]]) -> None:
-    """With ``output`` a system that answers other queries scores 0, not the cover of what it retrieved."""
-    found: dict[str, list[float]] = {}
-    for score in cover(mixed, role=role).scores:
-        if score.metric.startswith("Cover") and score.system != "_overall_":
-            found.setdefault(score.system, []).append(score.value)
-    assert found == expected
+def test_cover_of_a_role(
+    mixed: Path, role: Role | None, expected: dict[str, list[float]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a role, a system that answers scores 0 without an answer, not the cover of its ranking."""
+    caplog.set_level("INFO")
+    for passages in (mixed, list(read_passages(mixed)), read_passages(mixed)):
+        found: dict[str, list[float]] = {}
+        for score in cover(passages, role=role).scores:
+            if score.metric.startswith("Cover") and score.system != "_overall_":
+                found.setdefault(score.system, []).append(score.value)
+        assert found == expected
+    message = "1 system has a ranking and an answer (rag): the answer counts; see --role."
+    assert (message in caplog.messages) == (role is None)
+
+
+def test_a_ranking_without_a_role_and_an_answer(mixed: Path, tmp_path: Path) -> None:
+    """Such as two files that were imported separately and merged."""
+    lines = list(read_passages(mixed))
+    for position in (0, 1):
+        copy = [QueryPassages(line.query_id, list(line.passages)) for line in lines]
+        data = PassageData(judgments=[], rankings=[entry("rag", "d9", rank=2)])
+        copy[position].passages.append(Passage(passage_id="d9", text="", data=data))
+        with pytest.raises(SelectionError, match="'rag' .*a ranking without a role.*--role"):
+            list(choose_role(copy))
+        assert len(list(choose_role(copy, "retrieved"))) == len(list(choose_role(copy, mixed=True))) == 2
 
 
 def test_qrels_and_runs_of_a_role(mixed: Path, tmp_path: Path) -> None:
@@ -259,7 +263,7 @@ def test_qrels_and_runs_of_a_role(mixed: Path, tmp_path: Path) -> None:
         "d3",
         "d4",
     }
-    files = export_runs(mixed, tmp_path / "runs", role="retrieved")
+    files = export_runs(mixed, tmp_path / "runs")
     assert [file.name for file in files] == ["bm25.run", "rag.run"]
     assert [(line.query_id, line.passage_id) for line in read_run(files[1])] == [("q1", "d1"), ("q2", "d2")]
     scores = score_rankings(
@@ -290,19 +294,10 @@ def test_nugget_scores_of_a_role(write_jsonl: Write) -> None:
     bank = write_jsonl(
         "bank.jsonl", [{"query_id": "q", "test_collection": "", "query_text": "?", "items": [item]}]
     )
-    with pytest.raises(SelectionError, match="--role"):
-        nugget_scores(graded, bank)
-    for role, value, length in (("answer", 0.0, 2.0), ("retrieved", 1.0, 5.0)):
+    for role, value, length in (("answer", 0.0, 2.0), ("retrieved", 1.0, 5.0), (None, 0.0, 2.0)):
         (evaluation,) = nugget_scores(graded, bank, role=role).values()  # type: ignore[arg-type]
         scores = {score.metric: score.value for score in evaluation.scores if score.query_id == "q"}
         assert (scores["V_strict"], scores["L"]) == (value, length)
-
-
-def test_the_output_of_a_stream_is_refused(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with pytest.raises(SelectionError, match="not a stream"):
-        list(views(pipe, "output"))
 
 
 DOCIDS = ("d1", "d2", "d3", "d9")
@@ -389,9 +384,8 @@ def test_two_texts_of_one_passage_are_kept_with_a_sentence(
 
 
 def test_the_commands(mixed: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["evaluate", "cover", str(mixed), "--format", "json"])
-    assert "choose one with --role" in capfd.readouterr().err
+    main(["evaluate", "cover", str(mixed), "--format", "tsv"])
+    assert "the answer counts; see --role" in capfd.readouterr().err
     main(["filter", str(mixed), "--role", "answer", "-o", str(tmp_path / "a.jsonl")])
     assert json.loads((tmp_path / "a.jsonl").read_text())[1][0]["paragraph_id"] == "rag/q1#1"
     out = {}

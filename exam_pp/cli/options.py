@@ -165,9 +165,9 @@ CUTOFF = click.option(
 
 ROLE = click.option(
     "--role",
-    type=click.Choice(["retrieved", "answer", "output"]),
-    help="Only the passages that systems retrieved, only the parts of their answers, or the output: the "
-    "answer of a system that has one, otherwise its ranking.  [default: all, if no system has both]",
+    type=click.Choice(["retrieved", "answer"]),
+    help="Only the passages that systems retrieved, or only the parts of their answers.  [default: of a "
+    "system with a ranking and an answer, the answer (of `export runs`: the ranking)]",
 )
 
 

@@ -34,6 +34,7 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
 DIRECT = "GradedRelevance"
+ATTEMPT = "AnswerAttempt"
 LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
 
 
@@ -77,6 +78,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``cited.jsonl.gz``          parts of answers with the passages that they cite
     ``scored.jsonl.gz``         these with scores of factual consistency
     ``nli-model/``              a checkpoint for natural language inference
+    ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
@@ -136,6 +138,7 @@ import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit 
 score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
 grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
+grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 """

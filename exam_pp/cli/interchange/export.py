@@ -44,8 +44,8 @@ def runs(passages: Path, role: Any, output: Path) -> None:
     """Write one TREC run file per system from the rankings in PASSAGES.
 
     The runs hold only the passages of the file. The name of a run file is that of its system; characters that
-    are not safe in a file name are percent-encoded. If a system has a ranking and an answer, choose with
-    --role.
+    are not safe in a file name are percent-encoded. Without --role, the ranking of a system is written that
+    has a ranking and an answer.
 
     Example:
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.leaderboard import standings
@@ -12,7 +13,6 @@ from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.roles import RoleChoice
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,7 @@ class LengthComparison:
     provenance: Provenance | None = None
 
 
-def response_lengths(
-    passages: PathLike, *, cutoff: int = 20, role: RoleChoice | None = None
-) -> dict[str, float]:
+def response_lengths(passages: PathLike, *, cutoff: int = 20, role: Role | None = None) -> dict[str, float]:
     """Return system to mean response length: the words of its passages within the cutoff.
 
     Means are over all queries of the file; a query without results of a system counts as 0. ``role`` is as in

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Union
 
-from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.roles import RoleChoice, answering_systems, choose_role
+from exam_pp.roles import choose_role, recorded_roles
+from exam_pp.wording import counted, listed
 
 if TYPE_CHECKING:
-    from exam_pp.data_model import QueryView
+    from exam_pp.data_model import QueryView, Role
     from exam_pp.test_bank import TestBank
+
+log = logging.getLogger(__name__)
 
 Passages = PathLike | Iterable["QueryView"]
 Bank = Union[PathLike, "TestBank"]
@@ -19,22 +23,35 @@ Queries = PathLike | Collection[str]
 """A query file, or query ids."""
 
 
-def views(passages: Passages, role: RoleChoice | None = None, *, mixed: bool = False) -> Iterable[QueryView]:
+def views(
+    passages: Passages, role: Role | None = None, *, preferred: Role = "answer", mixed: bool = False
+) -> Iterable[QueryView]:
     """The queries, with the passages and ranking entries of a role (:func:`exam_pp.roles.choose_role`).
 
-    A file is read with the fast reader for metrics; for the role ``output`` it is read twice. Raises
-    :class:`~exam_pp.errors.SelectionError` if ``output`` is chosen for a stream.
+    A file is read with the fast reader for metrics. Without a role, a file that records roles is read twice.
     """
-    if role != "output":
-        return choose_role(_read(passages), role, mixed=mixed)
-    if isinstance(passages, PathLike):
-        from exam_pp.store.files import is_read_once  # noqa: PLC0415 - slow to import
+    if role is not None or mixed or not _can_be_read_again(passages):
+        return choose_role(_read(passages), role, preferred=preferred, mixed=mixed)
+    return choose_role(_read(passages), preferred=preferred, roles=partial(_roles, passages, preferred))
 
-        if is_read_once(passages):
-            raise SelectionError("--role output reads the passages twice, so it needs a file, not a stream.")
-    elif not isinstance(passages, Collection):
-        passages = list(passages)
-    return choose_role(_read(passages), role, answering=answering_systems(_read(passages)))
+
+def _roles(passages: Passages, preferred: Role) -> dict[str, set[Role]]:
+    """The recorded roles of all systems; logs which of them count for systems with both."""
+    roles = recorded_roles(_read(passages))
+    both = [system for system, of_system in roles.items() if len(of_system) > 1]
+    if both:
+        have = counted(len(both), "system has", "systems have")
+        counts = "answer" if preferred == "answer" else "ranking"
+        log.info("%s a ranking and an answer (%s): the %s counts; see --role.", have, listed(both), counts)
+    return roles
+
+
+def _can_be_read_again(passages: Passages) -> bool:
+    if not isinstance(passages, PathLike):
+        return isinstance(passages, Collection)
+    from exam_pp.store.files import is_stream  # noqa: PLC0415 - slow to import
+
+    return not is_stream(passages)
 
 
 def _read(passages: Passages) -> Iterable[QueryView]:

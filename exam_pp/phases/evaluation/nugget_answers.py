@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from exam_pp.data_model import PassageView
+from exam_pp.data_model import PassageView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.nuggets import answer_length
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, better_labels
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.roles import RoleChoice
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class LabelledAnswers:
 
 
 def labelled_answers(
-    graded: Passages, criteria: GradeFilter, cutoff: int | None, role: RoleChoice | None = None
+    graded: Passages, criteria: GradeFilter, cutoff: int | None, role: Role | None = None
 ) -> LabelledAnswers:
     """The answers of all systems in a file, with the labels that the filter selects.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
@@ -25,7 +26,6 @@ from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.roles import RoleChoice
 from exam_pp.store.files import allow_rereading
 from exam_pp.store.trec.run_types import read_run_types
 from exam_pp.wording import counted
@@ -66,7 +66,7 @@ class ScoringRules:
     cutoff: int | None = None
     missing_queries: MissingQueries = "zero"
     missing_vital: MissingVital = "zero"
-    role: RoleChoice | None = None
+    role: Role | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, LabelledNugget, MissingVital, answer_length
@@ -17,7 +18,6 @@ from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLik
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
-from exam_pp.roles import RoleChoice
 from exam_pp.test_bank import Entry, TestBank
 
 ALL_NUGGETS = "_all_nuggets_"
@@ -35,7 +35,7 @@ def nugget_scores(
     cutoff: int | None = None,
     missing_queries: MissingQueries = "zero",
     missing_vital: MissingVital = "zero",
-    role: RoleChoice | None = None,
+    role: Role | None = None,
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -53,8 +53,8 @@ def nugget_scores(
             means of the system, as in the track's own code. An empty answer scores 0 in both cases.
         missing_vital: ``zero``: V and V_strict are 0 for a query without vital nuggets, as in the track's own
             code. ``skip``: they have no score for it. So are W and W_strict without vital and okay nuggets.
-        role: Evaluate only what systems ``retrieved``, only each ``answer``, or the ``output``, as for
-            :func:`exam_pp.cover`. None: all, if no system has both.
+        role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: as for
+            :func:`exam_pp.cover`.
 
     Returns:
         Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict

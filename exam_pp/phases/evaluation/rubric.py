@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
@@ -37,7 +38,6 @@ from exam_pp.phases.evaluation.selected_grades import (
 from exam_pp.provenance import Provenance
 from exam_pp.requests import LOW_MASS
 from exam_pp.results import Qrel, Scores
-from exam_pp.roles import RoleChoice
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
 
@@ -71,7 +71,7 @@ def cover(
     queries: Queries | None = None,
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
-    role: RoleChoice | None = None,
+    role: Role | None = None,
 ) -> Evaluation:
     """Rubric-Cover: the share of a query's bank entries that each system's top passages cover.
 
@@ -88,8 +88,8 @@ def cover(
         queries: Query file or query ids to restrict the evaluation to.
         missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: it is skipped.
         soft: Score entries by the highest probability of reaching the threshold, instead of 0 or 1.
-        role: Evaluate only what systems ``retrieved``, only each ``answer``, or the ``output``: the answer of
-            a system that has one, otherwise its ranking. None: all, if no system has both.
+        role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: the answers of systems
+            that have a ranking and an answer, and all other rankings.
 
     Returns:
         Scores in 0..1 of ``Cover`` and ``nCover`` by system and query. The denominator of ``nCover`` is the
@@ -179,7 +179,7 @@ def rubric_qrels(
     min_grade: int | None = None,
     queries: Queries | None = None,
     facets: Facets = "title",
-    role: RoleChoice | None = None,
+    role: Role | None = None,
 ) -> RubricQrels:
     """Rubric-Qrels: a relevance label for every graded passage.
 

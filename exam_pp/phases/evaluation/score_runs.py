@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
@@ -16,7 +17,6 @@ from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, missing_query_notes
 from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.roles import RoleChoice
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.trec.runs import (
     MethodName,
@@ -90,7 +90,7 @@ def score_rankings(
     default_min_grade: int | None = None,
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
-    role: RoleChoice | None = None,
+    role: Role | None = None,
 ) -> Evaluation:
     """Score the rankings in a passages file (also of generated answers), as :func:`score_runs` does for runs.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from exam_pp.data_model import QueryView
+from exam_pp.data_model import QueryView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
@@ -15,7 +15,6 @@ from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
-from exam_pp.roles import RoleChoice
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.test_bank import EntryKind, TestBank
 
@@ -76,7 +75,7 @@ def read_selected(
     queries_source: Queries | None,
     *,
     soft: bool = False,
-    role: RoleChoice | None = None,
+    role: Role | None = None,
     ranks: bool = True,
 ) -> SelectedGrades:
     """Read the grades that pass the filter, for the queries to evaluate.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from exam_pp.data_model import Role
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import read_selected, threshold_notes
 from exam_pp.provenance import Provenance
 from exam_pp.results import SubtopicQrel
-from exam_pp.roles import RoleChoice
 from exam_pp.wording import counted
 
 
@@ -33,7 +33,7 @@ def subtopic_labels(
     label: Literal["max", "binary"] = "max",
     min_grade: int | None = None,
     queries: PathLike | None = None,
-    role: RoleChoice | None = None,
+    role: Role | None = None,
 ) -> SubtopicLabels:
     """Subtopic labels of all graded pairs: the grade, or with ``binary`` 1 from the threshold on, else 0.
 

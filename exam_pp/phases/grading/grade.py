@@ -24,6 +24,7 @@ from exam_pp.phases.grading.scheduler import (
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import PROMPTS, Prompt, Unparsed
 from exam_pp.requests import LOW_MASS
+from exam_pp.roles import answers_in, joined_text
 from exam_pp.test_bank import Entry, TestBank
 
 
@@ -213,13 +214,27 @@ def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: Gr
     for query in select(queries, options):
         for prompt in options.prompts:
             targets = exam.targets(query.query_id, prompt)
-            for passage in query.passages:
+            for _, passage, _ in _texts(query, prompt):
                 if options.only_unjudged and passage.judgments:
                     continue
                 ungraded = len(_ungraded_targets(passage, targets, prompt, model, options))
                 total += ungraded
                 graded_before += len(targets) - ungraded
     return PairCounts(total, graded_before=graded_before)
+
+
+def _texts(query: AnyQuery, prompt: Prompt) -> Iterator[tuple[int, PassageView, str]]:
+    """The texts that the prompt grades, with the position and the passage that gets the grade.
+
+    For a prompt on whole answers, they are the answers of systems, each with its first part.
+    """
+    passages = query.passages
+    if not prompt.whole_answer:
+        yield from ((position, passage, passage.text) for position, passage in enumerate(passages))
+        return
+    for positions in answers_in(query).values():
+        parts = [passages[position] for position in positions]
+        yield positions[0], parts[0], joined_text(parts)
 
 
 def _ungraded_targets(
@@ -300,7 +315,7 @@ def _jobs(
         counts.without_text.append(query.query_id)
     for prompt, grader in graders:
         targets = exam.targets(query.query_id, prompt)
-        for position, passage in enumerate(query.passages):
+        for position, passage, context in _texts(query, prompt):
             ungraded = _ungraded_targets(passage, targets, prompt, model, options)
             counts.pairs += len(ungraded)
             if options.only_unjudged and passage.judgments:
@@ -312,5 +327,5 @@ def _jobs(
                 counts.other_options += _with_other_options(passage, prompt, model, provenance, reused)
             if ungraded:
                 entries = [entry for entry in ungraded.values() if entry is not None]
-                unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)
+                unit = PassageUnit(query.query_id, text, passage.passage_id, context, entries)
                 yield Job(position, grader.run(unit), unit.pairs)

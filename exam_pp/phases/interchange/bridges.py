@@ -78,7 +78,7 @@ def _passages_to_runs(
                 count_dropped_ranking_fields(query.query_id, passage, dropped)
             yield query
 
-    runs = runs_of(choose_role(counting_dropped()), options.path)
+    runs = runs_of(choose_role(counting_dropped(), preferred="retrieved"), options.path)
     changed = sum(system.split() != [system] for system in runs)
     dropped.add("whitespace in system names", changed)
     return dict(sorted(runs.items()))

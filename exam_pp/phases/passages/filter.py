@@ -8,12 +8,11 @@ from functools import partial
 from itertools import compress
 from pathlib import Path
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.roles import RoleChoice, RoleFilter, answering_systems
-from exam_pp.store.files import is_read_once
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.roles import accepted_entries, role_of
 from exam_pp.store.passages.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
@@ -37,7 +36,7 @@ class FilterOptions:
     min_grade: int | None = None
     judged: bool = False
     min_judgment: int | None = None
-    role: RoleChoice | None = None
+    role: Role | None = None
 
 
 def filter_file(
@@ -53,16 +52,6 @@ def filter_file(
     Raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the file, no
     grades match the grade filter, or the result is empty.
     """
-    roles = None
-    if options.role is not None:
-        answering: set[str] = set()
-        if options.role == "output":
-            if is_read_once(source):
-                raise SelectionError(
-                    "--role output reads the passages twice, so it needs a file, not a stream."
-                )
-            answering = answering_systems(read_passages_for_metrics(source))
-        roles = RoleFilter(options.role, answering)
     seen: set[str] = set()
     ranked: set[str] = set()
     grades = GradeSelector(options.grade_filter)
@@ -80,7 +69,7 @@ def filter_file(
         query.passages = [
             passage
             for passage in query.passages
-            if _has_role(query.query_id, passage, roles) and _keep(passage, options)
+            if _has_role(query.query_id, passage, options.role) and _keep(passage, options)
         ]
         return query if query.passages else None
 
@@ -97,13 +86,13 @@ def filter_file(
     return rewrite(source, output, change, inputs=inputs, check=check)
 
 
-def _has_role(query_id: str, passage: RawPassage, roles: RoleFilter | None) -> bool:
+def _has_role(query_id: str, passage: RawPassage, role: Role | None) -> bool:
     """Return whether the passage has the role; if it does, drop its rankings of other roles."""
-    if roles is None:
+    if role is None:
         return True
     entries = passage.rankings
-    kept = [roles.accepts(query_id, passage.passage_id, entry) for entry in entries]
-    if roles.accepted(query_id, passage.passage_id, entries) is None:
+    kept = [role_of(query_id, passage.passage_id, entry) == role for entry in entries]
+    if accepted_entries(query_id, passage.passage_id, entries, role) is None:
         return False
     if not all(kept):
         passage.change(

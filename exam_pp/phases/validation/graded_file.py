@@ -26,6 +26,7 @@ from exam_pp.phases.validation.across_queries import AcrossQueries
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
+from exam_pp.prompts import PROMPTS
 from exam_pp.roles import name_of_entry
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
@@ -254,7 +255,8 @@ def _check_completeness(query: QueryPassages, note: Note) -> None:
         graded.update({GradeKey.of(grades) for grades in passage.grade_sets()})
     total = len({passage.passage_id for passage in query.passages})
     for key, count in graded.items():
-        if count < total and not key.is_reviewer:
+        prompt = PROMPTS.find(key.prompt_class)
+        if count < total and not key.is_reviewer and not (prompt is not None and prompt.whole_answer):
             note("incomplete", "", f"no grades by {key} for {total - count} of {total} passages")
 
 

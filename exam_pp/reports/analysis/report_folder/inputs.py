@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
@@ -13,7 +14,6 @@ from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selec
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.prompts.base import with_aliases
 from exam_pp.reports.analysis.report_folder.summary import bank_names
-from exam_pp.roles import RoleChoice
 from exam_pp.store.files import safe_name
 
 
@@ -39,7 +39,7 @@ class Sources:
     review: bool = True
     figures: bool = False
     command: str = ""
-    role: RoleChoice | None = None
+    role: Role | None = None
 
 
 @dataclass(frozen=True)
