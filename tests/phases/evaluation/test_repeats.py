@@ -14,7 +14,7 @@ from exam_pp.results import Score
 
 pytest.importorskip("rouge_score")
 
-REPEATS = {
+REPEATS: dict[str, dict[str, list[str | None]]] = {
     "rag": {
         "q1": ["police killed the gunman", "police kill the gunman", "the gunman kill police"],
         "q2": ["same", None, "same", " "],
