@@ -156,7 +156,7 @@ class LLM(Protocol):
 
 
 @runtime_checkable
-class PairScorer(Protocol):
+class PairScorer(LLM, Protocol):
     """A backend that scores pairs of a source and a claim, such as a checkpoint for sequence classification.
 
     It is an :class:`LLM` for the requests of :func:`exam_pp.requests.pair_request`, without a prompt. The

@@ -101,8 +101,8 @@ class PairCheckpoint(ModelCheckpoint):
         wanted = self.options.positive_class
         if wanted is None:
             raise ModelError(
-                f"The model {self.options.model!r} needs --positive-class, the name of the class of "
-                f"consistent claims: {classes}."
+                f"The model {self.options.model!r} needs the --positive-class of `exam-pp score-answers`, "
+                f"the name of the class of consistent claims: {classes}."
             )
         matches = [index for index, name in names.items() if name == wanted] or [
             index for index, name in names.items() if name.casefold() == wanted.casefold()

@@ -155,10 +155,12 @@ def _notes(grades: Iterable[ConsistencyGrade]) -> list[str]:
     if reasons:
         details = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
         notes.append(f"Claims without a score are in no mean: {details}.")
-    for text, count in sorted(cut.items()):
-        claims = counted(count, "claim has", "claims have") if text == "source" else counted(count, "claim")
-        verb = "a source that was" if text == "source" else "itself was" if count == 1 else "themselves were"
-        notes.append(f"{claims} {verb} too long for the model and shortened.")
+    if cut["source"]:
+        claims = counted(cut["source"], "claim has a source that was", "claims have sources that were")
+        notes.append(f"{claims} too long for the model and shortened.")
+    if cut["claim"]:
+        claims = counted(cut["claim"], "claim was", "claims were")
+        notes.append(f"{claims} longer than the model's context and shortened.")
     if missing:
         notes.append(f"Not in the file: {counted_names(list(missing), 'cited passage', 'cited passages')}.")
     return notes

@@ -24,6 +24,9 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawQuery
 
 K = TypeVar("K", str, GradeKey)
 
+CONSISTENCY_GRADES = "consistency_grades"
+"""The key of the factual consistency of answers in a passage."""
+
 
 @dataclass(frozen=True)
 class Renaming:
@@ -53,14 +56,27 @@ class Renaming:
 
     def rankings(self, old: RawJson | None) -> RawJson:
         """Return rankings with the new names of their systems."""
-        return encode_list(self._ranking(ranking) for ranking in decode_list(old))
+        return encode_list(self._with_name(ranking, "method", self.systems) for ranking in decode_list(old))
 
-    def _ranking(self, old: RawJson) -> RawJson:
-        new = self.systems.get(text_at(old, "method"))
+    def consistency_grades(self, old: RawJson | None) -> RawJson:
+        """Return consistency grades with the new names of their systems, models and prompt classes."""
+        return encode_list(self._consistency_grade(grade) for grade in decode_list(old))
+
+    def _consistency_grade(self, old: RawJson) -> RawJson:
+        new = self._with_name(self._with_name(old, "method", self.systems), "llm", self.models)
+        fields = decode_object(new)
+        if "prompt_info" not in fields:  # pair scorers have no prompt
+            return new
+        info = self._with_name(fields["prompt_info"], "prompt_class", self.prompt_classes)
+        return new if info == fields["prompt_info"] else encode_object(fields | {"prompt_info": info})
+
+    @staticmethod
+    def _with_name(old: RawJson, key: str, names: Mapping[str, str]) -> RawJson:
+        new = names.get(text_at(old, key)) if key in decode_object(old) else None
         return (
             old
             if new is None
-            else encode_object(changed(decode_object(old), ("method",), lambda _old: encode_string(new)))
+            else encode_object(changed(decode_object(old), (key,), lambda _old: encode_string(new)))
         )
 
 
@@ -72,6 +88,8 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
     """
     keys: set[GradeKey] = set()
     systems: set[str] = set()
+    models: set[str] = set()
+    classes: set[str] = set()
 
     def change(query: RawQuery) -> RawQuery:
         for passage in query.passages:
@@ -83,11 +101,17 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
                 systems.update(methods)
                 if methods & renaming.systems.keys():
                     passage.change(("paragraph_data", "rankings"), renaming.rankings)
+            scored = passage.full().consistency_grades if CONSISTENCY_GRADES in passage.fields else None
+            if scored:
+                models.update(grade.model for grade in scored if grade.model)
+                classes.update(grade.prompt_class for grade in scored if grade.prompt_class)
+                passage.change((CONSISTENCY_GRADES,), renaming.consistency_grades)
         return query
 
     def check(_counts: Rewritten) -> None:
-        _check_known(source, "model", renaming.models, {key.model for key in keys})
-        _check_known(source, "prompt class", renaming.prompt_classes, {key.prompt_class for key in keys})
+        _check_known(source, "model", renaming.models, models | {key.model for key in keys})
+        known_classes = classes | {key.prompt_class for key in keys}
+        _check_known(source, "prompt class", renaming.prompt_classes, known_classes)
         _check_known(source, "system", renaming.systems, systems)
         _check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
         new_names = (renaming.systems.get(name, name) for name in sorted(systems))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import is_human
+from exam_pp.data_model import ConsistencyGrade, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_object
+from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 
@@ -79,6 +79,12 @@ class _Stripper:
             self._empty(passage, "rankings", len(passage.rankings))
         if options != StripOptions(judgments=options.judgments, rankings=options.rankings):
             passage.edit_grades(self.grades)
+            if (
+                scored := passage.full().consistency_grades
+                if "consistency_grades" in passage.fields
+                else None
+            ):
+                passage.change(("consistency_grades",), partial(self._consistency_grades, scored))
 
     def _text(self, passage: RawPassage) -> None:
         if passage.text:
@@ -107,6 +113,21 @@ class _Stripper:
             path = ("llm_response_error" if grades.is_direct else "llm_response_errors",)
             grades = grades.with_value(path, partial(self._errors, parts, grades.is_direct))
         return grades
+
+    def _consistency_grades(self, scored: Sequence[ConsistencyGrade], old: RawJson | None) -> RawJson:
+        """Return the consistency grades without those to remove, and without replies."""
+        kept = []
+        for grade, raw in zip(scored, decode_list(old), strict=True):
+            if self.options.grades is not None and _selects(self.options.grades, grade):
+                self.dropped["sets of grades"] += 1
+                continue
+            fields = decode_object(raw)
+            if not self.options.replies or "llm_response_error" not in fields:
+                kept.append(raw)
+                continue
+            error = self._error({"response": "replies"}, fields["llm_response_error"])
+            kept.append(encode_object(fields | {"llm_response_error": error}))
+        return encode_list(kept)
 
     def _without_replies(self, grades: RawGrades) -> RawGrades:
         fields = decode_object(grades.raw)
@@ -142,6 +163,17 @@ class _Stripper:
             self.dropped[parts[key]] += 1
             del fields[key]
         return encode_object(fields) if present else old
+
+
+def _selects(criteria: GradeFilter, grade: ConsistencyGrade) -> bool:
+    """Whether a filter that is not for entries or direct grades matches a consistency grade."""
+    return (
+        criteria.kind is None
+        and criteria.question_set is None
+        and criteria.model in (None, grade.model)
+        and criteria.prompt_class in (None, grade.prompt_class)
+        and criteria.prompt_hash in (None, grade.prompt_hash)
+    )
 
 
 def _starts_with(prefix: bytes, value: RawJson) -> bool:

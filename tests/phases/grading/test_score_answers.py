@@ -157,6 +157,9 @@ def test_cut_tokens_are_counted() -> None:
     grades, summary = run(Scorer(), query)
     assert [grade["tokens_cut"] for grade in grades] == [{"source": 2, "claim": 1}] * 2
     assert (summary.source_cut, summary.claim_cut, summary.claim_tokens_cut) == (2, 2, 2)
+    notes = factual_consistency([query]).notes
+    assert "2 claims have sources that were too long for the model and shortened." in notes
+    assert "2 claims were longer than the model's context and shortened." in notes
     text = "\n".join(summary.lines())
     assert "2 claims were longer than the model's context and shortened by 2 tokens." in text
 

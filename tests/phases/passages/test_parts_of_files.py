@@ -458,3 +458,44 @@ def test_the_input_is_never_the_output(
         output = file
     assert "is also an input" in fails(capsys, f"{command} {file} -o {output}")
     assert file.read_bytes() == before
+
+
+def scored(key: str, **changes: Any) -> dict[str, Any]:
+    """A passage with a consistency grade by a judge, and one by a pair scorer."""
+    error = {"response": "secret reply", "failure_reason": "the reply is neither yes nor no"}
+    by_judge: dict[str, Any] = {
+        "method": "x", "claim": "part", "score": None, "sources": [], "llm": "judge",
+        "prompt_info": {"prompt_class": "FactualConsistency"}, "llm_response_error": error,
+    }  # fmt: skip
+    by_scorer = {"method": "x", "claim": "answer", "score": 0.5, "llm": "nli"}
+    grades = [by_judge | changes, by_scorer]
+    return passage(key, paragraph_data=data(key, None, "x"), consistency_grades=grades)
+
+
+def consistency_grades(file: Path) -> list[dict[str, Any]]:
+    return [g for p in json.loads(file.read_text())[1] for g in p["consistency_grades"]]
+
+
+def test_consistency_grades_are_renamed_stripped_and_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    source = write_jsonl("scored.jsonl", [["q", [scored("p")]]])
+    output = tmp_path / "out.jsonl"
+    names = "--system x=rag --grader judge=j --grader nli=n --prompt-class FactualConsistency=Mine"
+    main(["-q", "rename", str(source), *names.split(), "-o", str(output)])
+    before, after = consistency_grades(source), consistency_grades(output)
+    assert [(g["method"], g["llm"]) for g in after] == [("rag", "j"), ("rag", "n")]
+    assert after[0]["prompt_info"] == {"prompt_class": "Mine"}
+    assert "prompt_info" not in after[1]
+
+    main(["-q", "strip", str(source), "--remove", "replies", "-o", str(output)])
+    assert "secret" not in output.read_text()
+    assert consistency_grades(output)[0]["llm_response_error"] == {
+        "failure_reason": "the reply is neither yes nor no"
+    }
+    main(["-q", "strip", str(source), "--remove", "grades", "-o", str(output)])
+    assert consistency_grades(output) == []
+    main(["-q", "strip", str(source), "--remove", "texts", "-o", str(output)])
+    assert consistency_grades(output) == before
+
+    other = write_jsonl("other.jsonl", [["q", [scored("p", score=1.0)]]])
+    main(["-q", "merge", str(source), str(other), "-o", str(output)])
+    assert [g["score"] for g in consistency_grades(output)] == [None, 0.5, 1.0]
