@@ -11,10 +11,9 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.base import SupportGrading
 from exam_pp.graders.citation_support import CitingPart, SupportGrader
 from exam_pp.graders.make import RATING_TOKENS
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.phases.grading.grading_run import CHAT_PIPELINES, Advance, GradeFiles, open_journal
+from exam_pp.phases.grading.grading_run import CHAT_PIPELINES, Advance, GradeFiles, open_journal, prepare_llm
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answer, Answerer, results_in_windows
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
@@ -124,7 +123,7 @@ def grade_citations(
         raise SelectionError(
             f"The prompt {prompt.name!r} does not grade citations; its kind is {prompt.kind!r}."
         )
-    llm = load_llm(model)
+    llm = prepare_llm(model, files)
     grader = make_support_grader(llm, model, prompt)
     summary = CitationSummary(output=str(files.output))
     with open_journal(files) as journal:

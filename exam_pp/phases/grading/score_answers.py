@@ -12,10 +12,9 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.base import ConsistencyGrading
 from exam_pp.graders.factual_consistency import ClaimUnit, ConsistencyGrader
 from exam_pp.graders.make import RATING_TOKENS
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import LLM, HasExpensiveLabels, ModelOptions, PairScorer
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.phases.grading.grading_run import CHAT_PIPELINES, Advance, GradeFiles, open_journal
+from exam_pp.phases.grading.grading_run import CHAT_PIPELINES, Advance, GradeFiles, open_journal, prepare_llm
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answer, Answerer, results_in_windows
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
@@ -143,7 +142,7 @@ def score_answers(
         )
     if options.prompt is not None and model.pipeline == "text-classification":
         raise SelectionError("--prompt-class cannot be used with a pair scorer, which has no prompt.")
-    llm = load_llm(model)
+    llm = prepare_llm(model, files)
     grader = make_consistency_grader(llm, model, options)
     summary = ScoreSummary(output=str(files.output))
     with open_journal(files) as journal:
