@@ -191,8 +191,8 @@ def _spread(
     _check_table(table, metrics, repeats.names)
     evaluation = score_consistency(table, sample=sample)
     if others:
-        ignored = counted_names(list(others), "system that is", "systems that are")
-        evaluation.notes.append(f"Scores of other systems are ignored: {ignored} no repeat.")
+        ignored = counted_names(list(others), "system", "systems")
+        evaluation.notes.append(f"Ignored, because they are no repeats: the scores of {ignored}.")
     return evaluation
 
 
