@@ -3,7 +3,9 @@
 Input files have the columns ``query_id, query, query_run, passage_id ("[1]"), passage, generated_answer``
 and one row per passage. The answer is in the first row of its query and run, and cites passages inline:
 ``[1]``, ``[2][3]``, ``[1, 2]``. Output files have the columns ``query_id, query`` and one per measure, with
-the prefix ``run_1_`` and so on if there are several runs.
+the prefix ``run_1_`` and so on if there are several runs. A cell is a number, or a JSON object such as
+``{"precision@": {"1": 1.0}}`` in the column ``retrieval_score_precision_metrics``; as a score, this value has
+the name ``retrieval_score_precision_metrics.precision@.1``.
 
 Input files are read as answers, or as passages. The name of the file is the name of the system; if queries
 have several runs, they are the repeats of this system.
@@ -11,6 +13,7 @@ have several runs, they are the repeats of this system.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import re
@@ -19,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
@@ -86,34 +90,84 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
     return list(generations.values())
 
 
-def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
-    """Read the scores of the queries, and count the values that are not numbers, by column.
+@dataclass(frozen=True)
+class ResultRow:
+    """The results of a query.
 
-    If the file has several runs, their systems are ``SYSTEM-run-1`` and so on. Raises :class:`DataError` for
-    a query that occurs twice, and for a file without scores.
+    Attributes:
+        query_id: The query.
+        query_text: Its text; may be empty.
+        runs: Number of the run (None in a file of a single run without numbers) to column to value: a number,
+            a text, or the value of a JSON cell. Columns have no prefix; empty cells have no value.
     """
-    scores: list[Score] = []
-    not_numbers: dict[str, int] = {}
-    seen: set[str] = set()
+
+    query_id: str
+    query_text: str
+    runs: Mapping[int | None, Mapping[str, Any]]
+
+
+def read_result_rows(path: str | Path) -> list[ResultRow]:
+    """Read the results of all queries, with their JSON cells.
+
+    Raises :class:`DataError` for a query that occurs twice, and for a cell with broken JSON.
+    """
+    rows: dict[str, ResultRow] = {}
     for line, row in read_rows(path):
         query_id = row.get("query_id")
         if not query_id:
             if query_id is None:
                 raise DataError("has no column 'query_id'.", file=str(path), line=line)
             raise DataError("is empty.", file=str(path), line=line, field="query_id")
-        if query_id in seen:
+        if query_id in rows:
             raise DataError(f"the query {query_id!r} occurs twice.", file=str(path), line=line)
-        seen.add(query_id)
+        runs: dict[int | None, dict[str, Any]] = {}
         for column, cell in row.items():
             if column in _QUERY_COLUMNS or not cell:
                 continue
-            value = _number(cell)
-            if value is None:
-                not_numbers[column] = not_numbers.get(column, 0) + 1
-                continue
             run = _RUN.fullmatch(column)
-            name, metric = (f"{system}-run-{run[1]}", run[2]) if run else (system, column)
-            scores.append(Score(name, query_id, metric, value))
+            number, name = (int(run[1]), run[2]) if run else (None, column)
+            runs.setdefault(number, {})[name] = _value(cell, path, line, column)
+        rows[query_id] = ResultRow(query_id, row.get("query", ""), runs)
+    return list(rows.values())
+
+
+def write_result_rows(
+    rows: Sequence[ResultRow], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write results; columns are in the order of their first occurrence, run by run."""
+    numbers = dict.fromkeys(number for row in rows for number in row.runs)
+    names = dict.fromkeys(name for row in rows for values in row.runs.values() for name in values)
+    used = {(number, name) for row in rows for number, values in row.runs.items() for name in values}
+    columns = [(number, name) for number in numbers for name in names if (number, name) in used]
+    cells = [
+        (
+            row.query_id,
+            row.query_text,
+            *(_cell(row.runs.get(number, {}).get(name)) for number, name in columns),
+        )
+        for row in rows
+    ]
+    header = [name if number is None else f"run_{number}_{name}" for number, name in columns]
+    write_cells((*_QUERY_COLUMNS, *header), cells, path, ids=("query_id",), inputs=inputs)
+
+
+def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
+    """Read the scores of the queries, and count the cells without numbers, by column.
+
+    If the file has several runs, their systems are ``SYSTEM-run-1`` and so on. A number in a JSON cell is a
+    score with the name ``COLUMN.KEY``. Labels of single passages (``umbrela_scores``) are no scores. Raises
+    :class:`DataError` for a query that occurs twice, a cell with broken JSON, and a file without scores.
+    """
+    scores: list[Score] = []
+    not_numbers: dict[str, int] = {}
+    for row in read_result_rows(path):
+        for number, values in row.runs.items():
+            name, prefix = (system, "") if number is None else (f"{system}-run-{number}", f"run_{number}_")
+            for column, value in values.items():
+                numbers = {} if column.endswith(_OF_PASSAGES) else dict(_flat(column, value))
+                if not numbers:
+                    not_numbers[prefix + column] = not_numbers.get(prefix + column, 0) + 1
+                scores += [Score(name, row.query_id, metric, found) for metric, found in numbers.items()]
     if not scores:
         raise DataError("has no scores.", file=str(path))
     return scores, not_numbers
@@ -122,33 +176,75 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
 def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write the scores of single queries, one row per query; several systems get the prefixes ``run_i_``.
 
-    Raises :class:`DataError` for a measure whose name has another meaning in this format.
+    Scores with names such as ``retrieval_score_precision_metrics.precision@.1`` are in JSON cells. Raises
+    :class:`DataError` for a measure whose name has another meaning in this format.
     """
     kept = [score for score in scores if score.query_id != ALL_QUERIES]
     systems = list(dict.fromkeys(score.system for score in kept))
     metrics = dict.fromkeys(score.metric for score in kept)
+    nested = {metric.split(".")[0] for metric in metrics if _NESTED.fullmatch(metric)}
     for metric in metrics:
         if (
-            metric in _QUERY_COLUMNS
+            metric in (*_QUERY_COLUMNS, *nested)
             or _RUN.fullmatch(metric)
             or " ".join(metric.split()) != metric
             or not metric
         ):
             raise DataError(f"the measure {metric!r} cannot be a column name in Open RAG Eval.")
-    prefixes = {name: f"run_{i}_" if len(systems) > 1 else "" for i, name in enumerate(systems, 1)}
-    values = {(score.query_id, prefixes[score.system] + score.metric): score.value for score in kept}
-    used = {column for _, column in values}
-    named = (prefix + metric for prefix in prefixes.values() for metric in metrics)
-    columns = [column for column in named if column in used]
-    rows = [
-        (query_id, "", *(_cell(values.get((query_id, column))) for column in columns))
-        for query_id in dict.fromkeys(score.query_id for score in kept)
-    ]
-    write_cells((*_QUERY_COLUMNS, *columns), rows, path, ids=("query_id",), inputs=inputs)
+    numbers = {name: number if len(systems) > 1 else None for number, name in enumerate(systems, 1)}
+    order = list(metrics)
+    rows: dict[str, dict[int | None, dict[str, Any]]] = {score.query_id: {} for score in kept}
+    for score in sorted(kept, key=lambda score: (numbers[score.system] or 0, order.index(score.metric))):
+        cells = rows[score.query_id].setdefault(numbers[score.system], {})
+        path_of = score.metric.split(".") if _NESTED.fullmatch(score.metric) else [score.metric]
+        for key in path_of[:-1]:
+            cells = cells.setdefault(key, {})
+            if not isinstance(cells, dict):
+                raise DataError(f"the measure {score.metric!r} cannot be in a JSON cell of Open RAG Eval.")
+        cells[path_of[-1]] = score.value
+    write_result_rows([ResultRow(query_id, "", runs) for query_id, runs in rows.items()], path, inputs=inputs)
 
 
-def _cell(value: float | None) -> str:
-    return "" if value is None else repr(value)
+_NESTED = re.compile(r"(retrieval|generation)_score_\w+(\.[^.]+)+")
+"""A score from a JSON cell: its column, and the keys in the cell."""
+_OF_PASSAGES = "umbrela_scores"
+"""The end of the names of columns with a value for each passage."""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def _value(cell: str, path: str | Path, line: int, column: str) -> Any:
+    """A number, the value of a JSON cell, or the text."""
+    number = _number(cell)
+    if number is not None:
+        return number
+    if cell[0] not in "{[":
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not valid JSON ({error}).", file=str(path), line=line, field=column) from error
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """The numbers in a value, with the names of the keys; Yes and No in a JSON cell are 1 and 0."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if isinstance(inner, str) and inner.lower() in _ANSWERS:
+                yield f"{name}.{key}", _ANSWERS[inner.lower()]
+            else:
+                yield from _flat(f"{name}.{key}", inner)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        yield name, float(value)
+
+
+_ANSWERS = {"yes": 1.0, "no": 0.0}
 
 
 def _number(cell: str) -> float | None:

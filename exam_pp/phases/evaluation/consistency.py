@@ -207,9 +207,7 @@ def _check_table(
         )
 
 
-def write_pairs(
-    pairs: Iterable[PairSimilarity], path: PathLike, *, inputs: Iterable[PathLike] = ()
-) -> None:
+def write_pairs(pairs: Iterable[PairSimilarity], path: PathLike, *, inputs: Iterable[PathLike] = ()) -> None:
     """Write the similarity of each pair of answers, one JSON object per line."""
     lines = (json.dumps(pair._asdict(), ensure_ascii=False) + "\n" for pair in pairs)
     write_text(path, lines, inputs=inputs)

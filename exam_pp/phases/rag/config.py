@@ -210,7 +210,9 @@ def config_of(values: Mapping[str, Any], path: PathLike | None = None) -> RagCon
     )
 
 
-def _unknown(values: Mapping[str, Any], table: type[BaseModel], within: str = "") -> Iterator[tuple[str, str]]:
+def _unknown(
+    values: Mapping[str, Any], table: type[BaseModel], within: str = ""
+) -> Iterator[tuple[str, str]]:
     """The unknown keys, as pairs of the whole key and the keys that its table can have.
 
     A value in place of a table has no such keys.

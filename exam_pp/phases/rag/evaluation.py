@@ -44,7 +44,7 @@ from exam_pp.phases.rag.steps import Progress, Steps, decisive, no_progress
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
-from exam_pp.results import Qrel
+from exam_pp.results import Qrel, Score
 from exam_pp.roles import SystemOutput, outputs_of
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answers import Answer
@@ -110,7 +110,8 @@ def evaluate_rag(
     """Evaluate what the systems of a file retrieved and answered.
 
     Finished steps are not computed again, and an interrupted step continues from its journal. A metric whose
-    input is missing, or whose step fails, is left out, and named with the reason.
+    input is missing, or whose step fails, is left out, and named with the reason. A repeat has no scores for
+    queries to which it has no output.
 
     Args:
         source: A passages file with rankings and answers, graded or not; or answers with their passages, such
@@ -138,7 +139,7 @@ def evaluate_rag(
             log.warning("%s is left out: %s", title, error)
             run.result.left_out.append(LeftOut(title, str(error), to_add))
             continue
-        run.result.sections.append(Section(title, stem, evaluation))
+        run.result.sections.append(Section(title, stem, _without_absent_repeats(evaluation, run.result)))
     if not run.result.sections:
         reasons = [left_out.reason for left_out in run.result.left_out if left_out.reason != "switched off"]
         raise SelectionError(f"No metric has a result. {reasons[0] if reasons else 'All are switched off.'}")
@@ -262,7 +263,8 @@ class _Run:
         if self._labelled is None:
 
             def keep(output: Path, _advance: Any) -> Iterable[str]:
-                return filter_file(self.passages, output, FilterOptions(role="retrieved")).lines()
+                kept = filter_file(self.passages, output, FilterOptions(role="retrieved"))
+                return [f"{counted(kept.passages, 'passage')} of {kept.passages_read} kept."]
 
             retrieved = self.steps.run("Retrieved passages", "retrieved.jsonl.gz", [self.passages], {}, keep)
             self._labelled = self._grade(
@@ -392,9 +394,7 @@ class _Run:
             settings = _options(model, prompt) | {
                 "claims": step.claims, "sources": step.sources, "soft": step.soft,
             }  # fmt: skip
-            source = self.steps.run(
-                "Factual consistency", "scored.jsonl.gz", [self.passages], settings, work
-            )
+            source = self.steps.run("Factual consistency", "scored.jsonl.gz", [self.passages], settings, work)
         return factual_consistency(source, selection=ConsistencyFilter(model and model.model))
 
     def no_answer(self) -> Evaluation:
@@ -427,9 +427,37 @@ class _Run:
         ).evaluation
 
 
+def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Evaluation:
+    """Drop the zeros of repeats that have no output for a query: a repeat that did not run is no failure."""
+    repeats = {name for names in result.systems.values() if len(names) > 1 for name in names.values()}
+    absent = {
+        (score.system, score.query_id)
+        for score in evaluation.scores
+        if score.system in repeats and (score.system, score.query_id) not in result.retrieved
+    }
+    if not absent:
+        return evaluation
+
+    def present(scores: Iterable[Score]) -> list[Score]:
+        return [score for score in scores if (score.system, score.query_id) not in absent]
+
+    pairs = counted(len(absent), "query of a repeat", "queries of repeats")
+    return replace(
+        evaluation,
+        scores=present(evaluation.scores),
+        best_case=present(evaluation.best_case),
+        worst_case=present(evaluation.worst_case),
+        entry_values={},
+        notes=[*evaluation.notes, f"Left out, because the repeat has no output: the zeros of {pairs}."],
+    )
+
+
 def _options(model: ModelOptions, *prompts: Prompt | None) -> dict[str, Any]:
     """The options of a step that change its output."""
-    return {"model": decisive(model), "prompts": [prompt and [prompt.name, prompt.hash] for prompt in prompts]}
+    return {
+        "model": decisive(model),
+        "prompts": [prompt and [prompt.name, prompt.hash] for prompt in prompts],
+    }
 
 
 def _whole(query_id: str, output: SystemOutput) -> Passage:

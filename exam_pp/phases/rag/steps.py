@@ -95,9 +95,7 @@ class Steps:
         except ValueError as error:
             finished = error
         if not isinstance(finished, dict):
-            raise DataError(
-                "is damaged; remove it to compute all steps again.", file=str(self._record)
-            )
+            raise DataError("is damaged; remove it to compute all steps again.", file=str(self._record))
         return finished
 
 
