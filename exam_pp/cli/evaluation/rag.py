@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,23 +102,17 @@ def _with_options(
     options: dict[str, Any],
 ) -> RagConfig:
     """The configuration with the options that the user named."""
-    from dataclasses import asdict
-
-    from exam_pp.phases.rag.config import ModelTable
-
     named = [name for name in options if is_given(context, name)]
     changes: dict[str, Any] = {} if queries is None else {"queries": queries}
     if bank is not None:
         changes["nuggets"] = config.nuggets.model_copy(update={"bank": bank})
     if named:
-        table = {} if config.model is None else config.model.model_dump(exclude_unset=True)
-        if options["model"] is None:
-            options["model"] = table.get("model")
+        options["model"] = options["model"] or (config.model and config.model.model)
         if options["model"] is None:
             raise click.UsageError(f"--{named[0].replace('_', '-')} needs --model or a table [model].")
-        given = asdict(take_model_options(options))
+        given = take_model_options(options)
         fields = {"num_beams" if name == "greedy" else name for name in named}
-        changes["model"] = ModelTable(**(table | {name: given[name] for name in fields}))
+        changes["model"] = replace(config.model or given, **{name: getattr(given, name) for name in fields})
     return config.model_copy(update=changes)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from exam_pp.errors import DataError
-from exam_pp.graders.nuggetize import KEPT_NUGGETS, MAX_NUGGETS, PER_CALL
+from exam_pp.graders.nuggetize import KEPT_NUGGETS, MAX_NUGGETS, Nuggetizer
 from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.citations import CitationRule
 from exam_pp.phases.evaluation.result import PathLike
@@ -28,22 +28,11 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _model_table() -> type[_Table]:
-    """A table with the fields of ModelOptions, whose types are checked when the options are made."""
-    named: dict[str, Any] = {field.name: (Any, None) for field in fields(ModelOptions)}
-    named["model"] = (str, ...)
-    return create_model("ModelTable", __base__=_Table, **named)
-
-
-ModelTable = _model_table()
-"""The table ``[model]``: the fields of :class:`~exam_pp.llm.base.ModelOptions`."""
-
-
 class _Step(_Table):
     """A step: whether it runs, and its model in place of that of the table ``[model]``."""
 
     enabled: bool = True
-    model: ModelTable | None = None  # type: ignore[valid-type]  # made of the fields of a dataclass
+    model: ModelOptions | None = None
 
 
 class RetrievalStep(_Step):
@@ -84,7 +73,7 @@ class NuggetStep(_Step):
     min_label: Count = 1
     max_nuggets: Count = MAX_NUGGETS
     keep: Count = KEPT_NUGGETS
-    window_size: Count = PER_CALL
+    window_size: Count = Nuggetizer.window_size
     iterations: Count = 1
 
 
@@ -149,7 +138,7 @@ class RagConfig(_Table):
     """
 
     queries: Path | None = None
-    model: ModelTable | None = None  # type: ignore[valid-type]  # made of the fields of a dataclass
+    model: ModelOptions | None = None
     retrieval: RetrievalStep = RetrievalStep()
     nuggets: NuggetStep = NuggetStep()
     citations: CitationStep = CitationStep()
@@ -159,8 +148,7 @@ class RagConfig(_Table):
 
     def model_of(self, step: _Step) -> ModelOptions | None:
         """The model of a step; None if neither the step nor the configuration has one."""
-        table: BaseModel | None = step.model or self.model
-        return None if table is None else ModelOptions(**table.model_dump(exclude_unset=True))
+        return step.model or self.model
 
 
 def read_config(path: PathLike) -> RagConfig:
@@ -196,10 +184,6 @@ def config_of(values: Mapping[str, Any], path: PathLike | None = None) -> RagCon
         config = RagConfig.model_validate(values)
     except ValidationError as error:
         raise data_error(error, path) from error
-    for step in ("", "retrieval", "nuggets", "citations", "hallucination", "no_answer"):
-        table = getattr(config, step).model if step else config.model
-        if table is not None:
-            _check_model(table, path, f"{step}.model" if step else "model")
     base = Path() if path is None else Path(path).parent
     bank = config.nuggets.bank
     return config.model_copy(
@@ -210,29 +194,28 @@ def config_of(values: Mapping[str, Any], path: PathLike | None = None) -> RagCon
     )
 
 
-def _unknown(
-    values: Mapping[str, Any], table: type[BaseModel], within: str = ""
-) -> Iterator[tuple[str, str]]:
+def _unknown(values: Mapping[str, Any], table: type[Any], within: str = "") -> Iterator[tuple[str, str]]:
     """The unknown keys, as pairs of the whole key and the keys that its table can have.
 
     A value in place of a table has no such keys.
     """
+    names = [field.name for field in fields(table)] if is_dataclass(table) else list(table.model_fields)
     for key, value in values.items():
-        if key not in table.model_fields:
-            yield f"{within}{key}", ", ".join(table.model_fields)
+        if key not in names:
+            yield f"{within}{key}", ", ".join(names)
+        elif (inner := _table_of(table, key)) is None:
             continue
-        annotation = table.model_fields[key].annotation
-        inner = ModelTable if key == "model" and table is not ModelTable else annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            if isinstance(value, Mapping):
-                yield from _unknown(value, inner, f"{within}{key}.")
-            else:
-                yield f"{within}{key}", ""
+        elif isinstance(value, Mapping):
+            yield from _unknown(value, inner, f"{within}{key}.")
+        else:
+            yield f"{within}{key}", ""
 
 
-def _check_model(table: BaseModel, path: PathLike | None, within: str) -> None:
-    try:
-        TypeAdapter(ModelOptions).validate_python(table.model_dump(exclude_unset=True))
-    except ValidationError as error:
-        problem = data_error(error, path)
-        raise DataError(problem.problem, file=problem.file, field=f"{within}.{problem.field}") from error
+def _table_of(table: type[Any], key: str) -> type[Any] | None:
+    """The table of options that a key holds, or None if it holds a value."""
+    if is_dataclass(table):
+        return None
+    annotation = table.model_fields[key].annotation
+    if annotation == ModelOptions | None:
+        return ModelOptions
+    return annotation if isinstance(annotation, type) and issubclass(annotation, _Table) else None

@@ -1,7 +1,7 @@
 """Evaluation of RAG systems: retrieval, nuggets, citations, consistency and share of answered questions.
 
-Every metric is that of another command, such as `exam-pp evaluate citations`. The steps that ask a model write
-graded files into a work folder.
+Every metric is that of another command, such as `exam-pp evaluate citations`. The steps that ask a model
+write graded files into a work folder.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.graders.nuggetize import Nuggetizer
 from exam_pp.llm.backends import can_read_lists
 from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.metrics.text_similarity import default_layer
 from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
@@ -139,6 +140,10 @@ def evaluate_rag(
             log.warning("%s is left out: %s", title, error)
             run.result.left_out.append(LeftOut(title, str(error), to_add))
             continue
+        if not evaluation.scores:
+            reason = " ".join(evaluation.notes) or "no score could be computed"
+            run.result.left_out.append(LeftOut(title, reason, to_add))
+            continue
         run.result.sections.append(Section(title, stem, _without_absent_repeats(evaluation, run.result)))
     if not run.result.sections:
         reasons = [left_out.reason for left_out in run.result.left_out if left_out.reason != "switched off"]
@@ -238,15 +243,15 @@ class _Run:
             raise SelectionError(f"{self.result.source} has no retrieved passages.")
         measures = [f"{name}@{k}" for name in ("P", "AP_top") for k in step.k_values] + ["RR", "MeanLabel"]
         if step.labels == "judgments":
-            labels = judgments(self.passages)
+            labels: Sequence[Qrel] = judgments(self.passages)
             source, ungraded = self.passages, None
         else:
             source = self.labelled()
             model = self.config.model_of(step)
-            grades = GradeFilter(model and model.model, step.prompt_class, kind="direct")
+            grades = GradeFilter(_name(model), step.prompt_class, kind="direct")
             qrels = rubric_qrels(source, grade_filter=with_aliases(grades), role="retrieved")
             labels, ungraded = qrels.qrels, qrels.ungraded
-        self.result.labels = labels
+        self.result.labels = list(labels)
         evaluation = score_rankings(
             labels, source, measures, min_grade=step.min_label, ungraded=ungraded, role="retrieved"
         )
@@ -346,7 +351,7 @@ class _Run:
         relevance = Relevance(
             "model" if by_grades else "human",
             step.min_label,
-            judge and judge.model if by_grades else None,
+            _name(judge) if by_grades else None,
             retrieval.prompt_class,
         )
         fields = {key: getattr(step, key) for key in ("max_nuggets", "keep", "window_size", "iterations")}
@@ -375,7 +380,7 @@ class _Run:
             source = self.steps.run(
                 "Citations", "citations.jsonl.gz", [self.passages], _options(model, prompt), work
             )
-        selection = SupportFilter(model and model.model, prompt.name if model is not None else None)
+        selection = SupportFilter(_name(model), None if model is None else prompt.name)
         return citations(source, selection=selection, rule=step.citations)
 
     def hallucination(self) -> Evaluation:
@@ -395,7 +400,7 @@ class _Run:
                 "claims": step.claims, "sources": step.sources, "soft": step.soft,
             }  # fmt: skip
             source = self.steps.run("Factual consistency", "scored.jsonl.gz", [self.passages], settings, work)
-        return factual_consistency(source, selection=ConsistencyFilter(model and model.model))
+        return factual_consistency(source, selection=ConsistencyFilter(_name(model)))
 
     def no_answer(self) -> Evaluation:
         """Share of answered questions."""
@@ -407,7 +412,7 @@ class _Run:
             source = self._grade(
                 "Answered questions", "attempted.jsonl.gz", self._whole_answers(), model, prompt
             )
-        return answered(source, grade_filter=GradeFilter(model and model.model, step.prompt_class))
+        return answered(source, grade_filter=GradeFilter(_name(model), step.prompt_class))
 
     def consistency(self) -> Evaluation:
         """Similarity of repeated answers, and spread of the scores of the other metrics."""
@@ -415,8 +420,6 @@ class _Run:
         repeats = repeated_answers(self.passages)
         embedder: Embedder | None = None
         if step.encoder is not None:
-            from exam_pp.llm.embeddings import TokenEmbedder
-
             embedder = TokenEmbedder(ModelOptions(step.encoder), step.layer or default_layer(step.encoder))
         return consistency(
             repeats,
@@ -450,6 +453,10 @@ def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Ev
         entry_values={},
         notes=[*evaluation.notes, f"Left out, because the repeat has no output: the zeros of {pairs}."],
     )
+
+
+def _name(model: ModelOptions | None) -> str | None:
+    return None if model is None else model.model
 
 
 def _options(model: ModelOptions, *prompts: Prompt | None) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def read_open_rag_eval_config(path: PathLike) -> tuple[RagConfig, list[str]]:
         MissingExtraError: PyYAML is not installed.
     """
     try:
-        import yaml
+        import yaml  # noqa: PLC0415 - optional
     except ImportError as error:
         raise MissingExtraError("A YAML configuration", "hf", ", or write the options in TOML") from error
     try:
@@ -101,8 +101,8 @@ def _read_consistency(options: Mapping[str, Any], values: dict[str, Any]) -> Ite
     yield from (f"evaluator.options.{key}" for key in options if key != "metrics")
     for metric in metrics if isinstance(metrics, list) else [metrics]:
         named = metric if isinstance(metric, dict) else {str(metric): {}}
-        for name, settings in named.items():
-            settings = settings if isinstance(settings, dict) else {}
+        for name, given in named.items():
+            settings = given if isinstance(given, dict) else {}
             where = f"evaluator.options.metrics.{name}"
             if name == "rouge_score":
                 chosen["rouge"] = True

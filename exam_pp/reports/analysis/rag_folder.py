@@ -1,4 +1,4 @@
-"""The folder of `exam-pp evaluate rag`: a page with all metrics, score rows, and results for Open RAG Eval."""
+"""The folder of `exam-pp evaluate rag`: a page with all metrics, score rows, results of Open RAG Eval."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from exam_pp.reports.analysis.report_folder.folder import ReportFolder
 from exam_pp.reports.analysis.report_folder.summary import (
     EvaluationProvenance,
     Leaderboard,
+    LeftOut,
     left_out_blocks,
 )
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
@@ -73,7 +74,7 @@ def write_rag(
             *(Link(f"{name}: results as of Open RAG Eval", name) for name in files),
             *provenance.blocks,
             Link("provenance.json: the same for scripts", "provenance.json"),
-            *left_out_blocks(list(result.left_out)),
+            *left_out_blocks([LeftOut(*item) for item in result.left_out]),
         ]
         write_text(work / "index.html", render(Report(f"Evaluation of {result.source.name}", blocks), "html"))
     return folder / "index.html"
@@ -94,9 +95,8 @@ def _write_section(page: ReportFolder, index: int, result: RagEvaluation) -> Lea
 
 def _consistency(evaluation: Evaluation) -> Iterator[Block]:
     """The similarity of answers as a leaderboard, and the spread of each metric as a row."""
-    similar, spread = [], []
-    for score in evaluation.scores:
-        (spread if _SPREAD.fullmatch(score.metric) else similar).append(score)
+    similar = [score for score in evaluation.scores if not _SPREAD.fullmatch(score.metric)]
+    spread = [score for score in evaluation.scores if _SPREAD.fullmatch(score.metric)]
     if similar:
         standings = leaderboard(replace(evaluation, scores=similar, notes=[]))
         yield from leaderboard_report(standings, "Similarity of answers").content
