@@ -13,9 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import format_of
-from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of
+from exam_pp.formats.open_rag_eval import (
+    GENERATIONS,
+    ResultRow,
+    cited_sentences,
+    generations_of,
+    read_result_rows,
+    read_results,
+    write_result_rows,
+    write_results,
+)
 from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
 from exam_pp.formats.scores import read_means
 from exam_pp.phases.interchange.convert import Conversion, convert
@@ -193,6 +202,56 @@ def test_values_of_open_rag_eval_that_are_not_numbers_are_dropped(tmp_path: Path
         Score("vectara-run-1", "q2", metric, 0.0),
         Score("vectara-run-2", "q2", metric, 1.0),
     ]
+
+
+CELLS = {
+    "retrieval_score_umbrela_scores": {"d.1": 3, "d2": 0},
+    "retrieval_score_precision_metrics": {"precision@": {"1": 1.0, "3": 0.5}, "MRR": 1.0},
+    "generation_score_citation_f1_score": 0.25,
+    "generation_score_no_answer_score": {"answered": "Yes"},
+}
+
+
+@pytest.mark.parametrize("runs", [{None: CELLS}, {1: CELLS, 2: {"generation_score_citation_f1_score": 0.0}}])
+def test_json_cells_of_open_rag_eval_are_written_and_read(
+    tmp_path: Path, runs: dict[int | None, Any]
+) -> None:
+    path, back = tmp_path / "system.csv", tmp_path / "back.csv"
+    rows = [ResultRow("q1", 'What "is" it, then?', runs), ResultRow("q2", "", {})]
+    write_result_rows(rows, path)
+    assert read_result_rows(path) == rows
+    scores, not_numbers = read_results(path, "s")
+    name, prefix = ("s", "") if None in runs else ("s-run-1", "run_1_")
+    assert not_numbers == {f"{prefix}retrieval_score_umbrela_scores": 1}
+    assert scores[:5] == [
+        Score(name, "q1", "retrieval_score_precision_metrics.precision@.1", 1.0),
+        Score(name, "q1", "retrieval_score_precision_metrics.precision@.3", 0.5),
+        Score(name, "q1", "retrieval_score_precision_metrics.MRR", 1.0),
+        Score(name, "q1", "generation_score_citation_f1_score", 0.25),
+        Score(name, "q1", "generation_score_no_answer_score.answered", 1.0),
+    ]
+    write_results(scores, back)
+    assert sorted(read_results(back, "s")[0]) == sorted(scores)
+    written = read_result_rows(back)[0].runs[next(iter(runs))]
+    assert written["retrieval_score_precision_metrics"] == CELLS["retrieval_score_precision_metrics"]
+
+
+@pytest.mark.parametrize("cell", ['{""precision@"": {""1"": 1.0}', "[1, 2", '{""a"" 1}'])
+def test_broken_json_in_a_cell_is_one_sentence(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "system.csv"
+    path.write_text(f'query_id,query,retrieval_score_precision_metrics\nq1,What?,"{{}}"\nq2,Why?,"{cell}"\n')
+    with pytest.raises(DataError) as caught:
+        read_results(path, "system")
+    message = str(caught.value)
+    assert message.startswith(f"{path}, line 3, retrieval_score_precision_metrics: is not valid JSON (")
+    assert "\n" not in message
+
+
+def test_a_score_and_a_json_cell_cannot_share_a_column(tmp_path: Path) -> None:
+    column = "retrieval_score_precision_metrics"
+    scores = [Score("s", "q", column, 1.0), Score("s", "q", f"{column}.MRR", 1.0)]
+    with pytest.raises(DataError, match="cannot be a column name"):
+        write_results(scores, tmp_path / "x.csv")
 
 
 verdicts = st.sampled_from(["A", "B", "C", None])

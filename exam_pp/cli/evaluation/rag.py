@@ -59,8 +59,9 @@ def command(
     Examples:
 
     \b
-      exam-pp evaluate rag cited.jsonl.gz --model lexical --queries queries.jsonl --bank nuggets.jsonl -o rag
-      exam-pp evaluate rag cited.jsonl.gz --config rag.toml -o rag-2
+      exam-pp evaluate rag cited.jsonl.gz --queries queries.jsonl \\
+        --bank nuggets.jsonl --model lexical -o rag
+      exam-pp evaluate rag repeated.csv --config rag.toml -o rag-2
     """
     from exam_pp.phases.grading.signals import STOP
     from exam_pp.phases.rag.evaluation import evaluate_rag
