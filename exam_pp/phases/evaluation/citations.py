@@ -98,6 +98,8 @@ def _add_answer(
     parts: Sequence[Sequence[GradedCitation]],
     rule: CitationRule,
 ) -> None:
+    if rule == "first":
+        parts = [part[:1] for part in parts]
     result.queries[query_id] = None
     result.parts += len(parts)
     result.without_citations += sum(not part for part in parts)
