@@ -177,7 +177,7 @@ def closed_book_command(
     """
     from exam_pp.phases.banks.closed_book import closed_book
     from exam_pp.phases.grading.prompt_files import read_prompt
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
     from exam_pp.prompts import PROMPTS
 
     if (prompt_class is None) == (prompt_file is None):

@@ -73,7 +73,7 @@ def command(
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import read_prompt
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
     from exam_pp.phases.grading.verify_answers import verify_answers
     from exam_pp.prompts import ANSWER_VERIFICATION
 
