@@ -179,6 +179,7 @@ class EndpointLLM:
 
         Raises :class:`BadReplyError`, :class:`AttemptError` and :class:`ModelError`.
         """
+        self._transport.begin()
         try:
             data = self._create(client, arguments).content
         except Exception as error:

@@ -21,11 +21,9 @@ Tokens = Callable[[], Iterator[Token]]
 def member(value: Any, *path: str | int) -> Any:
     """The value at this path of keys and positions in a JSON value; None if it does not exist."""
     for step in path:
-        if (isinstance(value, dict) and step in value) or (
-            isinstance(value, list) and isinstance(step, int) and step < len(value)
-        ):
-            value = value[step]
-        else:
+        try:
+            value = value[step] if isinstance(value, (dict, list)) else None
+        except (KeyError, IndexError, TypeError):
             return None
     return value
 

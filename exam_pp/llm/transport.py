@@ -65,8 +65,8 @@ class RedirectError(BadReplyError):
 class Transport:
     """The HTTP client of an endpoint, and the checks of all its requests and responses.
 
-    ``secrets`` masks keys and passwords. :attr:`redirected_to` is the address of another server to which
-    requests are redirected, else None.
+    ``secrets`` masks keys and passwords. ``redirected_to`` is the address of another server to which requests
+    are redirected, else None; redirects to new servers are refused unless ``follows_new_redirects``.
     """
 
     def __init__(self, options: ModelOptions) -> None:
@@ -88,11 +88,12 @@ class Transport:
         self._servers = {_server(self.url)}
         self._timeout = options.timeout
         self._max_mb = options.max_reply_mb
+        self._attempt = threading.local()
         self.follows_new_redirects = False
 
     def client(self, stopped: threading.Event) -> Any:
         """A client whose calls end with an error soon after the event is set; raises ModelError."""
-        hooks = {"request": [self._check_server], "response": [self._reader(stopped)]}
+        hooks: Any = {"request": [self._check_server, self._bound(stopped)], "response": [self._read]}
         try:
             return self.openai.OpenAI(
                 base_url=self.url,
@@ -127,25 +128,42 @@ class Transport:
         self._servers.add(server)
         self.redirected_to = address
 
-    def _reader(self, stopped: threading.Event) -> Callable[[Any], None]:
-        """A function that reads the whole body of a response within the limits."""
+    def begin(self) -> None:
+        """Begin an attempt of this thread, which ends with an error after the timeout."""
+        self._attempt.end = monotonic() + self._timeout
 
-        def read(response: Any) -> None:
-            raw, end = response.iter_raw, monotonic() + self._timeout
-            encoding = response.headers.pop("content-encoding", "").strip().lower()
+    def _bound(self, stopped: threading.Event) -> Callable[[Any], None]:
+        """A function that applies the timeout to the whole exchange of a request.
 
-            def in_time() -> Iterator[bytes]:
-                for chunk in raw():
-                    if monotonic() > end or stopped.is_set():
+        The client's own timeout starts again with every byte of headers or body.
+        """
+
+        def trace(event: str, details: Any) -> None:
+            if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+                stream = details["return_value"]
+                read = stream.read
+
+                def read_in_time(max_bytes: int, timeout: float | None = None) -> Any:
+                    left = self._attempt.end - monotonic()
+                    if left <= 0 or stopped.is_set():
                         raise TimeoutError
-                    yield chunk
+                    return read(max_bytes, timeout=min(left, timeout or left))
 
-            response.iter_raw = lambda _size=None: decoded(in_time(), encoding, self._max_mb)
-            response.read()
-            if not (response.is_success or response.has_redirect_location):
-                raise StatusError(response)
+                stream.read = read_in_time
 
-        return read
+        def add(request: Any) -> None:
+            request.extensions["trace"] = trace
+
+        return add
+
+    def _read(self, response: Any) -> None:
+        """Read the whole body of a response within the limits; raises :class:`StatusError` for errors."""
+        raw = response.iter_raw
+        encoding = response.headers.pop("content-encoding", "").strip().lower()
+        response.iter_raw = lambda _size=None: decoded(raw(), encoding, self._max_mb)
+        response.read()
+        if not (response.is_success or response.has_redirect_location):
+            raise StatusError(response)
 
 
 def decoded(chunks: Iterable[bytes], encoding: str, max_mb: float) -> Iterator[bytes]:
