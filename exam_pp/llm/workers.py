@@ -17,8 +17,8 @@ R = TypeVar("R")
 def in_threads(work: Callable[[T], R], items: Iterator[T], count: int) -> Iterator[tuple[T, R]]:
     """Yield each item with its result as soon as it is known; up to ``count`` items are worked on at a time.
 
-    An exception of ``work`` is raised here. After SIGTERM or Ctrl-C nobody waits for the threads: they are
-    daemons, because a connection or a look-up of a name cannot be interrupted.
+    An exception of ``work`` is raised here. SIGTERM and Ctrl-C end the wait at once. The threads are daemons,
+    because a connection or a look-up of a name cannot be interrupted.
     """
     tasks: SimpleQueue[T | None] = SimpleQueue()
     results: SimpleQueue[tuple[T, Callable[[], R]]] = SimpleQueue()
