@@ -45,10 +45,11 @@ def find_secrets(key: str, url: str, environment: Mapping[str, str] = os.environ
 
 
 def _in_url(url: str) -> Iterator[str]:
-    """The password and the values of parameters in a URL, also in one that is not valid."""
+    """The password or token, and the values of parameters in a URL, also in one that is not valid."""
     before, at, _ = url.rpartition("@")
     if at:
-        yield unquote(before.rpartition("://")[2].partition(":")[2])
+        user, _, password = before.rpartition("://")[2].partition(":")
+        yield unquote(password or user)
     try:
         query = urlsplit(url).query
     except ValueError:

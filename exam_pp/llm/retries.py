@@ -22,6 +22,9 @@ GIVE_UP_AFTER = 20
 """Minimum number of consecutive requests that failed in all attempts, after which the run stops."""
 
 
+_CHANCE = random.Random()
+
+
 class AttemptError(Exception):
     """A failure that may be temporary; ``delay`` is the number of seconds that the server asks to wait."""
 
@@ -72,7 +75,7 @@ class Retries:
             except AttemptError as failure:
                 reason = str(failure)
                 # The random factor keeps threads from retrying at the same moment.
-                pause = max(delay * random.uniform(0.75, 1.25), failure.delay or 0.0)
+                pause = max(delay * _CHANCE.uniform(0.75, 1.25), failure.delay or 0.0)
                 if isinstance(failure, UnreachableError):
                     pause = min(pause, self._patience(reason))
                 else:

@@ -208,11 +208,11 @@ def parse_body(data: bytes) -> Any:
     """
     brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
     if max(accumulate(map(_BRACKETS.__getitem__, brackets)), default=0) > DEEPEST_REPLY:
-        raise BadReplyError(f"the reply has more than {DEEPEST_REPLY} nested lists and objects")
+        raise BadReplyError(f"it has more than {DEEPEST_REPLY} nested lists and objects")
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
-        raise BadReplyError("the reply is not JSON") from None
+        raise BadReplyError("it is not JSON") from None
 
 
 def _error_body(data: bytes) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _server(url: str) -> tuple[str, int]:
 
 def check_url(url: str) -> None:
     """Raise ModelError if the address of an endpoint is not valid, or contains a password."""
-    if "@" in url.partition("?")[0]:
+    if "@" in re.split("[/?#]", url.partition("://")[2] or url, maxsplit=1)[0]:
         raise ModelError(f"--base-url must not contain credentials; set the key in {KEY}.")
     try:
         parts = urlsplit(url)
