@@ -20,12 +20,13 @@ Tokens = Callable[[], Iterator[Token]]
 
 def member(value: Any, *path: str | int) -> Any:
     """The value at this path of keys and positions in a JSON value; None if it does not exist."""
+    container: Any = value
     for step in path:
         try:
-            value = value[step] if isinstance(value, (dict, list)) else None
+            container = container[step] if isinstance(container, (dict, list)) else None
         except (KeyError, IndexError, TypeError):
             return None
-    return value
+    return container
 
 
 def chat_tokens(choice: Any) -> Iterator[Token]:

@@ -218,6 +218,11 @@ def test_a_permitted_redirect_is_recorded_and_leads_to_one_server_only() -> None
         assert not third.bodies
 
 
+def test_redirects_concern_only_endpoints() -> None:
+    with pytest.raises(ModelError, match="--allow-redirects needs --model-pipeline openai"):
+        load_llm(ModelOptions("m", allow_redirects=True))
+
+
 def test_a_redirect_within_the_server_is_followed() -> None:
     def behave(body: dict[str, Any], count: int) -> Any:
         return (307, {}, {"location": "/v2/chat/completions"}) if count == 1 else rating(body)

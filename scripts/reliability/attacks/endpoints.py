@@ -38,7 +38,7 @@ _RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 _DEADLINE = 20.0
 """Seconds after which a process counts as not stopped: more than a busy machine needs, less than a retry."""
 
-_BODIES = (
+_BODIES: tuple[object, ...] = (
     {"choices": {}},
     {"choices": [[]]},
     {"choices": [{"message": []}]},
