@@ -150,7 +150,7 @@ def _endpoint_options(function: F) -> F:
 
 
 def _decoding_options(function: F) -> F:
-    """Add the options for sampling, penalties and the form of replies."""
+    """Add the options for sampling and penalties, and the form of replies."""
     return together(
         click.option(
             "--temperature",
@@ -187,6 +187,13 @@ def _decoding_options(function: F) -> F:
             type=IntRange(1),
             help="Maximum number of tokens in a reply, without thinking.  [default: that of the prompt]",
         ),
+        _reply_options,
+    )(function)
+
+
+def _reply_options(function: F) -> F:
+    """Add the options for the end and the form of replies."""
+    return together(
         click.option(
             "--stop",
             multiple=True,

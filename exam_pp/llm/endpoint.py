@@ -351,11 +351,9 @@ class EndpointLLM:
         return self._text(message, "content"), member(choice, "finish_reason"), reasoning
 
     def _text(self, value: Any, key: str) -> str | None:
-        """A text of a reply, which may be null; raises :class:`AttemptError` for other values."""
-        if not isinstance(value, dict) or key not in value:
-            raise self._not_a_completion()
-        text = value[key]
-        if not (text is None or isinstance(text, str)):
+        """A text of a reply, which may be missing; raises :class:`AttemptError` for other values."""
+        text = member(value, key)
+        if not isinstance(value, dict) or not (text is None or isinstance(text, str)):
             raise self._not_a_completion()
         return text
 
