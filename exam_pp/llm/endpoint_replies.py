@@ -20,13 +20,13 @@ Tokens = Callable[[], Iterator[Token]]
 
 def member(value: Any, *path: str | int) -> Any:
     """The value at this path of keys and positions in a JSON value; None if it does not exist."""
-    container: Any = value
     for step in path:
+        container: Any = value if isinstance(value, (dict, list)) else {}
         try:
-            container = container[step] if isinstance(container, (dict, list)) else None
+            value = container[step]
         except (KeyError, IndexError, TypeError):
             return None
-    return container
+    return value
 
 
 def chat_tokens(choice: Any) -> Iterator[Token]:
