@@ -87,7 +87,7 @@ class EndpointLLM:
         self._supports_logprobs = self._supports_choice = True
         self._ever_accepted = False
         self._lock = threading.Lock()
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
         if options.allow_redirects:
             self._find_redirect()
 
@@ -287,7 +287,8 @@ class EndpointLLM:
         received = clean(text).strip()
         text = self._transport.secrets.mask(received)
         if text != received:
-            self._warn("The endpoint returned the key or a password in a reply; files have *** in its place.")
+            if self._is_first("secrets"):
+                log.warning("The endpoint returned the key or a password; replies have *** in its place.")
             return Completion(text)
         if self._chooses(request):
             return self._choice(choice, text, request.labels)
@@ -309,19 +310,18 @@ class EndpointLLM:
 
     def _check_likelihoods(self, choice: Any) -> None:
         """Warn once if the endpoint ignores the request for likelihoods."""
-        if member(choice, "logprobs") is None:
-            self._warn(
+        if member(choice, "logprobs") is None and self._is_first("likelihoods"):
+            log.warning(
                 "The endpoint ignores the request for likelihoods (logprobs); replies without them have no "
                 "soft grades."
             )
 
-    def _warn(self, message: str) -> None:
-        """Log a warning once."""
+    def _is_first(self, topic: str) -> bool:
+        """Whether this is the first warning about a topic."""
         with self._lock:
-            is_new = message not in self._said
-            self._said.add(message)
-        if is_new:
-            log.warning(message)
+            is_first = topic not in self._warned
+            self._warned.add(topic)
+        return is_first
 
     def _choice(self, choice: Any, text: str, labels: Sequence[str]) -> Completion:
         """The completion with the likeliest label, by the likelihoods of the first token, else by the reply.
@@ -380,7 +380,8 @@ class EndpointLLM:
             self._supports_choice = False
             return self._attempt(client, request)
         if wants_logprobs and "logprobs" in reason:
-            self._warn("The endpoint does not return likelihoods; there will be no soft grades.")
+            if self._is_first("likelihoods"):
+                log.warning("The endpoint does not return likelihoods; there will be no soft grades.")
             self._supports_logprobs = False
             return self._attempt(client, request)
         if self._accepts_short_request(client) is False:
