@@ -28,8 +28,9 @@ def load_llm(options: ModelOptions) -> LLM:
     """
     if options.pipeline not in _ENDPOINTS:  # servers have names such as smollm2:135m
         _refuse_misspelt_name(options.model)
-    if options.base_url and options.pipeline not in _ENDPOINTS:
-        raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
+    if options.pipeline not in _ENDPOINTS and (options.base_url or options.allow_redirects):
+        option = "--base-url" if options.base_url else "--allow-redirects"
+        raise ModelError(f"{option} needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
     if options.thinking_tokens and options.model in _OWN_MODELS:
         raise ModelError(f"--thinking-tokens cannot be used with the model {options.model!r}.")
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:

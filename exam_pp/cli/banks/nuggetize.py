@@ -147,8 +147,8 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.phases.banks.relevant_passages import Relevance
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import GRADED_RELEVANCE
+    from exam_pp.signals import STOP
 
     if options["source"] != "model":
         refuse_without("--relevance model", "judge", "judge_prompt")

@@ -161,7 +161,7 @@ def _grade(
 ) -> None:
     from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.grading_run import grade_file
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     with STOP.on_sigterm(), process_group_from_environment() as group:
         if not group.leads:

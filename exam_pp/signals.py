@@ -35,6 +35,16 @@ class StopRequest:
             self._in_batch = False
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Inside this block, a stop does not wait for the end of a batch: a server may take minutes."""
+        before, self._in_batch = self._in_batch, False
+        try:
+            self.check()
+            yield
+        finally:
+            self._in_batch = before
+
+    @contextmanager
     def on_sigterm(self) -> Iterator[None]:
         """Inside this block, SIGTERM requests a stop; outside the main thread the block has no effect.
 
