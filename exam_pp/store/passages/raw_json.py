@@ -143,7 +143,7 @@ def encode_string(value: str) -> bytes:
 
 
 def without_lone_surrogates(line: bytes) -> bytes:
-    """Replace lone surrogates, such as ``\\ud83d`` without its second half, by question marks."""
+    r"""Replace lone surrogates, such as ``\ud83d`` without its second half, by question marks."""
     return _ESCAPE.sub(lambda match: b"?" if match["lone"] else match[0], line)
 
 
@@ -183,8 +183,8 @@ def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) 
 def updated(value: RawJson, before: RawJson, after: RawJson) -> RawJson:
     """Apply the difference between ``before`` and ``after`` to a value; equal parts keep its bytes.
 
-    ``before`` is the value in another spelling. Raises :class:`ShapeError` for a duplicate key where something
-    changes.
+    ``before`` is the value in another spelling. Raises :class:`ShapeError` for a duplicate key in an object
+    that changes.
     """
     if bytes(before) == bytes(after):
         return value

@@ -101,12 +101,13 @@ def _read(line: _Line) -> RawQuery:
     except DECODER_ERRORS:
         query = parse_query(line.data, line.file, line.number)
     line.data = without_lone_surrogates(line.data)  # `parse_query` has named the line
-    raw_id, raw_list = decode_list(line.data)
+    id_part, list_part = decode_list(line.data)
+    parts = zip(decode_list(list_part), query.passages, strict=True)
     passages = [
-        RawPassage(line, position, raw, passage.passage_id, passage.text)
-        for position, (raw, passage) in enumerate(zip(decode_list(raw_list), query.passages, strict=True))
+        RawPassage(line, position, part, passage.passage_id, passage.text)
+        for position, (part, passage) in enumerate(parts)
     ]
-    return RawQuery(query.query_id, passages, _Original(line.data, raw_id, tuple(passages)))
+    return RawQuery(query.query_id, passages, _Original(line.data, id_part, tuple(passages)))
 
 
 def dump(record: Record) -> bytes:
@@ -162,7 +163,7 @@ class RawGrades:
         return self.key == "grades"
 
     def with_grades(self, before: AnyGrades, after: AnyGrades) -> RawGrades:
-        """Return these grades, whose object is ``before``, changed to ``after``; equal values keep their bytes."""
+        """Return the grades with the differences between two objects applied; other values keep their bytes."""
         raw = updated(self.raw, dump(before), dump(after))
         return self if raw is self.raw else RawGrades(self.key, after, raw)
 
