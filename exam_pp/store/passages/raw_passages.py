@@ -163,7 +163,7 @@ class RawGrades:
         return self.key == "grades"
 
     def with_grades(self, before: AnyGrades, after: AnyGrades) -> RawGrades:
-        """Return the grades with the differences between two objects applied; other values keep their bytes."""
+        """Return the grades with the changes between two objects; other values keep their bytes."""
         raw = updated(self.raw, dump(before), dump(after))
         return self if raw is self.raw else RawGrades(self.key, after, raw)
 
