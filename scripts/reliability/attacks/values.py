@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -85,8 +85,6 @@ def odd_lines(folder: Path) -> str:
 
 def reread_twice(folder: Path) -> str:
     """Sets of grades whose replies are read as before, with unusual numbers and the order of keys."""
-    code, out, err = 0, "", ""
-    lay_out(folder)
     query = json.loads(GOOD["graded.jsonl"].splitlines()[0])
     query[1] = query[1][:1]
     grades = query[1][0]["exam_grades"][0]
@@ -108,34 +106,22 @@ def reread_twice(folder: Path) -> str:
 
 
 def long_integers(folder: Path) -> str:
-    """Integers of 5,000 digits in unknown keys."""
+    """Integers of 5,000 digits in unknown keys, in all commands that copy."""
     lay_out(folder)
     digits = "7" * 5000
     text = GOOD["graded.jsonl"].replace('"two": null', f'"two": {digits}')
     (folder / "graded.jsonl").write_text(text, "utf-8")
-    (folder / "other.jsonl").write_text(text.replace(" ", ""), "utf-8")
+    (folder / "other.jsonl").write_text(text.replace('"two": 7', '"two":7'), "utf-8")
     for target in TARGETS:
-        if target.file != "graded.jsonl":
-            continue
-        code, _, err = _run(folder, "-q", *shlex.split(target.command.format(target.file)), "--force")
-        if code == 2 and "--force" in err:
-            code, _, err = _run(folder, "-q", *shlex.split(target.command.format(target.file)))
-        reports = target.command.startswith(("validate", "bank lint"))  # the report is the message
-        if code not in (0, 1) or (code and not reports and "exam-pp: " not in err):
+        if not target.keeps:
+            continue  # the fuzzer has such integers for all commands
+        code, _, err = _run(folder, "-q", *shlex.split(target.command.format(target.file)))
+        if code not in (0, 1) or (code and not err.startswith("exam-pp: ")):
             return f"{target.command}: exit code {code}, {err}"
-        if code == 0 and target.keeps and digits not in (folder / "out").read_text("utf-8"):
+        if code == 0 and digits not in (folder / "out").read_text("utf-8"):
             return f"{target.command}: the digits are lost"
-        _remove(folder / "out")
+        (folder / "out").unlink(missing_ok=True)
     return ""
-
-
-def _remove(path: Path) -> None:
-    for file in sorted(path.rglob("*"), reverse=True) if path.is_dir() else ():
-        file.unlink()
-    if path.is_dir():
-        path.rmdir()
-    else:
-        path.unlink(missing_ok=True)
 
 
 # Files that exam_pp reads back
@@ -190,39 +176,48 @@ def lines_of_ids(folder: Path) -> str:
     for name in ("graded.jsonl", "other.jsonl", "bank.jsonl"):
         lines = [_hostile(json.loads(line)) for line in GOOD[name].splitlines()]
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
-        keep = ('"prompt_type": "', '"kind": "')  # values of the formats
-        for start in keep:
-            text = text.replace(json.dumps(_HOSTILE)[1:-1] + '"', '"') if start in () else text
         for word in ("question", "nugget", "direct_grading"):
             text = text.replace(f'"prompt_type": {json.dumps(word + _HOSTILE)}', f'"prompt_type": "{word}"')
         (folder / name).write_text(text, "utf-8")
+    files = ("graded.jsonl", "bank.jsonl")
+    commands = [target.command.format(target.file) for target in TARGETS if target.file in files]
     written = 0
-    for target in TARGETS:
-        command = target.command.format(target.file).replace(RATED, f"'{RATED}{_HOSTILE}'")
-        if target.file not in {"graded.jsonl", "bank.jsonl"} or not _is_report(command):
-            continue
-        for form in ("text", "md", "tsv", "latex"):
-            arguments = shlex.split(command)[:-2]
-            code, out, err = _run(folder, *arguments, "--format", form)
-            written += code == 0
-            lines = (out + err).splitlines()
-            for number, line in enumerate(lines):
-                if line.lstrip("#> ").startswith(_LINE):
-                    return f"{target.command} --format {form}: {lines[max(0, number - 2) : number + 1]}"
-    return "" if written > 20 else f"only {written} reports were written"
+    for number, command in enumerate(filter(_is_report, commands)):
+        arguments = [f"{word}{_HOSTILE}" if word in {"model", RATED} else word for word in shlex.split(command)]
+        form = ("text", "md", "tsv")[number % 3]
+        code, out, err = _run(folder, *arguments[:-2], "--format", form)
+        written += code == 0
+        lines = (out + err).splitlines()
+        for line, before in zip(lines[1:], lines, strict=False):
+            if line.lstrip("#> ").startswith(_LINE):
+                return f"{command} --format {form}: {before!r}, {line!r}"
+    return "" if written > 10 else f"only {written} reports were written"
+
+
+_REPORTS = (
+    "evaluate",
+    "verify",
+    "analyze",
+    "diff",
+    "bank clinic",
+    "bank show",
+    "bank stats",
+    "bank lint",
+    "query",
+)
 
 
 def _is_report(command: str) -> bool:
-    return command.startswith(("evaluate", "verify", "analyze", "diff", "bank clinic", "bank show", "bank stats",
-                               "bank lint", "validate", "query"))  # fmt: skip
+    return command.startswith(_REPORTS)
 
 
 def formulas(folder: Path) -> str:
     """Cells that spreadsheets run as formulas, in CSV files for people and for other tools."""
     lay_out(folder)
-    sql = "SELECT * FROM (VALUES ('=1+1', -1), ('-cmd|x', -2.5), ('+x', 3), ('@x', 4), (chr(9) || '=x', 5), ('-7', 6))"
+    values = "('=1+1', -1), ('-cmd|x', -2.5), ('+x', 3), ('@x', 4), (chr(9) || '=x', 5), ('-7', 6)"
+    sql = f"SELECT * FROM (VALUES {values})"  # noqa: S608 - constant values
     code, out, err = _run(folder, "query", "graded.jsonl", sql, "--format", "csv")
-    cells = [row for row in csv.reader(out.splitlines())][1:]
+    cells = list(csv.reader(out.splitlines()))[1:]
     expected = [["'=1+1", "-1"], ["'-cmd|x", "-2.5"], ["'+x", "3"], ["'@x", "4"], ["'\t=x", "5"], ["-7", "6"]]
     if code or cells != expected:
         return f"query: exit code {code}, {out!r}, {err!r}"
@@ -231,10 +226,6 @@ def formulas(folder: Path) -> str:
     if code or "1 cell begins like a formula" not in err:
         return f"convert: exit code {code}, {err!r}"
     return ""
-
-
-def _no_problem(run: Callable[[Path], str]) -> Callable[[Path], str]:
-    return run
 
 
 ATTACKS: tuple[Attack, ...] = (
@@ -248,7 +239,9 @@ ATTACKS: tuple[Attack, ...] = (
         "grades with unusual numbers and keys, read again", "unchanged grades keep their bytes", reread_twice
     ),
     Attack(
-        "integers of 5,000 digits in unknown keys, in every command", "kept, or one sentence", long_integers
+        "integers of 5,000 digits in unknown keys, in commands that copy",
+        "kept, or one sentence",
+        long_integers,
     ),
     Attack("200 random bit flips of a journal", "no changed reply is accepted", journal_bits),
     Attack("100 random bit flips of a converted checkpoint", "it is converted again", conversion_bits),
