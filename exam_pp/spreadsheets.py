@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-inf", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|-inf", re.ASCII)
 
 
 def is_formula(cell: str) -> bool:

@@ -84,8 +84,10 @@ def text_blocks(report: Report) -> Iterator[TextBlock]:
                 yield Paragraph(one_line(text))
             case Quote():
                 yield replace(block, label=one_line(block.label))
-            case Heading() | Link():
+            case Heading():
                 yield replace(block, text=one_line(block.text))
+            case Link(text, target):
+                yield Link(one_line(text), one_line(target))
             case Image():
                 yield replace(block, caption=one_line(block.caption))
 

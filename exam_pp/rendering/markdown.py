@@ -36,7 +36,7 @@ def _markdown_block(block: TextBlock) -> str:
         case Heading(text, level):
             return f"{'#' * (level + 1)} {_escaped(text)}"
         case Link(text, target):
-            return f"[{_escaped(text)}](<{one_line(target)}>)"
+            return f"[{_escaped(text)}](<{target}>)"
         case Image(_, caption):
             return f"*Figure: {_escaped(caption)}*"
 

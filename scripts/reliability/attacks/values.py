@@ -129,13 +129,13 @@ def long_integers(folder: Path) -> str:
 
 def journal_bits(folder: Path) -> str:
     """Random bit flips of a journal."""
-    accepted = flip_journal(folder, 200)["accepted"]
+    accepted = flip_journal(folder, 100)["accepted"]
     return f"{accepted} changed replies were accepted" if accepted else ""
 
 
 def conversion_bits(folder: Path) -> str:
     """Random bit flips of a converted checkpoint."""
-    accepted = flip_conversion(folder, 100)["accepted"]
+    accepted = flip_conversion(folder, 50)["accepted"]
     return f"{accepted} damaged checkpoints were used" if accepted else ""
 
 
@@ -183,7 +183,9 @@ def lines_of_ids(folder: Path) -> str:
     commands = [target.command.format(target.file) for target in TARGETS if target.file in files]
     written = 0
     for number, command in enumerate(filter(_is_report, commands)):
-        arguments = [f"{word}{_HOSTILE}" if word in {"model", RATED} else word for word in shlex.split(command)]
+        arguments = [
+            f"{word}{_HOSTILE}" if word in {"model", RATED} else word for word in shlex.split(command)
+        ]
         form = ("text", "md", "tsv")[number % 3]
         code, out, err = _run(folder, *arguments[:-2], "--format", form)
         written += code == 0
@@ -215,7 +217,7 @@ def formulas(folder: Path) -> str:
     """Cells that spreadsheets run as formulas, in CSV files for people and for other tools."""
     lay_out(folder)
     values = "('=1+1', -1), ('-cmd|x', -2.5), ('+x', 3), ('@x', 4), (chr(9) || '=x', 5), ('-7', 6)"
-    sql = f"SELECT * FROM (VALUES {values})"  # noqa: S608 - constant values
+    sql = f"SELECT * FROM (VALUES {values})"
     code, out, err = _run(folder, "query", "graded.jsonl", sql, "--format", "csv")
     cells = list(csv.reader(out.splitlines()))[1:]
     expected = [["'=1+1", "-1"], ["'-cmd|x", "-2.5"], ["'+x", "3"], ["'@x", "4"], ["'\t=x", "5"], ["-7", "6"]]
@@ -243,8 +245,8 @@ ATTACKS: tuple[Attack, ...] = (
         "kept, or one sentence",
         long_integers,
     ),
-    Attack("200 random bit flips of a journal", "no changed reply is accepted", journal_bits),
-    Attack("100 random bit flips of a converted checkpoint", "it is converted again", conversion_bits),
+    Attack("100 random bit flips of a journal", "no changed reply is accepted", journal_bits),
+    Attack("50 random bit flips of a converted checkpoint", "it is converted again", conversion_bits),
     Attack("times and intervals without a type in Python, in SQL", "written as text", times_in_sql),
     Attack(
         "line ends in ids, models, prompt classes and texts, in every report",
