@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.grading.sharding import Shard, assign_shards
+from exam_pp.phases.passages.merge import merge_files
 from tests.conftest import passage, rubric, without_times
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
