@@ -141,15 +141,17 @@ def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
     """The data that a copying command lost, or ""."""
     if not target.keeps:
         return ""
+    # A conversion counts duplicate keys, of which it keeps the last value.
+    decode = json.loads if target.command.startswith("convert") else _decoded
     try:
         content = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
         lines = [line.strip() for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-        values = [_decoded(line) for line in lines if line]
+        values = [decode(line) for line in lines if line]
     except (ValueError, OSError, EOFError, RecursionError) as error:
         return f"an output was written although the input is not valid ({error})"
     written: dict[str, list[Any]] = {}
     for line in after[target.output].splitlines():
-        query_id, passages = _decoded(line)
+        query_id, passages = decode(line)
         written.setdefault(str(query_id), []).extend(passages)
     for query_id, passages in values:
         for passage in passages:

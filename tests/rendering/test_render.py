@@ -202,7 +202,7 @@ def test_no_text_of_a_report_starts_a_line(form: str, line_end: str) -> None:
     """Whatever a text names, such as a model or a query: its second line is not a line of the report."""
     name = f"name{line_end}{_INJECTED}"
     table = Table([name, "b"], [[name, 1.0], ["x", 2.0]], name)
-    blocks = [
+    blocks: list[Block] = [
         Heading(name), Paragraph(name), Quote("text", name), Link(name, name), Image(b"", name), table,
         replace(table, title=f"{name} again"),
     ]  # fmt: skip

@@ -374,7 +374,7 @@ def test_a_duplicate_key_is_not_lost_by_merging_equal_values(tmp_path: Path, oth
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     for file, value in ((first, '{"x":2}'), (second, other)):
         file.write_text(f'["q", [{{"paragraph_id": "p", "text": "t", "mine": {value}}}]]\n', "utf-8")
-    with pytest.raises(DataError, match="mine.* has the key 'x' twice"):
+    with pytest.raises(DataError, match=r"mine.* has the key 'x' twice"):
         merge_files([first, second], tmp_path / "out.jsonl")
     merge_files([second, second], tmp_path / "out.jsonl")
     assert other in (tmp_path / "out.jsonl").read_text("utf-8")
