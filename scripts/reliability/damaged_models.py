@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_BUNDLED = Path(__file__).resolve().parents[2] / "exam_pp" / "bundled"
+BUNDLED = Path(__file__).resolve().parents[2] / "exam_pp" / "bundled"
 LIMIT = 30
 """Seconds within which a command must end."""
 
@@ -236,7 +236,7 @@ def make_models(folder: Path) -> dict[Pipeline, Path]:
 
     folders = {_SEQ2SEQ: folder / "seq2seq", _CAUSAL: folder / "causal"}
     for target in folders.values():
-        shutil.copytree(_BUNDLED, target)
+        shutil.copytree(BUNDLED, target)
     torch.manual_seed(1)
     config = LlamaConfig(
         vocab_size=11944, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,

@@ -6,10 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from exam_pp.errors import ModelError
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
 from scripts.reliability.attacks.attack import Attack
+from scripts.reliability.damaged_models import BUNDLED, LIMIT, damages
 
 _DEMO = Path(__file__).resolve().parents[3] / "data" / "demo"
 _LATIN_1 = b"K\xf6ln"
@@ -57,6 +62,41 @@ def _odd_number(name: str, text: str, field: str, *arguments: str) -> Callable[[
     return attack
 
 
+DAMAGES = (
+    'config.json: d_model "x"',
+    'config.json: eos_token_id "x"',
+    "config.json: num_layers 1000000",
+    "config.json: a list",
+    "generation_config.json: a list",
+    "generation_config.json: num_beams -3",
+    'tokenizer_config.json: model_max_length "x"',
+    "tokenizer.json: bad regex",
+    "tokenizer.json: charsmap that panics",
+)
+"""Kinds of damage that are tried here; `python -m scripts.reliability.damaged_models` tries all."""
+
+
+def _damaged_models(folder: Path) -> str:
+    """Load damaged copies of the bundled grader in this process, which imports torch once."""
+    kinds = {damage.name: damage for damage in damages()}
+    for name in DAMAGES:
+        model = folder / "model"
+        shutil.copytree(BUNDLED, model)
+        kinds[f"text2text, {name}"].apply(model)
+        started = time.monotonic()
+        try:
+            load_llm(ModelOptions(str(model), engine="transformers"))
+        except ModelError as error:
+            if len(str(error).splitlines()) != 1:
+                return f"{name}: not one sentence: {error}"
+        else:
+            return f"{name}: the model was loaded"
+        if time.monotonic() - started > LIMIT:
+            return f"{name}: took {time.monotonic() - started:.0f} s"
+        shutil.rmtree(model)
+    return ""
+
+
 _QRELS = str(_DEMO / "qrels.txt")
 
 ATTACKS: tuple[Attack, ...] = (
@@ -99,5 +139,9 @@ ATTACKS: tuple[Attack, ...] = (
             "qrels.txt", "q 0 p 1\nq 0 p2 ２\n", "grade",
             "evaluate", "judgments", "qrels.txt", "--runs", str(_DEMO / "runs"),
         ),
+    ),
+    Attack(
+        f"a damaged model folder, {len(DAMAGES)} kinds of damage", f"one sentence within {LIMIT} s",
+        _damaged_models,
     ),
 )  # fmt: skip
