@@ -2,11 +2,12 @@
 
 Usage: python3 scripts/lock.py [--upgrade]
 
-Run it after a change of pyproject.toml or constraints.txt; it needs Python 3.11 or later and a package index.
-A lock names every package of an environment, for all platforms and Python versions from 3.11 on, with the hashes
-of all files that the index has of this version. torch and the CUDA packages that only torch needs are not in it,
-because CPUs and GPUs need different builds with other hashes; constraints.txt pins the version of torch.
-Versions in the present locks are kept, unless constraints.txt or --upgrade says otherwise.
+Run it after a change of pyproject.toml or constraints.txt; it needs Python 3.11 or later and a package
+index. A lock names every package of an environment, for all platforms and Python versions from 3.11 on,
+with the hashes of all files that the index has of this version. torch and the CUDA packages that only torch
+needs are not in it, because CPUs and GPUs need different builds with other hashes; constraints.txt pins the
+version of torch. Versions in the present locks are kept, unless constraints.txt or --upgrade says
+otherwise.
 """
 
 from __future__ import annotations

@@ -72,7 +72,17 @@ def _json(name: str, **changes: Any) -> Callable[[Path], None]:
 
 
 def _text(name: str, text: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).write_text(text, encoding="utf-8") and None
+    def apply(folder: Path) -> None:
+        (folder / name).write_text(text, encoding="utf-8")
+
+    return apply
+
+
+def _bytes(name: str, data: bytes) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        (folder / name).write_bytes(data)
+
+    return apply
 
 
 def _cut(name: str, keep: int) -> Callable[[Path], None]:
@@ -101,56 +111,42 @@ def _vocabulary(*entries: object) -> Callable[[Path], None]:
 
 _CONFIG, _GENERATION, _TOKENIZER_CONFIG = "config.json", "generation_config.json", "tokenizer_config.json"
 
-_CONFIG_CHANGES: tuple[tuple[Pipeline, dict[str, Any]], ...] = (
-    *(
-        (_SEQ2SEQ, changes)
-        for changes in (
-            {"d_model": "x"}, {"d_model": 0}, {"d_model": -1}, {"d_model": 10**12}, {"d_model": None},
-            {"d_model": 1.5}, {"d_model": [1]}, {"num_layers": 10**6}, {"num_layers": 10**5},
-            {"num_layers": -1}, {"num_layers": 0}, {"num_layers": "x"}, {"num_decoder_layers": 10**6},
-            {"num_heads": 10**9}, {"num_heads": 0}, {"vocab_size": 10**13}, {"vocab_size": -5},
-            {"vocab_size": "x"}, {"dtype": "x"}, {"dtype": 5}, {"layer_norm_epsilon": "nan"},
-            {"layer_norm_epsilon": {}}, {"eos_token_id": "x"}, {"eos_token_id": 10**9},
-            {"pad_token_id": -3}, {"pad_token_id": "x"}, {"decoder_start_token_id": "x"},
-            {"decoder_start_token_id": 10**9}, {"decoder_start_token_id": [[1]]},
-            {"feed_forward_proj": "x"}, {"feed_forward_proj": 3}, {"dropout_rate": "x"},
-            {"relative_attention_num_buckets": -2}, {"relative_attention_max_distance": 0},
-            {"num_labels": 10**10}, {"id2label": 5}, {"id2label": {"x": "y"}}, {"architectures": 7},
-            {"architectures": ["X"]}, {"architectures": [{}]}, {"model_type": "x"}, {"model_type": {}},
-            {"model_type": ...}, {"is_encoder_decoder": "x"}, {"quantization_config": 5},
-            {"quantization_config": {"quant_method": "x"}}, {"attn_implementation": "x"},
-            {"_attn_implementation": "org/kernel"}, {"attn_implementation": "org/kernel"},
-            {"attn_implementation": 5}, {"tie_word_embeddings": "x"}, {"n_positions": "x"},
-            {"n_positions": -1}, {"auto_map": {"AutoConfig": "x.X"}}, {"torch_dtype": {}},
-            {"dense_act_fn": "x"}, {"transformers_version": 7}, {"forced_bos_token_id": "x"},
-            {"bad_words_ids": 5},
-        )
-    ),
-    *(
-        (_CAUSAL, changes)
-        for changes in (
-            {"num_hidden_layers": 10**6}, {"hidden_size": "x"}, {"max_position_embeddings": "x"},
-            {"max_position_embeddings": -1}, {"max_position_embeddings": 10**12}, {"eos_token_id": "x"},
-            {"eos_token_id": [[1]]}, {"eos_token_id": 10**9}, {"rope_parameters": 5},
-            {"rope_parameters": {"rope_type": "x"}}, {"rms_norm_eps": "x"}, {"head_dim": 10**9},
-            {"head_dim": 0}, {"attn_implementation": "org/kernel"}, {"hidden_act": "x"},
-        )
-    ),
+_SEQ2SEQ_CONFIGS: tuple[dict[str, Any], ...] = (
+    {"d_model": "x"}, {"d_model": 0}, {"d_model": -1}, {"d_model": 10**12}, {"d_model": None},
+    {"d_model": 1.5}, {"d_model": [1]}, {"num_layers": 10**6}, {"num_layers": 10**5},
+    {"num_layers": -1}, {"num_layers": 0}, {"num_layers": "x"}, {"num_decoder_layers": 10**6},
+    {"num_heads": 10**9}, {"num_heads": 0}, {"vocab_size": 10**13}, {"vocab_size": -5},
+    {"vocab_size": "x"}, {"dtype": "x"}, {"dtype": 5}, {"layer_norm_epsilon": "nan"},
+    {"layer_norm_epsilon": {}}, {"eos_token_id": "x"}, {"eos_token_id": 10**9},
+    {"pad_token_id": -3}, {"pad_token_id": "x"}, {"decoder_start_token_id": "x"},
+    {"decoder_start_token_id": 10**9}, {"decoder_start_token_id": [[1]]},
+    {"feed_forward_proj": "x"}, {"feed_forward_proj": 3}, {"dropout_rate": "x"},
+    {"relative_attention_num_buckets": -2}, {"relative_attention_max_distance": 0},
+    {"num_labels": 10**10}, {"id2label": 5}, {"id2label": {"x": "y"}}, {"architectures": 7},
+    {"architectures": ["X"]}, {"architectures": [{}]}, {"model_type": "x"}, {"model_type": {}},
+    {"model_type": ...}, {"is_encoder_decoder": "x"}, {"quantization_config": 5},
+    {"quantization_config": {"quant_method": "x"}}, {"attn_implementation": "x"},
+    {"_attn_implementation": "org/kernel"}, {"attn_implementation": "org/kernel"},
+    {"attn_implementation": 5}, {"tie_word_embeddings": "x"}, {"n_positions": "x"},
+    {"n_positions": -1}, {"auto_map": {"AutoConfig": "x.X"}}, {"torch_dtype": {}},
+    {"dense_act_fn": "x"}, {"transformers_version": 7}, {"forced_bos_token_id": "x"},
+    {"bad_words_ids": 5},
 )  # fmt: skip
-
-_GENERATION_CHANGES: tuple[tuple[Pipeline, dict[str, Any]], ...] = tuple(
-    (pipeline, changes)
-    for pipeline in (_SEQ2SEQ, _CAUSAL)
-    for changes in (
-        {"max_new_tokens": -1}, {"max_new_tokens": "x"}, {"max_new_tokens": 10**15}, {"num_beams": -3},
-        {"num_beams": "x"}, {"cache_implementation": "x"}, {"watermarking_config": 5},
-        {"watermarking_config": {"x": 1}}, {"eos_token_id": [[1]]}, {"eos_token_id": "x"},
-        {"pad_token_id": {}}, {"bos_token_id": "x"}, {"decoder_start_token_id": "x"},
-        {"forced_bos_token_id": [1]}, {"temperature": -1}, {"suppress_tokens": "x"},
-    )
+_CAUSAL_CONFIGS: tuple[dict[str, Any], ...] = (
+    {"num_hidden_layers": 10**6}, {"hidden_size": "x"}, {"max_position_embeddings": "x"},
+    {"max_position_embeddings": -1}, {"max_position_embeddings": 10**12}, {"eos_token_id": "x"},
+    {"eos_token_id": [[1]]}, {"eos_token_id": 10**9}, {"rope_parameters": 5},
+    {"rope_parameters": {"rope_type": "x"}}, {"rms_norm_eps": "x"}, {"head_dim": 10**9},
+    {"head_dim": 0}, {"attn_implementation": "org/kernel"}, {"hidden_act": "x"},
 )  # fmt: skip
-
-_TOKENIZER_CONFIG_CHANGES: tuple[dict[str, Any], ...] = (
+_GENERATION_CONFIGS: tuple[dict[str, Any], ...] = (
+    {"max_new_tokens": -1}, {"max_new_tokens": "x"}, {"max_new_tokens": 10**15}, {"num_beams": -3},
+    {"num_beams": "x"}, {"cache_implementation": "x"}, {"watermarking_config": 5},
+    {"watermarking_config": {"x": 1}}, {"eos_token_id": [[1]]}, {"eos_token_id": "x"},
+    {"pad_token_id": {}}, {"bos_token_id": "x"}, {"decoder_start_token_id": "x"},
+    {"forced_bos_token_id": [1]}, {"temperature": -1}, {"suppress_tokens": "x"},
+)  # fmt: skip
+_TOKENIZER_CONFIGS: tuple[dict[str, Any], ...] = (
     {"model_max_length": "x"}, {"model_max_length": -1}, {"model_max_length": []}, {"pad_token": None},
     {"pad_token": {}}, {"pad_token": {"content": 5}}, {"pad_token": "no such token"}, {"eos_token": None},
     {"eos_token": 5}, {"unk_token": None}, {"tokenizer_class": "x"}, {"tokenizer_class": 5},
@@ -200,23 +196,18 @@ _FILES: dict[str, Callable[[Path], None]] = {
 } | {
     "model.safetensors: cut off": _cut("model.safetensors", 5000),
     "model.safetensors: empty": _cut("model.safetensors", 0),
-    "model.safetensors: a huge header": lambda folder: (
-        (folder / "model.safetensors").write_bytes(b"\xff" * 7 + b"\x7f{}") and None
-    ),
+    "model.safetensors: a huge header": _bytes("model.safetensors", b"\xff" * 7 + b"\x7f{}"),
     "model.safetensors: missing": lambda folder: (folder / "model.safetensors").unlink(),
 }
 
 
 def damages() -> Iterator[Damage]:
     """Every kind of damage."""
-    for pipeline, changes in _CONFIG_CHANGES:
-        yield Damage(f"{pipeline}, {_CONFIG}: {_shown(changes)}", pipeline, _json(_CONFIG, **changes))
-    for pipeline, changes in _GENERATION_CHANGES:
-        yield Damage(f"{pipeline}, {_GENERATION}: {_shown(changes)}", pipeline, _json(_GENERATION, **changes))
-    for pipeline in (_SEQ2SEQ, _CAUSAL):
-        for changes in _TOKENIZER_CONFIG_CHANGES:
-            apply = _json(_TOKENIZER_CONFIG, **changes)
-            yield Damage(f"{pipeline}, {_TOKENIZER_CONFIG}: {_shown(changes)}", pipeline, apply)
+    for pipeline, configs in ((_SEQ2SEQ, _SEQ2SEQ_CONFIGS), (_CAUSAL, _CAUSAL_CONFIGS)):
+        files = {_CONFIG: configs, _GENERATION: _GENERATION_CONFIGS, _TOKENIZER_CONFIG: _TOKENIZER_CONFIGS}
+        for name, kinds in files.items():
+            for changes in kinds:
+                yield Damage(f"{pipeline}, {name}: {_shown(changes)}", pipeline, _json(name, **changes))
     for name, apply in _TOKENIZER_CHANGES.items():
         yield Damage(f"{_SEQ2SEQ}, tokenizer.json: {name}", _SEQ2SEQ, apply)
     for name, apply in _FILES.items():

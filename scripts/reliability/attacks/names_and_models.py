@@ -13,6 +13,7 @@ from pathlib import Path
 from exam_pp.errors import ModelError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.checkpoint import import_transformers
 from scripts.reliability.attacks.attack import Attack
 from scripts.reliability.damaged_models import BUNDLED, LIMIT, damages
 
@@ -44,7 +45,8 @@ def refusal_problem(result: tuple[int, str], named: str = "") -> str:
 def _run_named_in_latin_1(*arguments: str) -> Callable[[Path], str]:
     def attack(folder: Path) -> str:
         (folder / "runs").mkdir()
-        shutil.copy(_DEMO / "runs" / "bm25.run", os.fsencode(folder / "runs") + b"/" + _LATIN_1 + b".run")
+        name = os.fsdecode(_LATIN_1)
+        shutil.copy(_DEMO / "runs" / "bm25.run", folder / "runs" / f"{name}.run")
         return refusal_problem(_sentence(folder, arguments), "K\\xf6ln.run")
 
     return attack
@@ -68,7 +70,7 @@ DAMAGES = (
     "config.json: num_layers 1000000",
     "config.json: a list",
     "generation_config.json: a list",
-    "generation_config.json: num_beams -3",
+    "generation_config.json: max_new_tokens -1",
     'tokenizer_config.json: model_max_length "x"',
     "tokenizer.json: bad regex",
     "tokenizer.json: charsmap that panics",
@@ -78,6 +80,7 @@ DAMAGES = (
 
 def _damaged_models(folder: Path) -> str:
     """Load damaged copies of the bundled grader in this process, which imports torch once."""
+    import_transformers()
     kinds = {damage.name: damage for damage in damages()}
     for name in DAMAGES:
         model = folder / "model"
