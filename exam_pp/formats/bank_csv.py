@@ -18,6 +18,7 @@ from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fie
 from exam_pp.formats.sample import with_columns
 from exam_pp.spreadsheets import escaped, unescaped
 from exam_pp.store.files import is_read_once, read_text, write_text
+from exam_pp.store.numbers import parse_number
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id, is_stale
 
 _COLUMNS = (
@@ -178,7 +179,7 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
         values["importance"] = row.importance
     if row.weight:
         try:
-            values["weight"] = float(row.weight.replace(",", "."))
+            values["weight"] = parse_number(row.weight.replace(",", "."))
         except ValueError as error:
             raise DataError(
                 f"{row.weight!r} is not a number.", file=str(file), line=row.line, field="weight"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from exam_pp.errors import DataError, QueryError
 from exam_pp.store.files import is_stream
 from exam_pp.store.sql.tables import TABLES, Row, SqlType, SqlValue, Table, TableName
+from exam_pp.wording import is_unicode
 
 if TYPE_CHECKING:
     import duckdb
@@ -112,6 +113,8 @@ def _create_tables(connection: duckdb.DuckDBPyConnection) -> None:
 def _connect(path: Path, limits: Limits, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb  # noqa: PLC0415 - slow to import
 
+    if not is_unicode(str(path)):  # duckdb raises RuntimeError: std::bad_cast
+        raise DataError("a database cannot be in a folder whose name is not UTF-8.", file=str(path.parent))
     try:
         connection = duckdb.connect(str(path), read_only=read_only, config=limits.config())
     except (duckdb.Error, ValueError) as error:
