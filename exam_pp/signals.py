@@ -16,8 +16,8 @@ _STOPPED = f"stopped by SIGTERM: {_KEPT}"
 class StopRequest:
     """The request to stop this process.
 
-    Outside :meth:`after_batches`, SIGTERM stops it at once. Inside, the first SIGTERM waits for the end of the
-    batch, because its replies are expensive; a second one does not.
+    Outside :meth:`after_batches`, SIGTERM stops it at once. Inside, the first SIGTERM waits for the end of
+    the batch, because its replies are expensive; a second one does not.
     """
 
     def __init__(self) -> None:
