@@ -16,11 +16,11 @@ _SUCCESSOR_LOGIT = 40.0
 """Far above the logarithm of the size of any vocabulary, so that a successor has a probability of nearly 1."""
 _CHOICE_LOGIT = 2.0
 """Standard deviation of the logits by which a prompt selects its chain."""
-_NOISE = 0.5
+_NOISE = 0.1
 """Standard deviation that the layers together add to an embedding of standard deviation 1."""
-_CONTEXT_GAIN = 8.0
-"""Makes up for the average over a few hundred tokens in attention to the prompt, which is near zero for
-random values. Otherwise prompts would differ less than numbers are rounded in bfloat16."""
+_CONTEXT_NOISE = 4.0
+"""The same for attention to the prompt, before its average over hundreds of tokens, which makes it small.
+It must stay large enough that prompts differ by more than the rounding of bfloat16."""
 _CALIBRATION = 64
 """Number of prompts on which the choice of chains is scaled."""
 
@@ -50,7 +50,7 @@ def _gain(name: str, config: Any, layers: int) -> float:
     if kind not in ("o", "wo", "o_proj", "down_proj"):
         return 1.0
     reads_prompt = kind == "o_proj" or "EncDecAttention" in name
-    return (_CONTEXT_GAIN if reads_prompt else 1.0) * _NOISE * layers**-0.5
+    return (_CONTEXT_NOISE if reads_prompt else _NOISE) * layers**-0.5
 
 
 @torch.inference_mode()
@@ -68,8 +68,8 @@ def set_replies(model: Any, prompts: Sequence[list[int]], chains: Sequence[list[
     before = sorted({start, *(token for token, _ in successors)})
     embedding = model.get_input_embeddings().weight
     size = embedding.shape[1]
-    if len(before) > size:
-        raise ValueError(f"{len(before)} tokens with successors need as many dimensions, not {size}.")
+    if len(before) >= size:
+        raise ValueError(f"{len(before)} tokens with successors need more than {size} dimensions.")
     random = torch.randn(size, len(before), device=embedding.device)
     directions = dict(zip(before, torch.linalg.qr(random).Q.T, strict=True))
     for token, direction in directions.items():
@@ -81,9 +81,12 @@ def set_replies(model: Any, prompts: Sequence[list[int]], chains: Sequence[list[
         output[successor] += scale * directions[token]
     firsts = sorted({chain[0] for chain in chains})
     states = torch.stack([_last_state(model, prompt, start) for prompt in prompts[:_CALIBRATION]])
-    mean = torch.nn.functional.normalize(states.mean(0), dim=0)
-    choices = torch.randn(len(firsts), size, device=embedding.device)
-    choices -= (choices @ mean)[:, None] * mean  # otherwise all prompts would select the same chain
+    mean = states.mean(0)
+    choices = torch.randn(len(firsts), len(states), device=embedding.device) @ (states - mean)
+    # The mean of the prompts and the tokens of the chains have no effect on the choice. Otherwise all prompts
+    # would select the same chain, and a chain could be selected within another one.
+    neutral = torch.linalg.qr(torch.stack([mean, *directions.values()]).T).Q
+    choices -= choices @ neutral @ neutral.T
     choices *= _CHOICE_LOGIT / (states @ choices.T).std(0).clamp(min=1e-6)[:, None]
     output[firsts] += scale * directions[start] + choices
     # A new parameter instead of new data, because recent transformers tie the output layer to the embeddings.

@@ -21,6 +21,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -89,7 +90,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "llama-tiny": {
         "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "vocab_size": 8192, "max_position_embeddings": 1024,
+        "num_key_value_heads": 2, "vocab_size": 8192, "max_position_embeddings": 8192,
     },
 }  # fmt: skip
 """Settings of made models; FLAN-T5 and the Qwen3 and Llama 3 of 8 billion weights have the published ones."""
@@ -171,9 +172,8 @@ def made(name: str, kind: str, pairs: Pairs, device: str, work: Path, batch_toke
     """A model of a shape, made on the device, that replies to a task with labels or words of known lengths."""
     shape = SHAPES[name]
     is_t5 = "d_model" in shape
-    texts = [*keyed_model.project_texts(), *[prompt.template for prompt in PROMPTS.values()] * 30]
+    tokenizer = _tokenizer(is_t5)
     if is_t5:
-        tokenizer: Any = keyed_model.make_tokenizer(texts)
         end = tokenizer.eos_token_id
         config = transformers.T5Config(
             **shape, num_decoder_layers=shape["num_layers"], feed_forward_proj="gated-gelu", dropout_rate=0.0,
@@ -181,7 +181,6 @@ def made(name: str, kind: str, pairs: Pairs, device: str, work: Path, batch_toke
             architectures=["T5ForConditionalGeneration"],
         )  # fmt: skip
     else:
-        tokenizer = keyed_llama.byte_tokenizer(texts, True, 8000, shape["max_position_embeddings"])
         end = tokenizer.convert_tokens_to_ids("<|im_end|>")
         qwen = "head_dim" in shape
         config = (transformers.Qwen3Config if qwen else transformers.LlamaConfig)(
@@ -200,6 +199,14 @@ def made(name: str, kind: str, pairs: Pairs, device: str, work: Path, batch_toke
     chain_model.set_replies(half, prompts, _chains(kind, tokenizer, end))
     _add_float32(subject)
     return subject
+
+
+@cache
+def _tokenizer(is_t5: bool) -> Any:
+    """A tokenizer that encodes the words of the demo and of the prompts in few tokens, as real ones do."""
+    demo = [text for pair in demo_pairs(10**6) for text in pair]
+    texts = [*dict.fromkeys(demo), *[prompt.template for prompt in PROMPTS.values()] * 30]
+    return keyed_model.make_tokenizer(texts) if is_t5 else keyed_llama.byte_tokenizer(texts, True, 8000, 8192)
 
 
 def _chains(kind: str, tokenizer: Any, end: int) -> list[list[int]]:
