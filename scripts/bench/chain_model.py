@@ -8,12 +8,13 @@ the chain, so that replies differ between prompts and the ways of a benchmark ca
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
 
 _SUCCESSOR_LOGIT = 40.0
-"""Far above the logarithm of the size of any vocabulary, so that a successor has a probability of nearly 1."""
+"""Far above the logarithm of the size of a vocabulary, so that a successor has a probability of nearly 1."""
 _CHOICE_LOGIT = 2.0
 """Standard deviation of the logits by which a prompt selects its chain."""
 _NOISE = 0.1
@@ -64,7 +65,7 @@ def set_replies(model: Any, prompts: Sequence[list[int]], chains: Sequence[list[
         start = int(model.config.decoder_start_token_id)
     else:
         (start,) = {prompt[-1] for prompt in prompts}
-    successors = {pair for chain in chains for pair in zip(chain, chain[1:], strict=False)}
+    successors = {pair for chain in chains for pair in pairwise(chain)}
     before = sorted({start, *(token for token, _ in successors)})
     embedding = model.get_input_embeddings().weight
     size = embedding.shape[1]

@@ -112,7 +112,9 @@ def verdicts(kind: str, results: Sequence[Measured], targets: Iterable[Target]) 
         way, baseline = by_name[target.way], by_name[target.baseline]
         ratio = way.rate / baseline.rate
         differs = target.same is not None and not way.is_same_as(by_name[target.same])
-        verdict = "replies differ" if differs else verdict_of(ratio, target.must, target.stretch, way, baseline)
+        verdict = (
+            "replies differ" if differs else verdict_of(ratio, target.must, target.stretch, way, baseline)
+        )
         rows.append(
             f"| {way.way.name} / {baseline.way.name} | {ratio:.2f} | {target.must} | {target.stretch} "
             f"| {verdict} |"

@@ -193,7 +193,13 @@ def made(name: str, kind: str, pairs: Pairs, device: str, work: Path, batch_toke
     half = chain_model.make_model(config, device, torch.bfloat16)
     weights = {"bfloat16": half}
     subject = Subject(
-        name, "text2text" if is_t5 else "text-generation", str(folder), device, weights, tokenizer, batch_tokens
+        name,
+        "text2text" if is_t5 else "text-generation",
+        str(folder),
+        device,
+        weights,
+        tokenizer,
+        batch_tokens,
     )
     prompts = [subject.ids(text_of(kind, pair)) for pair in pairs[:_PROBE]]
     chain_model.set_replies(half, prompts, _chains(kind, tokenizer, end))
@@ -379,8 +385,7 @@ def operations(subject: Subject, kind: str, pairs: Pairs, result: Measured) -> f
         for reply in result.replies
     ]
     needed = [
-        work.of(len(prompt), reply, way.beams, shared)
-        for prompt, reply in zip(prompts, replies, strict=True)
+        work.of(len(prompt), reply, way.beams, shared) for prompt, reply in zip(prompts, replies, strict=True)
     ]
     return sum(needed)
 
@@ -462,7 +467,9 @@ def verdicts(results: Sequence[Measured], records: Sequence[dict[str, Any]]) -> 
         verdict = "no verdict: float32 does not fit"
         if published is not None:
             verdict = verdict_of(ratio, RATIO, float("inf"), result, published)
-        rows.append({"target": f"{way.name} / {PUBLISHED}", "measured": ratio, "required": RATIO, "verdict": verdict})
+        rows.append(
+            {"target": f"{way.name} / {PUBLISHED}", "measured": ratio, "required": RATIO, "verdict": verdict}
+        )
         verdict = "no verdict: unknown peak"
         if share is not None:
             verdict = verdict_of(share, SHARE, float("inf"), result)
@@ -503,9 +510,7 @@ def options(description: str | None, name: str) -> argparse.ArgumentParser:
     group = parser.add_argument_group("on a GPU")
     group.add_argument("--gpu", action="store_true", help="measure on the first GPU by wall clock")
     group.add_argument("--shapes", help=f"comma-separated names: {', '.join([SMOLLM2, *SHAPES])}")
-    group.add_argument(
-        "--seconds", type=float, default=4.0, help="time for each way and round (default: 4)"
-    )
+    group.add_argument("--seconds", type=float, default=4.0, help="time for each way and round (default: 4)")
     group.add_argument(
         "--peak", type=float, metavar="TFLOPS", help=f"of bfloat16; known for {', '.join(PEAKS)}"
     )
