@@ -8,8 +8,8 @@ The model is a checkpoint of the shape of FLAN-T5-small with known answers (see 
 in the work folder on first use. It grades six passages with eight questions each; prompts have realistic
 lengths. Every way of grading runs in its own process with one thread; the processes take turns (A B C A B C),
 and the result is the median of their CPU time. A ratio gets no verdict if the times of a side spread by more
-than 15 %. `--both-cores` measures ways with two threads by wall clock instead; it needs an idle machine. `--gpu`
-measures on a GPU, with the shape of FLAN-T5-large (see gpu.py).
+than 15 %. `--both-cores` measures ways with two threads by wall clock instead; it needs an idle machine.
+`--gpu` measures on a GPU, with the shape of FLAN-T5-large (see gpu.py).
 """
 
 from __future__ import annotations

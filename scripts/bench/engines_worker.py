@@ -35,8 +35,8 @@ _LIBRARIES = ("torch", "transformers", "transformers.models.t5.modeling_t5", "ct
 class Way:
     """A way of grading: the published loop (``inner_batch`` prompts per call) or an engine of exam_pp.
 
-    ``batch_tokens`` and ``shares`` (compute the common start of prompts once) are for causal models; ``dtype``
-    and ``choose`` (take the likeliest label) are for GPUs.
+    ``batch_tokens`` and ``shares`` (compute the common start of prompts once) are for causal models;
+    ``dtype`` and ``choose`` (take the likeliest label) are for GPUs.
     """
 
     name: str

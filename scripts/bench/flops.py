@@ -30,8 +30,8 @@ PEAKS = {
     "RTX 4090": 165.2,
     "RTX 3090": 71.0,
 }
-"""TFLOPS of dense matrix products in bfloat16, from data sheets, by words of the device's name; the first match
-counts."""
+"""TFLOPS of dense matrix products in bfloat16, from data sheets, by words of the device's name; the first
+match counts."""
 
 
 def peak_of(device_name: str) -> float | None:

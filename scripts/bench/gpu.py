@@ -169,7 +169,7 @@ def _rotated(text: str, turn: int) -> str:
 
 
 def made(name: str, kind: str, pairs: Pairs, device: str, work: Path, batch_tokens: int | None) -> Subject:
-    """A model of a shape, made on the device, that replies to a task with labels or words of known lengths."""
+    """A model of a shape, made on the device, whose replies are labels or 1 to 20 words."""
     shape = SHAPES[name]
     is_t5 = "d_model" in shape
     tokenizer = _tokenizer(is_t5)
