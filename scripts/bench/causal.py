@@ -2,7 +2,7 @@
 
 Usage: python -m scripts.bench.causal [--work FOLDER] [--tasks rating,extraction] [--rounds 3] [--json FILE]
                                       [--smoke]
-       python -m scripts.bench.causal --gpu [--seconds 4] [--shapes smollm2,llama-8b] [--peak TFLOPS] ...
+       python -m scripts.bench.causal --gpu [--seconds 4] [--shapes llama-8b,smollm2] [--peak TFLOPS] ...
 
 The model is a Llama of 8 layers and 512 dimensions with known answers (see keyed_llama.py), which is made in
 the work folder on first use. Passages, questions, processes and clock are the same as in engines.py.
@@ -77,7 +77,7 @@ def main() -> None:
     """Measure, print Markdown, write JSON."""
     arguments = gpu.options(__doc__, "causal").parse_args()
     if arguments.gpu:
-        gpu.bench(arguments, ["smollm2", "llama-8b"], ["llama-tiny"])
+        gpu.bench(arguments, ["llama-8b", "smollm2"], ["llama-tiny"])
         return
     shape, passages = dict(keyed_llama.SMALL), PASSAGES
     ways: Sequence[Way] = WAYS

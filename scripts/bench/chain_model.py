@@ -47,11 +47,11 @@ def _gain(name: str, config: Any, layers: int) -> float:
     """The factor of a weight matrix beside 1 / sqrt(inputs), which keeps the variance."""
     kind = name.rsplit(".", 1)[-1]
     if kind == "q" and config.is_encoder_decoder:
-        return float(config.d_kv) ** -0.5  # T5 does not scale its scores
+        return float(config.d_kv**-0.5)  # T5 does not scale its scores
     if kind not in ("o", "wo", "o_proj", "down_proj"):
         return 1.0
     reads_prompt = kind == "o_proj" or "EncDecAttention" in name
-    return (_CONTEXT_NOISE if reads_prompt else _NOISE) * layers**-0.5
+    return float((_CONTEXT_NOISE if reads_prompt else _NOISE) * layers**-0.5)
 
 
 @torch.inference_mode()
