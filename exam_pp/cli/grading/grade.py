@@ -16,6 +16,7 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     ANSWER_MATCH,
     JOURNAL,
+    OUTPUT_PATH,
     PASSAGES,
     QUERIES_FILE,
     QUERY_FORMATS,
@@ -101,7 +102,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
 @click.option(
     "--status",
     "status_file",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     metavar="FILE",
     help="Write the progress to this JSON file every few seconds, for dashboards.",
 )
