@@ -76,7 +76,7 @@ def _inode(path: str | Path) -> tuple[int, int] | None:
 
 
 def note_opened(path: str | Path, state: os.stat_result) -> None:
-    """Note the version of a file that is opened; raises :class:`DataError` if it was opened in another one."""
+    """Note the version of a file that is opened; raises :class:`DataError` if an earlier one was opened."""
     if not _commands or not stat.S_ISREG(state.st_mode):
         return
     version = _Version(state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)

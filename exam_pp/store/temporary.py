@@ -25,7 +25,7 @@ from exam_pp.errors import OutputError
 from exam_pp.store.inputs import is_input
 
 _MAX_NAME_BYTES = 200
-"""Longer names of outputs are replaced by a hash in temporary names, which file systems limit to 255 bytes."""
+"""Temporary names have a hash in place of a longer name, because file systems limit names to 255 bytes."""
 
 
 @contextmanager
@@ -123,7 +123,8 @@ class Lock:
 
 def _open_lock(path: Path) -> tuple[IO[bytes], bool]:
     """The file, and whether it existed."""
-    # O_NOFOLLOW: do not follow a symlink planted in a world-writable directory. O_NONBLOCK: do not wait at a FIFO.
+    # O_NOFOLLOW: do not follow a symlink planted in a world-writable directory. O_NONBLOCK: do not wait for
+    # the reader of a FIFO.
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     was_left = False
     try:

@@ -33,6 +33,7 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.requests import LOW_MASS, Completion
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.raw_passages import read_raw_passages
@@ -120,6 +121,7 @@ class FileSummary(GradeSummary):
             yield f"Written: {self.output}"
 
 
+@reading()
 def grade_file(
     files: GradeFiles,
     model: ModelOptions,
