@@ -51,7 +51,7 @@ def guarded(context: click.Context) -> Iterator[None]:
     _note_journal(context)
     with reading(file for path in files.inputs for file in _with_runs(path)):
         for path, option in files.outputs.values():
-            if not path.is_dir():
+            if path.is_file() or path.parent.is_dir():  # else a folder that the command makes
                 check_output(path, option=option.opts[0])
         yield
 

@@ -330,9 +330,7 @@ def _write(
 
     def check(_counts: Rewritten) -> None:
         if by_passage:
-            raise DataError(
-                "was changed while its ratings were added. Run the command again.", file=str(graded)
-            )
+            raise DataError("was changed while it was read. Run the command again.", file=str(graded))
 
     rewrite(graded, output, change, inputs=inputs, check=check)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import shutil
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,7 +20,8 @@ from scripts.reliability.good_files import GOOD, RATED, lay_out
 
 _REFUSED = "one sentence; no file is changed"
 _KEPT = "the output is written; the input is kept"
-_GRADE = "grade graded.jsonl --bank bank.jsonl --model fake"
+_BANK = "--bank bank.jsonl --model fake"
+_GRADE = f"grade graded.jsonl {_BANK}"
 
 
 def _refused(
@@ -166,73 +170,69 @@ def _replaced(content: str, *commands: str) -> Callable[[Path], str]:
     return attack
 
 
-_FOLDER_COMMANDS = {
-    "split graded.jsonl -n 2 -o new/out": 2,
-    "split graded.jsonl --by-query -o new/out": 2,
-    "export runs graded.jsonl -o new/out": 2,
-    "convert graded.jsonl --from graded --to run -o new/out/": 2,
-    "db graded.jsonl --bank bank.jsonl --runs runs --format parquet -o new/out": 9,
-}
+_NEW_FOLDERS = ("split graded.jsonl -n 2 -o new/out", "export runs graded.jsonl -o new/out")
+_EXISTING_FOLDERS = (
+    "split graded.jsonl --by-query -o new/out",
+    "convert graded.jsonl --from graded --to run -o new/out/",
+)
+"""Commands that write a folder with two files."""
 
 
-def _signals_at_every_move(exists: bool) -> Callable[[Path], str]:
-    """An attack by SIGTERM and SIGINT before and after every rename of commands that write folders."""
+def _signals_at_every_step(commands: Sequence[str], *, exists: bool) -> Callable[[Path], str]:
+    """An attack by SIGTERM or SIGINT before every change of a folder by commands that write folders."""
 
     def attack(folder: Path) -> str:
-        for number, (command, sent) in enumerate(
-            (command, sent) for command in _FOLDER_COMMANDS for sent in (signal.SIGTERM, signal.SIGINT)
-        ):
-            for moves in range(1, 40):
-                place = folder / f"{number}-{moves}"
+        place = folder / "place"
+        for command in commands:
+            for step in count(1):
+                sent = (signal.SIGTERM, signal.SIGINT)[step % 2]
+                shutil.rmtree(place, ignore_errors=True)
                 place.mkdir()
                 lay_out(place)
-                output = place / "new" / "out"
                 if exists:
-                    output.mkdir(parents=True)
+                    (place / "new" / "out").mkdir(parents=True)
                 before = snapshot(place).keys()
-                ran, was_sent = _with_signal_at(moves, sent, place, command)
-                written = snapshot(place).keys() - before
-                if not was_sent:
+                ran, was_sent = _with_signal_at(step, sent, place, command)
+                if not was_sent and step > 1:
                     break
-                problem = _half_problem(ran, sent, written, _FOLDER_COMMANDS[command])
+                problem = _half_problem(ran, sent, snapshot(place).keys() - before)
                 if problem:
-                    return f"{command}, {sent.name} at move {moves}: {problem}"
+                    return f"{command}, {sent.name} at step {step}: {problem}"
         return ""
 
     return attack
 
 
-def _with_signal_at(move: int, sent: signal.Signals, place: Path, command: str) -> tuple[Ran, bool]:
-    count = 0
+def _with_signal_at(number: int, sent: signal.Signals, place: Path, command: str) -> tuple[Ran, bool]:
+    """Run a command, and send a signal before a step; returns whether there was such a step."""
+    steps = count(1)
+    was_sent = False
 
-    def moving(original: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*arguments: Any) -> Any:
-            nonlocal count
-            count += 1
-            if count == move:
+    def with_signal(original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any, **options: Any) -> Any:
+            nonlocal was_sent
+            if next(steps) == number:
+                was_sent = True
                 signal.raise_signal(sent)
-            return original(*arguments)
+            return original(*arguments, **options)
 
         return step
 
-    with (
-        mock.patch.object(Path, "rename", moving(Path.rename)),
-        mock.patch.object(Path, "replace", moving(Path.replace)),
-        mock.patch.object(Path, "mkdir", moving(Path.mkdir)),
-        mock.patch.object(Path, "unlink", moving(Path.unlink)),
-    ):
+    with ExitStack() as patches:
+        for function in ("open", "mkdir", "rename", "replace", "unlink", "rmdir"):
+            patches.enter_context(mock.patch.object(os, function, with_signal(getattr(os, function))))
         ran = run_inside(place, command)
-    return ran, count >= move
+    return ran, was_sent
 
 
-def _half_problem(ran: Ran, sent: signal.Signals, written: set[str], whole: int) -> str:
+def _half_problem(ran: Ran, sent: signal.Signals, written: set[str]) -> str:
     if ran.crash:
         return ran.crash
     if ran.code != 128 + sent:
-        return f"exit code {ran.code}"
+        return f"exit code {ran.code} ({ran.message})"
     if any("/." in f"/{name}" for name in written):
         return f"leftovers: {sorted(written)}"
-    return "" if len(written) in {0, whole} else f"{len(written)} of {whole} files: {sorted(written)}"
+    return "" if len(written) in {0, 2} else f"not all files: {sorted(written)}"
 
 
 ATTACKS: tuple[Attack, ...] = (
@@ -260,8 +260,8 @@ ATTACKS: tuple[Attack, ...] = (
         "A1: the input is the lock of the output, or the lock or log of its journal",
         _REFUSED,
         _refused(
-            f"grade out.jsonl.journal.lock --bank bank.jsonl --model fake --prompt-class {RATED} -o out.jsonl",
-            f"grade out.jsonl.journal-wal --bank bank.jsonl --model fake --prompt-class {RATED} -o out.jsonl",
+            f"grade out.jsonl.journal.lock {_BANK} --prompt-class {RATED} -o out.jsonl",
+            f"grade out.jsonl.journal-wal {_BANK} --prompt-class {RATED} -o out.jsonl",
             "rename .out.jsonl.lock --system a=z -o out.jsonl",
             prepare=_lock_of_journal,
         ),
@@ -344,12 +344,12 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "B6: SIGTERM and Ctrl-C at every step of commands that write a new folder",
         "all files or none, no leftovers",
-        _signals_at_every_move(exists=False),
+        _signals_at_every_step(_NEW_FOLDERS, exists=False),
     ),
     Attack(
         "B6: SIGTERM and Ctrl-C at every step of commands that write into a folder",
         "all files or none, no leftovers",
-        _signals_at_every_move(exists=True),
+        _signals_at_every_step(_EXISTING_FOLDERS, exists=True),
     ),
     Attack(
         "D5: the output is a symbolic link to itself",
