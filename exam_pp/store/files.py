@@ -472,17 +472,12 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
     inputs = list(inputs)
     try:
         target = Path(path).resolve()  # the parts of `new/../folder` are not all there
-        new = [folder for folder in (target, *target.parents) if not folder.exists()]
-        if not new:
+        is_new = not target.exists()
+        if not is_new:
             target.mkdir(exist_ok=True)  # raises an error for a file
-        elif not new[-1].parent.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        elif not os.access(new[-1].parent, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except (OSError, RuntimeError) as error:  # RuntimeError: a link to itself
-        reason = error.strerror if isinstance(error, OSError) else "it is a symbolic link to itself"
-        raise OutputError(f"The folder {path} cannot be created: {reason}.") from error
-    filled = _new_folder(new[-1], target, inputs) if new else _filled_folder(Path(path), name, inputs)
+    except (OSError, RuntimeError) as error:
+        raise _not_created(path, error) from error
+    filled = _new_folder(path, target, inputs) if is_new else _filled_folder(Path(path), name, inputs)
     with filled as work:
         try:
             yield work
@@ -491,21 +486,36 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
 
 
 @contextmanager
-def _new_folder(top: Path, target: Path, inputs: Sequence[str | Path]) -> Iterator[Path]:
-    """Make a folder that is renamed to ``top`` at the end; ``target`` is ``top`` or a folder within it."""
-    with work_folder(top, inputs) as work:
-        folder = work / target.relative_to(top)
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
+def _new_folder(shown: str | Path, target: Path, inputs: Sequence[str | Path]) -> Iterator[Path]:
+    """Make a folder that is renamed to ``target`` at the end."""
+    parents = [folder for folder in target.parents if not folder.exists()]
+    try:
         try:
-            for path in [*work.rglob("*"), work]:
-                _sync(path)
-            with signals_held():
-                work.rename(top)
-                _sync(top.parent)
+            target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            reason = "another process has made it" if top.exists() else error.strerror or error
-            raise OutputError(f"The folder {target} cannot be created: {reason}.") from error
+            raise _not_created(shown, error) from error
+        with work_folder(target, inputs) as work:
+            yield work
+            try:
+                for path in [*work.rglob("*"), work]:
+                    _sync(path)
+                with signals_held():
+                    work.rename(target)
+            except OSError as error:
+                raise _not_created(shown, error) from error
+            for folder in (target, *parents):
+                _sync(folder.parent)
+    except BaseException:
+        with suppress(OSError):  # not empty: it is complete, or another process writes there, too
+            for folder in parents:
+                folder.rmdir()
+        raise
+
+
+def _not_created(folder: str | Path, error: OSError | RuntimeError) -> OutputError:
+    """The error for a folder; a RuntimeError is raised for a link to itself."""
+    reason = error.strerror if isinstance(error, OSError) else "it is a symbolic link to itself"
+    return OutputError(f"The folder {folder} cannot be created: {reason}.")
 
 
 @contextmanager

@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -70,7 +71,7 @@ Point = tuple[str, int]
 def writing_commands() -> list[str]:
     """Command lines of all commands that write a file, on the files of :func:`lay_out`."""
     lines = [target.command.format(target.file) for target in TARGETS]
-    return list(dict.fromkeys([*lines, *_MORE]))
+    return list(dict.fromkeys([*_MORE, *lines]))
 
 
 @dataclass
@@ -212,8 +213,11 @@ class Process:
                     os.dup2(messages.fileno(), descriptor)
             tempfile.tempdir = str(self.folder.with_suffix(".tmp"))
             self.prepare()
+            gc.freeze()  # the objects of the first process
+            known = set(sys.modules)
             code = _exit_code(self.command)
             gc.collect()
+            self.folder.with_suffix(".modules").write_text("\n".join(set(sys.modules) - known), "utf-8")
         finally:
             os._exit(code)
 
@@ -267,6 +271,9 @@ def _uninterrupted(folder: Path, command: str) -> dict[str, bytes]:
     process.begin()
     code = process.wait()
     after = snapshot(folder)
+    for module in folder.with_suffix(".modules").read_text("utf-8").split():
+        with suppress(Exception):  # forks need not import what this process has imported
+            import_module(module)
     return {name: after[name] for name in after.keys() - before.keys()} if code == 0 else {}
 
 
