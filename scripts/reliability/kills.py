@@ -1,6 +1,6 @@
 """Kill every writing command before each of its file system calls, and run it again.
 
-Usage: python -m scripts.reliability.kills [--signal KILL TERM INT] [--only TEXT] [--every 1] [--python]
+Usage: python -m scripts.reliability.kills [--signal KILL TERM INT] [--only TEXT] [--most 1000] [--python]
 
 A command runs in a forked process, to which strace sends a signal at one system call that changes files. Then
 inputs must be unchanged, and outputs complete or absent. After SIGTERM and SIGINT there must be no leftovers;
@@ -32,6 +32,7 @@ from functools import partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from exam_pp.cli.main import COMMANDS
@@ -42,8 +43,7 @@ from scripts.reliability.good_files import RATED, TARGETS, lay_out
 _SET = f"--grader model --prompt-class {RATED}"
 _MORE = (
     f"review graded.jsonl --bank bank.jsonl {_SET} -o out",
-    "verify-answers graded.jsonl --bank bank.jsonl -o out",
-    f"bank clinic graded.jsonl --bank bank.jsonl {_SET} -o out --edits edits.json",
+    f"bank clinic graded.jsonl --bank bank.jsonl {_SET} -o out --write-edits edits.json",
     "bank split bank.jsonl --secret 0.5 -o out --secret-output secret",
     f"evaluate qrels graded.jsonl {_SET} --runs runs -o out --qrels-output qrels.out",
     f"evaluate report graded.jsonl --bank bank.jsonl {_SET} -o out",
@@ -230,15 +230,16 @@ def _exit_code(command: str) -> int:
     return 0
 
 
-def attack(command: str, root: Path, tool: Strace | Functions, sent: signal.Signals, every: int) -> Count:
-    """Send a signal to a command at every call that changes files."""
+def attack(command: str, root: Path, tool: Strace | Functions, sent: signal.Signals, most: int) -> Count:
+    """Send a signal to a command at every call that changes files, or at ``most`` of them."""
     result = Count()
     expected = [_uninterrupted(root / f"whole{number}", command) for number in range(2)]
     names = expected[0].keys()
     if names != expected[1].keys() or not names:
         return Count(problems=[f"the command has no output: {sorted(names)}"])
     same = {name: content if content == expected[1][name] else None for name, content in expected[0].items()}
-    for point in tool.points(_new(root / "points", command, traced=isinstance(tool, Strace)))[::every]:
+    points = tool.points(_new(root / "points", command, traced=isinstance(tool, Strace)))
+    for point in sorted(Random(0).sample(points, min(most, len(points)))):
         result.points += 1
         folder = root / "attacked"
         process = _new(folder, command, traced=isinstance(tool, Strace))
@@ -337,7 +338,7 @@ def _state_problem(
 
 
 def kills(
-    signals: Iterable[signal.Signals], commands: Iterable[str], tool: Strace | Functions, every: int = 1
+    signals: Iterable[signal.Signals], commands: Iterable[str], tool: Strace | Functions, most: int
 ) -> Iterator[tuple[str, signal.Signals, Count]]:
     """Yield the results of each command and signal."""
     for module, _ in COMMANDS.values():
@@ -345,7 +346,7 @@ def kills(
     with tempfile.TemporaryDirectory(prefix="exam-pp-kills-") as name:
         for command in commands:
             for sent in signals:
-                yield command, sent, attack(command, Path(name).resolve(), tool, sent, every)
+                yield command, sent, attack(command, Path(name).resolve(), tool, sent, most)
 
 
 def main() -> None:
@@ -354,7 +355,7 @@ def main() -> None:
     )
     parser.add_argument("--signal", nargs="+", choices=["KILL", "TERM", "INT"], default=["KILL", "TERM"])
     parser.add_argument("--only", default="", help="only commands that contain this text")
-    parser.add_argument("--every", type=int, default=1, help="only every n-th call")
+    parser.add_argument("--most", type=int, default=1000, help="only this many calls of each command")
     parser.add_argument("--python", action="store_true", help="do not use strace")
     options = parser.parse_args()
     tool = Functions() if options.python or not shutil.which("strace") else Strace()
@@ -363,7 +364,7 @@ def main() -> None:
     points: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
-    for command, sent, result in kills(signals, commands, tool, options.every):
+    for command, sent, result in kills(signals, commands, tool, options.most):
         points[sent.name] += result.points
         missed[sent.name] += result.missed
         wrong[sent.name] += len(result.problems)

@@ -19,7 +19,7 @@ RENAME = "rename graded.jsonl --system a=z -o out"
 def test_a_command_that_is_stopped_at_some_calls(sent: Signals, tmp_path: Path) -> None:
     result = attack(RENAME, tmp_path, Functions(), sent, 3)
     assert (result.problems, result.missed) == ([], 0)
-    assert result.points >= 3
+    assert result.points == 3
 
 
 def test_half_outputs_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,13 +30,13 @@ def test_half_outputs_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return target, target.open("wb")
 
     monkeypatch.setattr(files, "create_part", create)
-    result = attack(RENAME, tmp_path, Functions(), SIGKILL, 1)
+    result = attack(RENAME, tmp_path, Functions(), SIGKILL, 8)
     assert any("half an output" in problem for problem in result.problems)
 
 
 @pytest.mark.slow
 def test_a_sample_of_calls_of_all_commands() -> None:
     tool = Strace() if shutil.which("strace") else Functions()
-    results = [result for _, _, result in kills([SIGKILL, SIGTERM], writing_commands(), tool, every=5)]
+    results = [result for _, _, result in kills([SIGKILL, SIGTERM], writing_commands(), tool, most=3)]
     assert [problem for result in results for problem in result.problems] == []
-    assert sum(result.points for result in results) > 300
+    assert sum(result.points for result in results) > 250
