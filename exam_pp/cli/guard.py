@@ -61,13 +61,14 @@ def _note_journal(context: click.Context) -> None:
     from exam_pp.store.files import is_stream
     from exam_pp.store.passages.journal import journal_files, journal_path
 
-    output = context.params.get("output")
-    options = [option for option in context.command.params if option.name == "journal"]
-    if not options or output is None or is_stream(output):
+    option = next((option for option in context.command.params if option.name == "journal"), None)
+    if option is None:
         return
-    journal = context.params["journal"] or journal_path(output)
-    for path in journal_files(journal):
-        note_output(context, path, options[0])
+    journal, output = context.params.get("journal"), context.params.get("output")
+    if journal is None and output is not None and not is_stream(output):
+        journal = journal_path(output)
+    for path in journal_files(journal) if journal is not None else ():
+        note_output(context, path, option)
 
 
 def _with_runs(path: Path) -> list[Path]:

@@ -124,14 +124,12 @@ class FigurePath(OutputPath):
         return path
 
 
-def _one_bank(context: click.Context, option: click.Parameter, banks: tuple[Path, ...]) -> Path | None:
+def _one_bank(context: click.Context, _option: click.Parameter, banks: tuple[Path, ...]) -> Path | None:
     """The bank; several banks are merged into a temporary file, which is removed after the command."""
     if len(banks) < 2:
         return banks[0] if banks else None
     from exam_pp.phases.banks.compare import merge_banks
 
-    for bank in banks:
-        note_output(context, bank, option)
     folder = Path(context.with_resource(TemporaryDirectory(prefix="exam-pp-")))
     merged = folder / (
         "+".join(bank.name.removesuffix(".gz").removesuffix(".jsonl") for bank in banks) + ".jsonl"

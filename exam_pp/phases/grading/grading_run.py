@@ -340,16 +340,6 @@ def journal_of(files: GradeFiles) -> Path | None:
     return files.journal
 
 
-def check_status(status: Path, files: GradeFiles, prompt_files: Iterable[Path] = ()) -> None:
-    """Raise :class:`OutputError` if the status file is an input, the output or the journal of the grading."""
-    used = [*files.inputs, *prompt_files, files.output, journal_of(files)]
-    if any(path is not None and path.resolve() == status.resolve() for path in used):
-        raise OutputError(
-            f"--status {status} is also an input, the output or the journal of this grading. Choose another "
-            "path."
-        )
-
-
 @contextmanager
 def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Iterator[Journal]:
     """Open the journal of an output; it is deleted after a block without error, unless ``keep_journal``.
