@@ -25,6 +25,7 @@ from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
 from exam_pp.store.inputs import forget, is_input, note_opened
 from exam_pp.store.temporary import (
+    Kind,
     Lock,
     create_part,
     create_work_folder,
@@ -284,7 +285,7 @@ def _replacing_on_success(target: Path, inputs: Sequence[str | Path] = ()) -> It
     lock = part = raw = None
     try:
         with signals_held():
-            lock = _lock(target, lock_path(target), inputs)
+            lock = _lock(target, "part", inputs)
             part, raw = create_part(target)
         _copy_permissions(target, raw.fileno())
         yield raw
@@ -307,12 +308,12 @@ def _replacing_on_success(target: Path, inputs: Sequence[str | Path] = ()) -> It
                 lock.release()
 
 
-def _lock(target: Path, path: Path, inputs: Sequence[str | Path]) -> Lock:
-    """Lock an output with the file ``path``, and remove what a killed process left of this output."""
+def _lock(target: Path, kind: Kind, inputs: Sequence[str | Path]) -> Lock:
+    """Lock an output, and remove the temporary files of this kind that a killed process left."""
     in_use = f"{target} is being written by another process. Wait for it, or name another file with -o."
-    lock = Lock.take(path, in_use, inputs)
+    lock = Lock.take(lock_path(target, kind), in_use, inputs)
     if lock.was_left:
-        remove_leftovers(target, inputs)
+        remove_leftovers(target, kind, inputs)
     return lock
 
 
@@ -333,7 +334,7 @@ def work_folder(target: Path, inputs: Iterable[str | Path] = ()) -> Iterator[Pat
     try:
         try:
             with signals_held():
-                lock = _lock(target, lock_path(target.with_name(f"{target.name}.work")), inputs)
+                lock = _lock(target, "work", inputs)
                 folder = create_work_folder(target)
         except OSError as error:
             raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error

@@ -1,9 +1,9 @@
 """Locks and temporary files beside an output, which a later process can remove after ``kill -9``.
 
-An output NAME has up to three neighbours while it is written. ``.NAME.lock`` is locked by its writer and
-always empty. ``.NAME.RANDOM.part`` is the file, and ``.NAME.RANDOM.work`` a folder, that becomes the output.
-They are created exclusively, after the lock and removed before it. So a lock that already exists, and that
-no process holds, is from a killed process. Then the temporary files of this output are removed, too.
+While an output NAME is written, ``.NAME.lock`` is locked by its writer and always empty. The file
+``.NAME.RANDOM.part`` becomes the output. It is created exclusively, after the lock, and removed before it.
+So a lock that already exists, and that no process holds, is from a killed process. Then the temporary files
+of this output are removed, too. Folders are called ``.NAME.RANDOM.work``, with the lock ``.NAME.work.lock``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from exam_pp.errors import OutputError
 from exam_pp.store.inputs import is_input
 
+Kind = Literal["part", "work"]
+"""A temporary file, or a folder of temporary files."""
 _MAX_NAME_BYTES = 200
 """Temporary names have a hash in place of a longer name, because file systems limit names to 255 bytes."""
 
@@ -54,9 +56,9 @@ def signals_held() -> Iterator[None]:
             signal.raise_signal(caught)
 
 
-def lock_path(target: Path) -> Path:
-    """The lock of an output: an empty file next to it."""
-    return target.with_name(f".{_short(target.name)}.lock")
+def lock_path(target: Path, kind: Kind = "part") -> Path:
+    """The lock of an output, or of its work folder: an empty file next to it."""
+    return target.with_name(f".{_short(target.name)}{'' if kind == 'part' else '.work'}.lock")
 
 
 class Lock:
@@ -163,44 +165,45 @@ def create_work_folder(target: Path) -> Path:
             return folder
 
 
-def remove_leftovers(target: Path, inputs: Iterable[str | Path] = ()) -> None:
-    """Remove the temporary files of an output that a killed process left; its lock must be held.
+def remove_leftovers(target: Path, kind: Kind, inputs: Iterable[str | Path] = ()) -> None:
+    """Remove the temporary files of an output that a killed process left; their lock must be held.
 
     A file is removed only if exam_pp made its name, it has no other name (hard link), and it is not an input.
     """
-    pattern = re.compile(rf"\.{re.escape(_short(target.name))}\.([0-9a-f]{{8}})([0-9a-f]{{8}})\.(part|work)")
+    pattern = re.compile(rf"\.{re.escape(_short(target.name))}\.([0-9a-f]{{8}})([0-9a-f]{{8}})\.{kind}")
     for path in list(target.parent.iterdir()):
         match = pattern.fullmatch(path.name)
-        if match is None or match[2] != _checksum(match[1], match[3]) or not _is_ours(path, [*inputs]):
+        if match is None or match[2] != _checksum(match[1], kind) or not _is_ours(path, kind, [*inputs]):
             continue
-        if match[3] == "part":
+        if kind == "part":
             path.unlink(missing_ok=True)
         else:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _is_ours(path: Path, inputs: list[str | Path]) -> bool:
+def _is_ours(path: Path, kind: Kind, inputs: list[str | Path]) -> bool:
     """Whether a file, or every file of a folder, has no other name and is not an input."""
+    if kind == "part":
+        return _is_own_file(path, inputs)
+    is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    return is_folder and all(
+        stat.S_ISDIR(file.lstat().st_mode) or _is_own_file(file, inputs) for file in path.rglob("*")
+    )
+
+
+def _is_own_file(path: Path, inputs: list[str | Path]) -> bool:
     state = path.lstat()
-    if stat.S_ISDIR(state.st_mode):
-        return path.name.endswith(".work") and all(_is_ours_within(file, inputs) for file in path.rglob("*"))
-    return path.name.endswith(".part") and _is_ours_within(path, inputs)
+    return stat.S_ISREG(state.st_mode) and state.st_nlink == 1 and not is_input(path, inputs)
 
 
-def _is_ours_within(path: Path, inputs: list[str | Path]) -> bool:
-    state = path.lstat()
-    is_folder, is_file = stat.S_ISDIR(state.st_mode), stat.S_ISREG(state.st_mode)
-    return is_folder or (is_file and state.st_nlink == 1 and not is_input(path, inputs))
-
-
-def _random_name(target: Path, suffix: str) -> Path:
+def _random_name(target: Path, kind: Kind) -> Path:
     random = os.urandom(4).hex()
-    return target.with_name(f".{_short(target.name)}.{random}{_checksum(random, suffix)}.{suffix}")
+    return target.with_name(f".{_short(target.name)}.{random}{_checksum(random, kind)}.{kind}")
 
 
-def _checksum(random: str, suffix: str) -> str:
+def _checksum(random: str, kind: Kind) -> str:
     """The second half of a random name: names that others choose do not have it."""
-    return hashlib.sha256(f"exam_pp {random} {suffix}".encode()).hexdigest()[:8]
+    return hashlib.sha256(f"exam_pp {random} {kind}".encode()).hexdigest()[:8]
 
 
 def _short(name: str) -> str:

@@ -236,7 +236,8 @@ def attack(command: str, root: Path, tool: Strace | Functions, sent: signal.Sign
     expected = [_uninterrupted(root / f"whole{number}", command) for number in range(2)]
     names = expected[0].keys()
     if names != expected[1].keys() or not names:
-        return Count(problems=[f"the command has no output: {sorted(names)}"])
+        message = (root / "whole0.out").read_text(errors="replace")[-300:]
+        return Count(problems=[f"the command has no output: {sorted(names)} {message}"])
     same = {name: content if content == expected[1][name] else None for name, content in expected[0].items()}
     points = tool.points(_new(root / "points", command, traced=isinstance(tool, Strace)))
     for point in sorted(Random(0).sample(points, min(most, len(points)))):

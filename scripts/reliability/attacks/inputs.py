@@ -92,7 +92,7 @@ def _leftover(folder: Path) -> list[Path]:
 
 def _leftover_work(folder: Path) -> list[Path]:
     """What a killed ``db`` leaves beside ``out.duckdb``, with a graded file in its folder."""
-    lock_path(folder / "out.duckdb.work").touch()
+    lock_path(folder / "out.duckdb", "work").touch()
     return [_with_content(create_work_folder(folder / "out.duckdb") / "in.jsonl")]
 
 

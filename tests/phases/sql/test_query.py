@@ -549,7 +549,7 @@ def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path
         assert left.is_dir()
     left = create_work_folder(beside)
     (left / "tables.duckdb").write_text("half a database")
-    lock_path(beside.with_name(f"{beside.name}.work")).touch()
+    lock_path(beside, "work").touch()
     make()
     assert not [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")]
 
