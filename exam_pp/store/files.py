@@ -478,6 +478,9 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
             target.mkdir(exist_ok=True)  # raises an error for a file
     except (OSError, RuntimeError) as error:
         raise _not_created(path, error) from error
+    if lock_path(target, "work").exists() and not is_new:  # a process was killed after it made the folder
+        with suppress(OSError), signals_held():
+            _lock(target, "work", inputs).release()
     filled = _new_folder(path, target, inputs) if is_new else _filled_folder(Path(path), name, inputs)
     with filled as work:
         try:

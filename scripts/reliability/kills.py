@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -216,8 +217,10 @@ class Process:
             gc.freeze()  # the objects of the first process
             known = set(sys.modules)
             code = _exit_code(self.command)
-            gc.collect()
+            gc.collect()  # as at the end of a process, which closes generators that are suspended
             self.folder.with_suffix(".modules").write_text("\n".join(set(sys.modules) - known), "utf-8")
+        except BaseException:  # noqa: BLE001 - as the interpreter would report it
+            traceback.print_exc()
         finally:
             os._exit(code)
 

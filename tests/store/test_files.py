@@ -389,6 +389,13 @@ def test_files_of_a_killed_process_are_removed(tmp_path: Path) -> None:
         target.unlink()
 
 
+def test_the_lock_of_a_process_that_was_killed_after_its_last_step_is_removed(tmp_path: Path) -> None:
+    fill(tmp_path / "out", {"a": "first"})
+    lock_path(tmp_path / "out", "work").touch()
+    fill(tmp_path / "out", {"b": "second"})
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "out"]
+
+
 def test_only_own_temporary_files_are_removed(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     linked, _ = leave_temporary_files(target)
