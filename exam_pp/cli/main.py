@@ -189,17 +189,29 @@ def main(arguments: list[str] | None = None) -> None:
 
 @contextmanager
 def _sigterm_as_error() -> Iterator[None]:
-    """Raise StoppedError on SIGTERM, so that no partial output and no temporary files are left."""
+    """Raise StoppedError on SIGTERM, so that no partial output and no temporary files are left.
+
+    DuckDB replaces the exception of a signal by a RuntimeError, which becomes the original exception again.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    stopped = StoppedError("stopped by SIGTERM.")
+    received = False
+
     def stop(_signal: int, _frame: object) -> None:
-        raise StoppedError("stopped by SIGTERM.")
+        nonlocal received
+        received = True
+        raise stopped
 
     before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise (stopped if received else KeyboardInterrupt()) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -65,20 +65,34 @@ def run_case(folder: Path, target: Target, damage: str, data: bytes) -> Outcome:
     folder.mkdir()
     lay_out(folder)
     (folder / target.file).write_bytes(data)
-    before = _snapshot(folder)
+    before = snapshot(folder)
+    ran = run_inside(folder, target.command.format(target.file))
+    problem = ran.crash or _problem(target, data, ran.code, before, snapshot(folder), ran.output, ran.message)
+    return Outcome(damage, target.file, target.command, ran.code, ran.message, problem)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The result of a command: exit code, standard output and error, and its exception or ""."""
+
+    code: int
+    output: str
+    message: str
+    crash: str
+
+
+def run_inside(folder: Path, command: str) -> Ran:
+    """Run a command in this process, with a folder as the working directory."""
     out, err = Standard(), Standard()
     code, crash = 0, ""
     with _inside(folder), redirect_stdout(out), redirect_stderr(err):
         try:
-            exam_pp(["-q", *shlex.split(target.command.format(target.file))])
+            exam_pp(["-q", *shlex.split(command)])
         except SystemExit as stop:
             code = int(stop.code or 0)
         except BaseException as error:  # noqa: BLE001 - any exception is a problem
             crash = _where(error)
-    after = _snapshot(folder)
-    message = err.content().strip()
-    problem = crash or _problem(target, data, code, before, after, out.content(), message)
-    return Outcome(damage, target.file, target.command, code, message, problem)
+    return Ran(code, out.content(), err.content().strip(), crash)
 
 
 def _where(error: BaseException) -> str:
@@ -88,7 +102,8 @@ def _where(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:200]} at {place}"
 
 
-def _snapshot(folder: Path) -> dict[str, bytes]:
+def snapshot(folder: Path) -> dict[str, bytes]:
+    """The content of all files in a folder, by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -214,7 +229,7 @@ def fuzz(cases: int, seed: int = 1, targets: Sequence[Target] = TARGETS, keep: P
         folder = Path(name) / "case"
         folder.mkdir()
         lay_out(folder)
-        good = _snapshot(folder)
+        good = snapshot(folder)
         for number in range(cases):
             target = targets[number % len(targets)]
             damage, data = mutate(rng, good[target.file])

@@ -15,6 +15,7 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,
     NEW_BANK,
+    OUTPUT_PATH,
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
@@ -116,7 +117,7 @@ if TYPE_CHECKING:
     help="URL of the endpoint of --importance-model.  [default: that of --base-url, with the same backend]",
 )
 @click.option(
-    "--trace", type=click.Path(path_type=Path), metavar="FILE",
+    "--trace", type=OUTPUT_PATH, metavar="FILE",
     help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
 )  # fmt: skip
 @prompt_file_option(

@@ -16,6 +16,7 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     ANSWER_MATCH,
     JOURNAL,
+    OUTPUT_PATH,
     PASSAGES,
     QUERIES_FILE,
     QUERY_FORMATS,
@@ -95,7 +96,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
 @click.option(
     "--status",
     "status_file",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     metavar="FILE",
     help="Write the progress to this JSON file every few seconds, for dashboards.",
 )
@@ -129,7 +130,7 @@ def command(
         --prompt-class GradedRelevance --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.grading.grade import GradeOptions
-    from exam_pp.phases.grading.grading_run import GradeFiles, check_status
+    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.sharding import Shard
     from exam_pp.prompts.answer_key import with_answer_match
@@ -144,8 +145,6 @@ def command(
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
     files = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
-    if options["status_file"]:
-        check_status(options["status_file"], files, options["prompt_files"])
     if options["planned"]:
         _plan(files, model, grade_options, shard, options["form"])
     else:

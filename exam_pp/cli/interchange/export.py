@@ -13,6 +13,7 @@ from exam_pp.cli.options import (
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
+    OutputPath,
     bank_option,
     filter_options,
     grade_filter,
@@ -35,7 +36,7 @@ def command() -> None:
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutputPath(folders=True, files=False),
     help="Folder for the run files; created if missing.",
 )
 def runs(passages: Path, output: Path) -> None:

@@ -15,6 +15,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
 from exam_pp.store.files import is_read_once
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_json import (
     RawJson,
@@ -78,6 +79,7 @@ class MergeSummary:
     ignore_blanks: bool = False
 
 
+@reading()
 def merge_files(
     files: Sequence[Path],
     output: Path,

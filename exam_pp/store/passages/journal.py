@@ -6,11 +6,9 @@ of the model that influence the reply. Every row has a checksum, so that damage 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
-import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,10 +16,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from exam_pp.errors import OutputError
 from exam_pp.requests import Completion
+from exam_pp.store.temporary import Lock, signals_held
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -50,6 +48,24 @@ def rank_journal_path(journal: Path, rank: int) -> Path:
     return journal.with_name(f"{journal.name}.rank{rank}") if rank else journal
 
 
+def journal_files(journal: Path) -> list[Path]:
+    """Return all files that a journal writes: the database, its log, which SQLite names, and its lock.
+
+    They include those of the journal for the importance of nuggets, which has its own model.
+    """
+    journals = [journal, importance_journal_path(journal)]
+    return [file for path in journals for file in (*_database_files(path), _lock_path(path))]
+
+
+def importance_journal_path(journal: Path) -> Path:
+    """Return the path of the journal for the importance of nuggets, next to the first journal."""
+    return journal.with_name(f"{journal.name}.importance")
+
+
+def _database_files(journal: Path) -> list[Path]:
+    return [journal.with_name(journal.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
 class Journal:
     """Replies by key; the first reply of a key is kept.
 
@@ -62,12 +78,13 @@ class Journal:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.model = ""
-        self._lock = None if path is None else _open_lock(path)
-        try:
-            self._open()
-        except OutputError:
-            self._unlock()
-            raise
+        with signals_held():
+            self._lock = None if path is None else _take_lock(path)
+            try:
+                self._open()
+            except OutputError:
+                self._unlock()
+                raise
 
     def _open(self) -> None:
         path = self.path
@@ -218,42 +235,30 @@ class Journal:
         """Close and delete the file; for use when the output is complete."""
         self._db.close()
         if self.path is not None:
-            for suffix in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            for path in _database_files(self.path):
+                path.unlink(missing_ok=True)
         self._unlock()
 
     def _unlock(self) -> None:
         if self._lock is not None:
-            Path(self._lock.name).unlink(missing_ok=True)
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
 
-def _open_lock(path: Path) -> IO[bytes] | None:
-    """Lock a file next to the journal; None if the file system does not support locks.
+def _take_lock(path: Path) -> Lock | None:
+    """Lock a file next to the journal; None if it cannot be created.
 
     A lock on the database is not enough: its owner deletes it at the end, and a waiting process would then
     have opened a deleted file. Raises :class:`OutputError` if another process has the lock.
     """
-    name = path.with_name(f"{path.name}.lock")
-    while True:
-        try:
-            lock = name.open("ab")
-        except OSError:  # opening the database raises the error with the cause
-            return None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(name.stat(), os.fstat(lock.fileno())):
-                return lock
-            lock.close()
-        except FileNotFoundError:  # the owner finished between open and lock: try again
-            lock.close()
-        except BlockingIOError:
-            lock.close()
-            raise OutputError(_in_use(path)) from None
-        except OSError:
-            lock.close()
-            return None
+    try:
+        return Lock.take(_lock_path(path), _in_use(path))
+    except OSError:  # opening the database raises the error with the cause
+        return None
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
 
 
 def _in_use(path: Path | None) -> str:

@@ -51,12 +51,17 @@ def _files_of(source: str | Path) -> list[Path]:
             else "is neither a run file nor a folder of run files."
         )
         raise DataError(problem, file=str(source))
-    files = sorted(p for p in path.iterdir() if p.is_file() and _has_run_name(p.name))
+    files = runs_of_folder(path)
     if not files:
         raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(source))
     for file in files:
         check_utf8_name(file)
     return files
+
+
+def runs_of_folder(folder: Path) -> list[Path]:
+    """Return the run files of a folder, sorted by name; empty if it has no run files."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and _has_run_name(path.name))
 
 
 def check_has_name(path: str | Path) -> None:

@@ -41,6 +41,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import work_folder
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.duck import Limits
+from exam_pp.store.temporary import create_work_folder, lock_path
 
 LIMITS = Limits("500MB", 2)
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -547,9 +548,9 @@ def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path
         with pytest.raises(OutputError, match=r"out.* process"):
             make()
         assert left.is_dir()
-    left.mkdir()
+    left = create_work_folder(beside)
     (left / "tables.duckdb").write_text("half a database")
-    left.with_name(f"{left.name}.part").touch()
+    lock_path(beside, "work").touch()
     make()
     assert not [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")]
 
