@@ -163,12 +163,18 @@ CUTOFF = click.option(
     help="Depth to which the rankings are evaluated.",
 )
 
-ROLE = click.option(
-    "--role",
-    type=click.Choice(["retrieved", "answer"]),
-    help="Only the passages that systems retrieved, or only the parts of their answers.  [default: of a "
-    "system with a ranking and an answer, the answer (of `export runs`: the ranking)]",
-)
+
+def role_option(default: str = "of a system with a ranking and an answer, the answer") -> Callable[[F], F]:
+    """``--role``; ``default`` explains a missing option."""
+    return click.option(
+        "--role",
+        type=click.Choice(["retrieved", "answer"]),
+        help="Only the passages that systems retrieved, or only the parts of their answers.  "
+        f"[default: {default}]",
+    )
+
+
+ROLE = role_option()
 
 
 def unparsed_option(default: str) -> Callable[[F], F]:

@@ -13,12 +13,12 @@ from exam_pp.cli.options import (
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
-    ROLE,
     bank_option,
     filter_options,
     grade_filter,
     log_summary,
     output_option,
+    role_option,
 )
 from exam_pp.wording import counted
 
@@ -32,7 +32,7 @@ def command() -> None:
 
 @command.command()
 @PASSAGES
-@ROLE
+@role_option("of a system with a ranking and an answer, the ranking")
 @click.option(
     "-o",
     "--output",
