@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -20,6 +19,7 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.reports.interchange.formats import conversion_rows
 from exam_pp.store.sql.tables import TABLES
 from scripts import messages
+from scripts.command_tree import command_tree, commands
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -50,27 +50,25 @@ Commands with other exit codes describe them below.
 """
 
 
-def walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
-    """Every command with its help text, groups before their members."""
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
+def help_text(path: str, command: click.Command) -> str:
+    """What ``exam-pp PATH --help`` prints, in 100 columns."""
+    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
     context.help_option_names = ["-h", "--help"]
-    yield context.command_path, command.get_help(context)
-    if isinstance(command, click.Group):
-        for member in command.list_commands(context):
-            subcommand = command.get_command(context, member)
-            if subcommand is not None:
-                yield from walk(subcommand, member, context)
+    return command.get_help(context)
 
 
 def cli_page() -> str:
-    sections = [f"## {path}\n\n```text\n{text.rstrip()}\n```\n" for path, text in walk(cli, "exam-pp")]
+    paths = {f"exam-pp {path}".strip(): command for path, command in command_tree(cli)}
+    sections = [
+        f"## {path}\n\n```text\n{help_text(path, command).rstrip()}\n```\n" for path, command in paths.items()
+    ]
     return "\n".join([CLI_HEADER, *sections])
 
 
 def options_table() -> str:
     """Every option with its meaning, whether it is repeatable, and its commands."""
     uses: dict[str, list[tuple[str, click.Option]]] = {}
-    for path, command in commands(cli):
+    for path, command in commands(cli).items():
         for parameter in command.get_params(click.Context(command)):
             if isinstance(parameter, click.Option):
                 name = [name for name in parameter.opts if name.startswith("--")][-1]
@@ -92,18 +90,6 @@ def options_table() -> str:
             where = "all" if len(paths) == every else ", ".join(f"`{path}`" for path in paths)
             rows.append(f"| `{name}` | {meaning} | {repeatable} | {where} |")
     return "\n".join(rows)
-
-
-def commands(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Every command that is no group, with its path such as ``evaluate cover``."""
-    if not isinstance(command, click.Group):
-        yield path, command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        member = command.get_command(context, name)
-        if member is not None:
-            yield from commands(member, f"{path} {name}".strip())
 
 
 def options_page() -> str:

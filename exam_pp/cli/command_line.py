@@ -60,5 +60,5 @@ def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
     if parameter.is_flag:
         yield name if value or not parameter.secondary_opts else parameter.secondary_opts[0]
         return
-    for one in values:
-        yield from (name, "***" if _SECRET.search(parameter.name or "") else str(one))
+    for item in values:
+        yield from (name, "***" if _SECRET.search(parameter.name or "") else str(item))

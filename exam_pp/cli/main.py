@@ -16,7 +16,7 @@ import click
 from exam_pp.cli.command import Group
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError, StoppedError
-from exam_pp.wording import in_one_line
+from exam_pp.wording import in_one_line, is_unicode
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
@@ -93,6 +93,14 @@ TITLES = {"banks": "Test banks", "sql": "SQL"}
 
 class LazyGroup(Group):
     """A group that imports a command when it is used."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; fails for one that is not UTF-8, which no output could name."""
+        for argument in args:
+            if not (is_unicode(argument) or ctx.resilient_parsing):
+                shown = in_one_line(argument)
+                raise click.UsageError(f"The argument '{shown}' is not UTF-8. Rename a file of such a name.")
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands, in the order of the phases."""

@@ -285,12 +285,15 @@ journal_options = together(
 """Options to resume a command that asks a model; :data:`JOURNAL` has their names."""
 JOURNAL = ("journal", "keep_journal", "retry_failed")
 
+MAX_QUERIES = click.option(
+    "--max-queries", type=IntRange(1), help="Use only the first queries, at most this many."
+)
 new_bank_options = together(
     click.option(
         "--test-collection", default="", metavar="NAME", help="Name of the collection, stored in the bank."
     ),
     click.option("--description", default="", help="Description of the bank, stored in the bank."),
-    click.option("--max-queries", type=IntRange(1), help="Use only the first queries, at most this many."),
+    MAX_QUERIES,
 )
 """Options of commands that generate a bank; :data:`NEW_BANK` has their names."""
 NEW_BANK = ("test_collection", "description", "max_queries")
@@ -442,6 +445,17 @@ def answers_class_option(function: F) -> F:
         callback=name_of,
         help="Prompt class of the extracted answers to show.  [default: any prompt without a scale]",
     )(function)
+
+
+def repairs_option(reply: str, default: int = 2) -> Callable[[F], F]:
+    """``--repairs N``; ``reply`` describes the replies that are repaired."""
+    return click.option(
+        "--repairs",
+        type=IntRange(0, 5),
+        default=default,
+        show_default=True,
+        help=f"Number of retries after a reply {reply}",
+    )
 
 
 def prompt_file_option(help_text: str) -> Callable[[F], F]:

@@ -24,6 +24,7 @@ from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+from exam_pp.wording import in_one_line, is_unicode
 
 log = logging.getLogger(__name__)
 
@@ -483,6 +484,16 @@ def safe_name(identifier: str) -> str:
     """
     name = quote(identifier, safe="+@=,", errors="surrogatepass")
     return "%2E" + name[1:] if name.startswith(".") else name or "%"
+
+
+def check_utf8_name(path: str | Path) -> None:
+    """Raise :class:`DataError` for a name that is not UTF-8, which no output could name."""
+    path = Path(path)
+    if not is_unicode(path.name):
+        raise DataError(
+            f"the name of the file '{in_one_line(path.name)}' is not UTF-8. Rename the file.",
+            file=in_one_line(str(path.parent)),
+        )
 
 
 def write_text(path: str | Path, text: str | Iterable[str], *, inputs: Iterable[str | Path] = ()) -> None:

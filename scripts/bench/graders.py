@@ -15,10 +15,12 @@ Prints Markdown tables. The data sets are not part of the project (see the READM
 * REALSumm: area under the curve of nugget ratings against human labels (nugget, i.e. SCU, in the summary).
 * TREC RAG 2024: agreement of pointwise nugget assignments for whole answers with the labels of a large model.
 
+With `--soft`, local models with a checkpoint also give soft grades; a table has their agreement and mass.
+
 `--sample N` draws N passages of each DL query (seeded), and every N-th topic of TREC RAG; leaderboards are
 then based on few passages and not meaningful. `--queries N` draws N of the DL queries. With
-`--choose`, each model also grades the DL passages by choice (`grade --choose`); a table has the agreement of
-the chosen ratings with the written ones.
+`--choose`, models with a checkpoint also grade the DL passages by choice (`grade --choose`); a table has the
+agreement of the chosen ratings with the written ones.
 """
 
 from __future__ import annotations
@@ -33,13 +35,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from pathlib import Path
 from random import Random
 from statistics import fmean
+from typing import TypeVar
 
 from scipy.stats import spearmanr
 
-from exam_pp.data_model import QueryPassages
+from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.llm import LLM, ModelOptions, load_llm
@@ -65,7 +69,7 @@ from exam_pp.test_bank import ASSIGNMENT_RATINGS, TestBank
 
 MODELS = "bundled,lexical,random,constant"
 WITHOUT_LIMIT = MODELS.split(",")
-"""Models whose replies have no limit to set."""
+"""Models without a checkpoint of the user: their replies have no limit to set, and they cannot choose."""
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 SEED = 19
 MEASURE = "nDCG@10"
@@ -73,6 +77,8 @@ MIN_GRADES = (1, 2, 3, 4, 5)
 RELEVANT = 2
 
 log = logging.getLogger("graders")
+
+Value = TypeVar("Value", int, float)
 
 
 # --- asking ---------------------------------------------------------------------------------------
@@ -128,6 +134,16 @@ class Ratings:
     ungraded: float = 0.0
     speed: float | None = None
     by_pair: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    soft: SoftRatings | None = None
+
+
+@dataclass
+class SoftRatings:
+    """Agreement of the expected ratings, as that of the ratings, and the mean mass of the scale's labels."""
+
+    spearman: float | None
+    area: float | None
+    mass: float
 
 
 def read_collection(shared: Path, sample: int | None, max_queries: int | None = None) -> Collection:
@@ -152,11 +168,13 @@ def means(scores: Iterable[Score]) -> dict[str, float]:
     return {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
 
 
-def rate(data: Collection, name: str, answer: Clock | None, model: ModelOptions | None = None) -> Ratings:
+def rate(
+    data: Collection, name: str, answer: Clock | None, model: ModelOptions | None = None, soft: bool = False
+) -> Ratings:
     """Grade the collection and compare; without ``answer``, use the grades of the file."""
     queries = data.queries
     if answer is not None:
-        options = GradeOptions([QUESTION_SELF_RATED], soft=None if model and model.choose else False)
+        options = GradeOptions([QUESTION_SELF_RATED], soft=None if model and model.choose else soft)
         if model is not None:
             options = resolve_options(options, answer.llm, model)
         copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)
@@ -164,38 +182,74 @@ def rate(data: Collection, name: str, answer: Clock | None, model: ModelOptions 
     selector = GradeSelector(GradeFilter(model=name))
     file = gather(queries, selector, data.bank)
     by_pair: dict[tuple[str, str, str], int] = {}
-    ours: list[int] = []
-    theirs: list[int] = []
-    areas: list[float | None] = []
     asked = 0
     for query in queries:
-        of_query: list[float] = []
         for passage in query.passages:
             ratings = selector.ratings(passage)
             by_pair |= {(query.query_id, passage.passage_id, key): value for key, value in ratings.items()}
-            reference = passage.rubric_grades[0].entry_ratings() if passage.rubric_grades else {}
-            common = [entry_id for entry_id in reference if entry_id in ratings]
-            ours += [ratings[entry_id] for entry_id in common]
-            theirs += [reference[entry_id] for entry_id in common]
-            of_query.append(fmean(ratings.values()) if ratings else 0.0)
             asked += len(data.bank.entries(query.query_id))
-        relevant = [max(j.relevance for j in passage.judgments) >= RELEVANT for passage in query.passages]
-        areas.append(area_under_curve(of_query, relevant))
-    known = [area for area in areas if area is not None]  # a sample may lack relevant passages
+    ours, theirs, area = compare(queries, selector.ratings)
     same = answer is None
     spearman = float(spearmanr(ours, theirs).statistic) if len(set(ours)) > 1 and not same else None
     return Ratings(
         name,
         spearman,
         None if same else weighted_kappa(ours, theirs),
-        fmean(known) if known else None,
+        area,
         {grade: cover_order(file, grade, data.human) for grade in MIN_GRADES},
         correlate(run_scores(label_max(file), data.runs), ranks_of(data.human)),
         Counter(ours),
         0.0 if same else 1 - len(ours) / asked,
         answer.pairs / answer.seconds if answer else None,
         by_pair,
+        soft_ratings(queries, selector),
     )
+
+
+def compare(
+    queries: Sequence[QueryPassages], ratings_of: Callable[[Passage], dict[str, Value]]
+) -> tuple[list[Value], list[int], float | None]:
+    """The ratings of pairs that GPT-4 rated, GPT-4's ratings of these pairs, and the area under the curve."""
+    ours: list[Value] = []
+    theirs: list[int] = []
+    areas: list[float | None] = []
+    for query in queries:
+        means_of_query = []
+        for passage in query.passages:
+            ratings = ratings_of(passage)
+            reference = passage.rubric_grades[0].entry_ratings() if passage.rubric_grades else {}
+            common = [entry_id for entry_id in reference if entry_id in ratings]
+            ours += [ratings[entry_id] for entry_id in common]
+            theirs += [reference[entry_id] for entry_id in common]
+            means_of_query.append(fmean(ratings.values()) if ratings else 0.0)
+        relevant = [max(j.relevance for j in passage.judgments) >= RELEVANT for passage in query.passages]
+        areas.append(area_under_curve(means_of_query, relevant))
+    known = [area for area in areas if area is not None]  # a sample may lack relevant passages
+    return ours, theirs, fmean(known) if known else None
+
+
+def soft_ratings(queries: Sequence[QueryPassages], selector: GradeSelector) -> SoftRatings | None:
+    """The agreement of the expected ratings; None if no grade has one."""
+
+    def expected(passage: Passage) -> dict[str, float]:
+        return {
+            entry_id: fsum(grade * probability for grade, probability in enumerate(probabilities))
+            for grades in selector.select(passage)
+            for entry_id, probabilities in grades.distributions().items()
+        }
+
+    masses = [
+        mass
+        for query in queries
+        for passage in query.passages
+        for grades in selector.select(passage)
+        for mass in grades.masses().values()
+    ]
+    if not masses:
+        return None
+    ours, theirs, area = compare(queries, expected)
+    spearman = float(spearmanr(ours, theirs).statistic) if len(set(ours)) > 1 else None
+    return SoftRatings(spearman, area, fmean(masses))
 
 
 def cover_order(file: GradedFile, min_grade: int, human: dict[str, float]) -> Correlation:
@@ -382,8 +436,16 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             f"{r.speed:,.0f}" if r.speed else "–",
         ]
 
-    return [
+    shown = [
         Table(main, column(summary)),
+        Table(
+            ["soft grades of", "ρ with GPT-4", "AUC with judges", "mean mass"],
+            [
+                [r.name, *map(decimals, (r.soft.spearman, r.soft.area, r.soft.mass))]
+                for r, *_ in rows
+                if r.soft
+            ],
+        ),
         Table(
             ["cover ρ / τ from grade", *map(str, MIN_GRADES)],
             column(lambda r, _e, _n: [pair(r.cover[grade]) for grade in MIN_GRADES]),
@@ -397,6 +459,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             [[name, *assignment_cells(assignments)] for name, assignments in assigned],
         ),
     ]
+    return [table for table in shown if table.rows]
 
 
 def choices(written: Ratings, chosen: Ratings) -> list[Cell]:
@@ -431,11 +494,12 @@ def measure(
     shared: Path,
     every: int,
     only_ratings: bool = False,
+    soft: bool = False,
 ) -> Row:
     llm = load_llm(model)
     learn(llm, (passage.text for query in data.queries for passage in query.passages))
     name = f"{model.model}, chosen" if model.choose else model.model
-    ratings = rate(data, name, Clock(llm), model)
+    ratings = rate(data, name, Clock(llm), model, soft and model.model not in WITHOUT_LIMIT)
     if only_ratings or model.choose:
         return ratings, None, None, None
     extracted = extract(squad, data, llm, Clock(llm))
@@ -453,6 +517,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, help="number of DL queries (default: all)")
     parser.add_argument("--only-ratings", action="store_true", help="no extraction and no nuggets")
     parser.add_argument("--choose", action="store_true", help="also grade by the likeliest label")
+    parser.add_argument("--soft", action="store_true", help="also soft grades")
     parser.add_argument("--max-tokens", type=int, help="tokens in a reply of a model with a checkpoint")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the data sets")
     parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
@@ -476,14 +541,16 @@ def main() -> None:
         agreement: list[list[Cell]] = []
         for model in models:
             ways = [model]
-            if options.choose:
+            if options.choose and model.model not in WITHOUT_LIMIT:
                 ways.append(replace(model, choose=True, max_tokens=None, num_beams=None))
             measured = [
-                measure(way, data, squad, options.shared, options.sample or 1, options.only_ratings)
+                measure(
+                    way, data, squad, options.shared, options.sample or 1, options.only_ratings, options.soft
+                )
                 for way in ways
             ]
             rows += measured
-            if options.choose:
+            if len(measured) > 1:
                 agreement.append(choices(measured[0][0], measured[1][0]))
     except (ExamError, OSError) as error:
         sys.exit(f"graders.py: {error}")

@@ -141,21 +141,38 @@ def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
     """The data that a copying command lost, or ""."""
     if not target.keeps:
         return ""
+    # A conversion counts duplicate keys, of which it keeps the last value.
+    decode = json.loads if target.command.startswith("convert") else _decoded
     try:
         content = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
         lines = [line.strip() for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-        values = [json.loads(line) for line in lines if line]
+        values = [decode(line) for line in lines if line]
     except (ValueError, OSError, EOFError, RecursionError) as error:
         return f"an output was written although the input is not valid ({error})"
     written: dict[str, list[Any]] = {}
     for line in after[target.output].splitlines():
-        query_id, passages = json.loads(line)
+        query_id, passages = decode(line)
         written.setdefault(str(query_id), []).extend(passages)
     for query_id, passages in values:
         for passage in passages:
             if not any(_contains(copy, passage) for copy in written.get(_as_text(query_id), ())):
                 return f"lost: {json.dumps(passage)[:300]}"
     return ""
+
+
+def _decoded(line: bytes) -> Any:
+    """A JSON line with integers as texts, which have any length, and all values of duplicate keys."""
+    return json.loads(line, parse_int=str, object_pairs_hook=_with_duplicates)
+
+
+def _with_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        name = key
+        while name in value:
+            name += " again"
+        value[name] = item
+    return value
 
 
 def _as_text(value: Any) -> str:

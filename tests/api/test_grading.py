@@ -77,9 +77,9 @@ def test_direct_prompts_need_query_texts() -> None:
 
 
 def test_queries_that_are_not_graded_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    other = exam_pp.QueryPassages("other", [exam_pp.Passage(passage_id="p", text="A text.")])
+    absent_query = exam_pp.QueryPassages("other", [exam_pp.Passage(passage_id="p", text="A text.")])
     with caplog.at_level(logging.WARNING, "exam_pp"):
-        graded = list(exam_pp.grade([*passages(), other], BANK, prompts=RATED, model="constant"))
+        graded = list(exam_pp.grade([*passages(), absent_query], BANK, prompts=RATED, model="constant"))
     assert [query.query_id for query in graded] == ["q", "other"]
     (message,) = caplog.messages
     assert "1 query " in message

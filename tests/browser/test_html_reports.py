@@ -21,9 +21,9 @@ ARABIC = "تنتج المد والجزر عن جاذبية القمر."
 @pytest.fixture
 def report(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> Path:
     judgment = {"paragraphId": "p", "query": "q", "relevance": 2, "titleQuery": "q"}
-    one = passage(text=ARABIC, exam_grades=[rubric({"q/a": 1})])
-    one["paragraph_data"]["judgments"] = [judgment]
-    graded = write_jsonl("graded.jsonl", [["q", [one]]])
+    graded_passage = passage(text=ARABIC, exam_grades=[rubric({"q/a": 1})])
+    graded_passage["paragraph_data"]["judgments"] = [judgment]
+    graded = write_jsonl("graded.jsonl", [["q", [graded_passage]]])
     run(
         "verify",
         "disagreements",

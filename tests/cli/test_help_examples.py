@@ -25,6 +25,7 @@ from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages
+from scripts.command_tree import command_tree, commands
 from tests.llm.endpoint_server import Answer, completion, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -38,19 +39,8 @@ LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
 LONGEST_PURPOSE = 100
 
 
-def _commands(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """All commands and groups, with their paths such as ``evaluate cover``."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            member = command.get_command(context, name)
-            assert member is not None
-            yield from _commands(member, f"{path} {name}".strip())
-
-
-GROUPS = {path: command for path, command in _commands(cli) if isinstance(command, click.Group)}
-COMMANDS = {path: command for path, command in _commands(cli) if path not in GROUPS}
+GROUPS = {path: command for path, command in command_tree(cli) if isinstance(command, click.Group)}
+COMMANDS = commands(cli)
 
 
 def examples(command: click.Command) -> list[str]:

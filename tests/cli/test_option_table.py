@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -13,20 +12,10 @@ from click.shell_completion import ShellComplete
 from exam_pp.cli.command import Command, Group
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.option_sections import OLD_SPELLINGS, OPTIONS, REPEATABLE_ONLY_IN, section_of
+from scripts.command_tree import command_tree, commands
 
-
-def _commands(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            member = command.get_command(context, name)
-            assert member is not None
-            yield from _commands(member, f"{path} {name}".strip())
-
-
-ALL = dict(_commands(cli))
-COMMANDS = {path: command for path, command in ALL.items() if not isinstance(command, click.Group)}
+ALL = dict(command_tree(cli))
+COMMANDS = commands(cli)
 USES = [
     (path, parameter)
     for path, command in COMMANDS.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
 from errno import EACCES
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,7 @@ from exam_pp.cli.main import cli, main
 from exam_pp.cli.option_sections import OLD_SPELLINGS, OPTIONS
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
-
-
-def commands(command: click.Command, parent: click.Context | None = None) -> Iterator[click.Command]:
-    context = click.Context(command, parent=parent)
-    if not isinstance(command, click.Group):
-        yield command
-        return
-    for name in command.list_commands(context):
-        member = command.get_command(context, name)
-        assert member is not None
-        yield from commands(member, context)
+from scripts.command_tree import commands
 
 
 def error(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -116,7 +105,9 @@ def test_missing_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
     """click would report a missing file as wrong usage (exit code 2)."""
-    paths = [p.type for command in commands(cli) for p in command.params if isinstance(p.type, click.Path)]
+    paths = [
+        p.type for command in commands(cli).values() for p in command.params if isinstance(p.type, click.Path)
+    ]
     assert paths
     assert not any(path.exists for path in paths)
 
@@ -147,8 +138,8 @@ def test_two_outputs_are_two_files(
 
 def test_every_option_in_a_text_exists() -> None:
     """Messages, help and docstrings do not mention renamed options."""
-    known = {name for command in commands(cli) for param in command.params for name in param.opts}
-    known |= {name for command in commands(cli) for param in command.params for name in param.secondary_opts}
+    params = [param for command in commands(cli).values() for param in command.params]
+    known = {name for param in params for name in (*param.opts, *param.secondary_opts)}
     known |= {name for param in cli.params for name in param.opts} | {"--help", "--version"}
     known |= {option for options in OPTIONS.values() for option in options} | OLD_SPELLINGS.keys()
     named: dict[str, Path] = {}

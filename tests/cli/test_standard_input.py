@@ -14,6 +14,7 @@ import pytest
 
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath
+from scripts.command_tree import commands
 from scripts.reliability.good_files import RATED, lay_out
 from tests.conftest import without_times
 
@@ -287,18 +288,11 @@ def test_an_input_from_standard_input(
 
 
 def test_every_input_of_every_command_is_tested() -> None:
-    def names(command: click.Command, path: str = "") -> Iterator[tuple[str, str]]:
-        if isinstance(command, click.Group):
-            for name in command.list_commands(click.Context(command)):
-                member = command.get_command(click.Context(command), name)
-                assert member is not None
-                yield from names(member, f"{path} {name}".strip())
-        else:
-            for param in inputs_of(command):
-                yield path, param.opts[-1]
-
+    inputs = {
+        (path, param.opts[-1]) for path, command in commands(cli).items() for param in inputs_of(command)
+    }
     tested = {(command_of(shlex.split(line))[0], name) for line, name, _ in CASES}
-    assert set(names(cli)) - tested == set()
+    assert inputs - tested == set()
 
 
 @pytest.mark.parametrize("command", ["merge - -", "grade - --bank - --model fake", "diff - -"])

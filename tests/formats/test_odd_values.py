@@ -158,6 +158,7 @@ def test_a_spreadsheet_with_only_a_header_is_not_a_bank(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("query_id,text\n")
     with data_error(tmp_path / "b.csv", about="no questions"):
         converted(tmp_path / "b.csv", tmp_path / "o", "bank", source_format="bank-csv")
+    assert not (tmp_path / "o").exists()
 
 
 def test_empty_values_are_not_counted_as_dropped(write_jsonl: Write, tmp_path: Path) -> None:

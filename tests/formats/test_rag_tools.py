@@ -240,6 +240,7 @@ def test_invalid_games(row: str, field: str | None, about: str, tmp_path: Path) 
     path.write_text(f"qid,agent_a,agent_b,raw_answer,answer,relevance\n{row}\n")
     with data_error(path, 2, field, about=about):
         convert(Conversion(path, tmp_path / "g.jsonl", "ragelo-games-jsonl"))
+    assert not (tmp_path / "g.jsonl").exists()
 
 
 def test_results_of_ragelo_survive_a_round_trip(shared_data: Path, tmp_path: Path) -> None:

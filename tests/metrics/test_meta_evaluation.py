@@ -14,10 +14,10 @@ def test_three_levels_differ() -> None:
     """By hand: three runs, two queries; the second side orders query 2 in reverse."""
     first = dict(zip(CELLS, [0.9, 0.5, 0.1, 0.6, 0.4, 0.2], strict=True))
     second = dict(zip(CELLS, [0.8, 0.6, 0.0, 0.1, 0.2, 0.3], strict=True))
-    one, two = (
+    first_means, second_means = (
         {run: sum(side[run, query] for query in "12") / 2 for run in "abc"} for side in (first, second)
     )
-    result = meta_evaluation(one, two, first, second)
+    result = meta_evaluation(first_means, second_means, first, second)
 
     assert (result.runs, result.pairs, result.queries, result.queries_used) == (3, 6, 2, 2)
     assert result.by_run == 1

@@ -68,12 +68,12 @@ def test_every_kind(kind: str, reading: str, template: str, reply: str, expected
 
 
 def test_the_labels_of_assignments() -> None:
-    three = prompt("assignment", "assignment", "{context} {nuggets}")
-    assert (three.labels, three.max_rating) == (("not_support", "partial_support", "support"), 2)
+    ternary = prompt("assignment", "assignment", "{context} {nuggets}")
+    assert (ternary.labels, ternary.max_rating) == (("not_support", "partial_support", "support"), 2)
     choices = 'choices = ["not_support", "support"]'
-    two = prompt("assignment", "assignment", "{context} {nuggets}", choices)
-    assert two.labels == ("not_support", "support")
-    assert two.parse("partial_support", None, "default").reason
+    binary = prompt("assignment", "assignment", "{context} {nuggets}", choices)
+    assert binary.labels == ("not_support", "support")
+    assert binary.parse("partial_support", None, "default").reason
 
 
 @pytest.mark.parametrize(

@@ -110,10 +110,10 @@ def test_every_prompt_has_a_reading_rule_a_scale_and_a_source(prompt: Prompt) ->
     assert "20" in prompt.cite, "a citation has a year"
 
 
-@pytest.mark.parametrize(("few", "zero"), [("FagB_few", "FagB"), ("Sun_few", "Sun")])
-def test_few_shot_prompts_are_zero_shot_prompts_with_four_examples(few: str, zero: str) -> None:
-    instruction, _, fields = PROMPTS.get(zero).template.partition("\n")
-    template = PROMPTS.get(few).template
+@pytest.mark.parametrize(("few_shot", "zero_shot"), [("FagB_few", "FagB"), ("Sun_few", "Sun")])
+def test_few_shot_prompts_are_zero_shot_prompts_with_four_examples(few_shot: str, zero_shot: str) -> None:
+    instruction, _, fields = PROMPTS.get(zero_shot).template.partition("\n")
+    template = PROMPTS.get(few_shot).template
     assert template.startswith(instruction + "\nPassage: ")
     assert template.endswith("\n" + fields)
     examples = template.removeprefix(instruction).removesuffix(fields)

@@ -13,12 +13,14 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
     JOURNAL,
+    MAX_QUERIES,
     NEW_BANK,
     QUERIES_FILE,
     journal_options,
     log_summary,
     new_bank_options,
     prompt_file_option,
+    repairs_option,
     required_output,
     take,
     together,
@@ -36,13 +38,7 @@ _generate_options = together(
         "facet]",
     ),
     click.option("--no-facets", is_flag=True, help="Ignore facets, and generate entries for whole queries."),
-    click.option(
-        "--repairs",
-        type=IntRange(0, 5),
-        default=1,
-        show_default=True,
-        help="Number of retries after a reply without a list.",
-    ),
+    repairs_option("without a list.", default=1),
     click.option(
         "--top-ups",
         type=IntRange(0, 10),
@@ -142,7 +138,7 @@ def nuggets_command(**options: Any) -> None:
     help="Format: JSON lines of query_id, system and text (plain), TREC RAG 2024 (rag24) or 2025 (rag25), or "
     "NeuCLIR and RAGTIME (ragtime).  [default: plain, or rag24 with --contexts, as plain has no citations]",
 )
-@click.option("--max-queries", type=IntRange(1), help="Use only the first queries, at most this many.")
+@MAX_QUERIES
 @model_options()
 @journal_options
 def answers_command(queries: Path, output: Path, **options: Any) -> None:
@@ -166,7 +162,7 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
         generate_answers_file,
     )
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     if options["contexts"] is None:
         refuse_without("--contexts", "ranking", "max_passages")
@@ -188,7 +184,7 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
 def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.phases.banks.generate import GenerateOptions, generate_file
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     model = take_model_options(options)
     generate_options = GenerateOptions(

@@ -17,6 +17,7 @@ from exam_pp.cli.options import (
     journal_options,
     log_summary,
     prompt_file_option,
+    repairs_option,
     required_output,
     take,
 )
@@ -35,10 +36,7 @@ from exam_pp.cli.ranges import IntRange
     help="Sort the entries of each query or facet, vital entries first, and keep at most this number.  "
     "[default: all, in the order of BANK]",
 )
-@click.option(
-    "--repairs", type=IntRange(0, 5), default=2, show_default=True,
-    help="Number of retries after a reply whose importance labels cannot be read.",
-)  # fmt: skip
+@repairs_option("whose importance labels cannot be read.")
 @prompt_file_option("TOML file with your own prompt for the importance.")
 @model_options()
 @journal_options
@@ -59,7 +57,7 @@ def command(bank: Path, output: Path, queries: Path | None, **options: Any) -> N
     from exam_pp.phases.banks.nuggetize import nuggetizer_prompts
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     model = take_model_options(options)
     prompts = nuggetizer_prompts(choose_prompts((), options.pop("prompt_files")))

@@ -22,6 +22,7 @@ from exam_pp.cli.options import (
     log_summary,
     new_bank_options,
     prompt_file_option,
+    repairs_option,
     required_output,
     take,
 )
@@ -98,10 +99,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write the whole list for manual editing: ignore --keep, and do not ask for importance.",
 )
-@click.option(
-    "--repairs", type=IntRange(0, 5), default=2, show_default=True,
-    help="Number of retries after a reply whose importance labels cannot be read.",
-)  # fmt: skip
+@repairs_option("whose importance labels cannot be read.")
 @click.option(
     "--importance-model",
     metavar="MODEL",
@@ -149,8 +147,8 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.phases.banks.relevant_passages import Relevance
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import GRADED_RELEVANCE
+    from exam_pp.signals import STOP
 
     if options["source"] != "model":
         refuse_without("--relevance model", "judge", "judge_prompt")

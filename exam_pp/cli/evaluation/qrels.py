@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -135,43 +135,33 @@ def command(
         refuse_without("--runs", "method_name")
     if runs and rankings:
         raise click.UsageError("Use either --rankings or --runs, not both.")
-    if subtopics and (facets == "facet" or fill_holes or label == "count"):
-        raise click.UsageError(
-            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
-        )
+    if subtopics:
+        _check_subtopics(label, facets, fill_holes)
     if label_rule is not None and (subtopics or label != "max" or min_grades):
         raise click.UsageError("--label-rule cannot be combined with --label, --min-grade or --subtopics.")
-    rule = None
-    if label_rule is not None:
-        from exam_pp.metrics.passage_labels import LabelRule
-
-        rule = LabelRule.parse(label_rule)
-    inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
+    rule = _parsed(label_rule)
     selections = grade_filters(**criteria)
-    if len(selections) > 1 and (not scored or qrels_output):
-        raise click.UsageError("Qrels have the labels of one grader; use --grader and --prompt-class once.")
     thresholds = tuple(dict.fromkeys(min_grades))
     # Labels of max do not depend on the threshold, so several thresholds are relevance levels of one set.
-    one_set = label == "max" and not subtopics
-    if len(thresholds) > 1 and (not scored or (qrels_output and not one_set)):
-        raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
-    make = partial(_subtopics, label=label, role=role)
-    if not subtopics:
+    sets: list[tuple[int, ...]] = [thresholds]
+    if label != "max" or subtopics:
+        sets = [(grade,) for grade in thresholds] or [()]
+    if not scored or qrels_output:
+        _check_single(selections, thresholds if not scored else sets)
+    if subtopics:
+        make = partial(_subtopics, label=label, role=role)
+    else:
         make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes, role=role)
-    of_each: list[tuple[int, ...]] = [(grade,) for grade in thresholds]
-    by_grader = {
-        grader: [
-            make(graded, bank, queries, selection, grades)
-            for grades in ([thresholds] if one_set else of_each or [()])
-        ]
+    label_sets = {
+        grader: [make(graded, bank, queries, selection, grades) for grades in sets]
         for grader, selection in selections.items()
     }
+    inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
     if not scored:
-        ((labels,),) = by_grader.values()
+        ((labels,),) = label_sets.values()
         log_notes(labels.notes)
         labels.write(output.path, inputs=inputs)
         return
-    from exam_pp.phases.evaluation.columns import grader_columns, threshold_columns
     from exam_pp.store.trec.runs import run_files
 
     inputs += run_files(runs)
@@ -183,17 +173,50 @@ def command(
         method=method_name,
         role=role,
     )
-    evaluation = grader_columns(
-        {
-            grader: threshold_columns({labels.min_grade: score(labels) for labels in label_sets})
-            for grader, label_sets in by_grader.items()
-        }
-    )
+    evaluation = _in_columns(label_sets, score)
     if qrels_output is not None:
-        ((labels,),) = by_grader.values()
+        ((labels,),) = label_sets.values()
         labels.write(qrels_output, inputs=inputs)
     output.draw_lengths(evaluation, graded, plot_length, inputs, role=role)
     output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
+
+
+def _check_subtopics(label: str, facets: str | None, fill_holes: Path | None) -> None:
+    """Raise :class:`click.UsageError` for options that labels of subtopics cannot have."""
+    if facets == "facet" or fill_holes or label == "count":
+        raise click.UsageError(
+            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
+        )
+
+
+def _parsed(label_rule: str | None) -> LabelRule | None:
+    if label_rule is None:
+        return None
+    from exam_pp.metrics.passage_labels import LabelRule
+
+    return LabelRule.parse(label_rule)
+
+
+def _check_single(graders: Sized, label_sets: Sized) -> None:
+    """Raise :class:`click.UsageError` for a file of qrels by several graders or thresholds."""
+    if len(graders) > 1:
+        raise click.UsageError("Qrels have the labels of one grader; use --grader and --prompt-class once.")
+    if len(label_sets) > 1:
+        raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
+
+
+def _in_columns(
+    label_sets: Mapping[str, Sequence[_Labels]], score: Callable[[_Labels], Evaluation]
+) -> Evaluation:
+    """Scores by each set of labels, with columns for each grader and threshold if there are several."""
+    from exam_pp.phases.evaluation.columns import grader_columns, threshold_columns
+
+    return grader_columns(
+        {
+            grader: threshold_columns({labels.min_grade: score(labels) for labels in of_grader})
+            for grader, of_grader in label_sets.items()
+        }
+    )
 
 
 def _scores(

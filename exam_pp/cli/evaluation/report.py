@@ -96,7 +96,8 @@ def command(
     """
     from exam_pp.cli.command_line import command_line
     from exam_pp.phases.evaluation.uncertainty import Statistics
-    from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
+    from exam_pp.reports.analysis.report_folder.assembly import write_evaluation
+    from exam_pp.reports.analysis.report_folder.inputs import Sources
 
     sources = Sources(
         graded,

@@ -25,6 +25,7 @@ from exam_pp.cli.options import (
     journal_options,
     log_summary,
     prompt_file_option,
+    repairs_option,
     required_output,
     role_option,
     take,
@@ -82,14 +83,7 @@ _GRADE_OPTIONS = (
 )
 @unparsed_option(GRADE_POLICY)
 @ANSWER_MATCH
-@click.option(
-    "--repairs",
-    type=IntRange(0, 5),
-    default=2,
-    show_default=True,
-    help="Number of retries after a reply whose labels cannot be read (only for the prompt "
-    "NuggetAssignment).",
-)
+@repairs_option("whose labels cannot be read (only for the prompt NuggetAssignment).")
 @click.option("--regrade", is_flag=True, help="Grade all pairs again, also those with a grade in PASSAGES.")
 @click.option(
     "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
@@ -178,7 +172,7 @@ def _grade(
 ) -> None:
     from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.grading_run import grade_file
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     with STOP.on_sigterm(), process_group_from_environment() as group:
         if not group.leads:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -34,6 +34,9 @@ from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName
 
 DEFAULT_MIN_GRADES = (1, 2, 3, 4, 5)
+
+_Leaderboards = dict[tuple[GradeKey, int | None, str], list[Score]]
+"""Grader, threshold (None for a measure without one) and measure to scores."""
 
 
 class Setting(NamedTuple):
@@ -115,28 +118,18 @@ def sweep(
         ExamError: A file is invalid, a measure is unknown, or fewer than two systems have scores and ranks.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
-    ranks = reference.ranks
     parse_measures(measures)
     files = dict(_graded_files(graded, bank, grade_filter or GradeFilter(), queries))
-    leaderboards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
-    if runs is not None:
-        leaderboards |= _qrels_leaderboards(files, runs, measures, min_grades, method)
-    for key, file in files.items():
-        for grade in min_grades if file.first_ranks else ():
-            for metric in (Cover(grade, cutoff), Cover(grade, cutoff, normalised=True)):
-                scores = [
-                    score for query in file.queries.values() for score in metric(query, file.first_ranks)
-                ]
-                name = f"{'nCover' if metric.normalised else 'Cover'}@{cutoff}"
-                leaderboards[key, grade, name] = scores
+    leaderboards = _qrels_leaderboards(files, runs, measures, min_grades, method) if runs is not None else {}
+    leaderboards |= _cover_leaderboards(files, min_grades, cutoff)
     settings = []
     for (key, min_grade, measure), scores in leaderboards.items():
         means = {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
-        setting = Setting(*key, min_grade, measure, means, correlate(means, ranks, top))
+        setting = Setting(*key, min_grade, measure, means, correlate(means, reference.ranks, top))
         if intervals is not None:
             sampled = means if intervals == "systems" else next(iter(score_matrices(scores).values()))
             setting = setting._replace(
-                intervals=coefficient_intervals(sampled, ranks, top=top, samples=samples, seed=seed)
+                intervals=coefficient_intervals(sampled, reference.ranks, top=top, samples=samples, seed=seed)
             )
         settings.append(setting)
     if not any(setting.correlation.systems > 1 for setting in settings):
@@ -174,13 +167,28 @@ def _graded_files(
             yield key, file
 
 
+def _cover_leaderboards(
+    files: Mapping[GradeKey, GradedFile], min_grades: Sequence[int], cutoff: int
+) -> _Leaderboards:
+    """Scores of Rubric-Cover and its normalised form, for files with rankings."""
+    return {
+        (key, grade, f"{'nCover' if metric.normalised else 'Cover'}@{cutoff}"): [
+            score for query in file.queries.values() for score in metric(query, file.first_ranks)
+        ]
+        for key, file in files.items()
+        if file.first_ranks
+        for grade in min_grades
+        for metric in (Cover(grade, cutoff), Cover(grade, cutoff, normalised=True))
+    }
+
+
 def _qrels_leaderboards(
-    files: dict[GradeKey, GradedFile],
+    files: Mapping[GradeKey, GradedFile],
     runs: PathLike | Sequence[PathLike],
     measures: Sequence[str],
     min_grades: Sequence[int],
     method: MethodName,
-) -> dict[tuple[GradeKey, int | None, str], list[Score]]:
+) -> _Leaderboards:
     """Scores of Rubric-Qrels; the runs are read once for all prompt classes, thresholds and measures."""
     # RR at threshold 2 is RR(rel=2). Both names can be in `measures`, so a measure can have several settings.
     names: dict[str, dict[tuple[int | None, str], None]] = {}
@@ -197,7 +205,7 @@ def _qrels_leaderboards(
     }
     passages = {(line.query_id, line.passage_id) for lines in labels.values() for line in lines}
     matrix = read_matrix(runs, passages, method=method)
-    scores: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
+    scores: _Leaderboards = {}
     for key, lines in labels.items():
         for score in run_scores(matrix, lines, list(levelled)):
             for setting in names[score.metric]:

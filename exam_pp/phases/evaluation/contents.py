@@ -9,7 +9,7 @@ from typing import Literal
 from exam_pp.data_model import DIRECT_ID, GradesView
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.phases.evaluation.inputs import bank_of, views
-from exam_pp.phases.evaluation.nugget_scores import assigned_labels
+from exam_pp.phases.evaluation.nugget_labels import assigned_labels
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases

@@ -1,5 +1,7 @@
 """Diagnosis of the machine, and a probe that checks whether replies depend on batches or the engine.
 
+A second part compares the ratings that the model writes with those that it chooses (``--choose``).
+
 The probe sends the same requests one at a time, in one batch, in a batch with a long prompt, and to the
 reference engine in float32. Replies should depend only on the prompt, so a reply that changes is a problem.
 The requests are few and their replies short, because the probabilities of the labels show any dependency of
@@ -21,8 +23,10 @@ from exam_pp.errors import ModelError
 from exam_pp.llm.backends import can_rate, load_llm
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
 from exam_pp.llm.conversion import available_cores
+from exam_pp.phases.grading.choice_probe import Choices, compare_choices, rating_requests
+from exam_pp.phases.grading.grading_run import CHAT_PIPELINES
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
-from exam_pp.prompts.base import Prompt
+from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.requests import Completion, Request
 from exam_pp.wording import counted
@@ -54,6 +58,8 @@ _QUESTIONS = (  # of the passages in order
 )
 _ORDER = (0, 1, 3, 2)
 """The passage of each question: the first two contain the answer, the others do not."""
+_PAIRS = tuple((question, passage) for question in _QUESTIONS for passage in _PASSAGES)
+"""The pairs of question and passage that are rated in writing and by choice."""
 
 _PROMPTS = (QUESTION_SELF_RATED, QUESTION_EXTRACTION)
 
@@ -92,7 +98,8 @@ class Examination:
 
     ``seconds`` is the time to load the model, ``pairs_per_second`` the speed with one prompt at a time.
     ``memory`` and ``gpu_memory`` are in bytes, None if unknown. ``reference_error`` is the reason why the
-    reference engine could not be used. ``sound`` is False if replies change in float32.
+    reference engine could not be used. ``sound`` is False if replies change in float32. ``choices`` compares
+    ratings by choice with written ones; a text is the reason why there is no comparison.
     """
 
     model: str
@@ -102,6 +109,7 @@ class Examination:
     comparisons: Sequence[Comparison]
     reference_error: str | None
     sound: bool
+    choices: Choices | str
     memory: int | None
     gpu_memory: int | None
 
@@ -173,7 +181,8 @@ def _examine(options: ModelOptions, advance: Advance) -> Examination:
     provenance = llm.provenance()
     prompts = _PROMPTS if can_rate(options) else (QUESTION_EXTRACTION,)
     requests = probe_requests(prompts)
-    _announce(llm, prompts, requests, advance)
+    choosing = _load_choosing(options)
+    _announce(llm, prompts, requests, 0 if isinstance(choosing, str) else len(_PAIRS), advance)
     start = time.perf_counter()
     alone = _ask(llm, requests, _one_by_one(requests), advance)
     speed = len(requests) / (time.perf_counter() - start)
@@ -193,18 +202,39 @@ def _examine(options: ModelOptions, advance: Advance) -> Examination:
         comparisons,
         reference_error,
         sound=not any(comparison.flips for comparison in comparisons) or provenance.get("dtype") != "float32",
+        choices=choosing if isinstance(choosing, str) else _choices(options, llm, choosing, advance),
         memory=peak_memory(),
         gpu_memory=gpu_memory(),
     )
 
 
-def _announce(llm: LLM, prompts: Sequence[Prompt], requests: list[Request], advance: Advance) -> None:
+def _load_choosing(options: ModelOptions) -> LLM | str:
+    """The model with ``--choose``, or the reason why it cannot choose."""
+    try:
+        return _load(replace(options, choose=True))
+    except ModelError as error:
+        return str(error)
+
+
+def _choices(options: ModelOptions, llm: LLM, choosing: LLM, advance: Advance) -> Choices:
+    unparsed: Unparsed = "chat" if options.pipeline in CHAT_PIPELINES else "default"
+    requests = rating_requests(_PAIRS, unparsed)
+    written = llm if not options.choose else _load(replace(options, choose=False))
+    replies, chosen = (
+        _ask(model, requests, [[*range(len(requests))]], advance) for model in (written, choosing)
+    )
+    return compare_choices(replies, chosen, unparsed)
+
+
+def _announce(
+    llm: LLM, prompts: Sequence[Prompt], requests: list[Request], choices: int, advance: Advance
+) -> None:
     """Log how long the probe takes, by the time of the first request of every prompt."""
     each = len(requests) // len(prompts)
     start = time.perf_counter()
     _ask(llm, requests, [[index] for index in range(0, len(requests), each)])
     seconds = (time.perf_counter() - start) / len(prompts)
-    total = (3 + _has_reference(llm)) * len(requests) + len(prompts)
+    total = (3 + _has_reference(llm)) * len(requests) + len(prompts) + 2 * choices
     log.info("The probe has %s and takes about %.0f s", counted(total, "request"), seconds * total)
     advance(0, total)
 

@@ -117,12 +117,8 @@ def apply_ratings(
         sources.append((path, edits_of_file.ratings))
         summary.bank_edits += len(edits_of_file.bank)
         if edits_of_file.ratings:
-            grader = HUMAN + _name(reviewer, edits_of_file, path)
-            ratings = by_grader.setdefault(grader, {})
-            for rating in edits_of_file.ratings:
-                before = ratings.get(_pair(rating), rating)
-                summary.replaced += before.rating != rating.rating
-                ratings[_pair(rating)] = rating
+            ratings = by_grader.setdefault(HUMAN + _name(reviewer, edits_of_file, path), {})
+            summary.replaced += _add_later(ratings, edits_of_file.ratings)
     if not by_grader:
         names = ", ".join(map(str, edits))
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
@@ -135,6 +131,16 @@ def apply_ratings(
     summary.prompt_class = rated.name
     _write(graded, output, inputs, by_grader, rated, summary)
     return summary
+
+
+def _add_later(ratings: dict[Pair, HumanRating], later: Iterable[HumanRating]) -> int:
+    """Add later ratings by the same grader; returns how many of them differ from the one they replace."""
+    replaced = 0
+    for rating in later:
+        before = ratings.get(_pair(rating), rating)
+        replaced += before.rating != rating.rating
+        ratings[_pair(rating)] = rating
+    return replaced
 
 
 def _pair(rating: HumanRating) -> Pair:
@@ -306,13 +312,10 @@ def _write(
     rated: RatedClass,
     summary: AppliedRatings,
 ) -> None:
-    by_passage: dict[tuple[str, str], dict[str, list[HumanRating]]] = {}
+    by_passage = _by_passage(by_grader)
     for grader, ratings in by_grader.items():
         summary.ratings[grader] = len(ratings)
         summary.comments += sum(rating.comment is not None for rating in ratings.values())
-        for rating in ratings.values():
-            of_passage = by_passage.setdefault((rating.query_id, rating.passage_id), {})
-            of_passage.setdefault(grader, []).append(rating)
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:
@@ -327,6 +330,18 @@ def _write(
         return query
 
     rewrite(graded, output, change, inputs=inputs)
+
+
+def _by_passage(
+    by_grader: Mapping[str, Mapping[Pair, HumanRating]],
+) -> dict[tuple[str, str], dict[str, list[HumanRating]]]:
+    """(query id, passage id) to grader to ratings."""
+    by_passage: dict[tuple[str, str], dict[str, list[HumanRating]]] = {}
+    for grader, ratings in by_grader.items():
+        for rating in ratings.values():
+            of_passage = by_passage.setdefault((rating.query_id, rating.passage_id), {})
+            of_passage.setdefault(grader, []).append(rating)
+    return by_passage
 
 
 def _compare(

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 
 from exam_pp.rendering.document import Picture
-from exam_pp.rendering.pictures.svg import (
-    CARD,
-    FG,
-    HEAT,
-    LINE_HEIGHT,
-    ON_HEAT,
-    WIDTH,
-    defined,
-    element,
-    escaped,
-    label,
-    margin,
-    path,
-    row_height,
-    text_width,
-    thinned,
-)
+from exam_pp.rendering.pictures.cell_grid import cell_grid
+from exam_pp.rendering.pictures.svg import HEAT, defined, element, label, text_width
 from exam_pp.rendering.short_names import shortened
 from exam_pp.wording import counted
 
-_WIDE = 860.0
-"""Width of heatmaps with many columns."""
 _MAX_CELLS = 25_000
 _MAX_COLUMNS = 800
 """Maximum sizes of a heatmap; beyond them, neighbouring columns are averaged."""
@@ -57,7 +40,7 @@ def heatmap(
     names = [queries[group[0]] + ("" if len(group) == 1 else f" … {queries[group[-1]]}") for group in groups]
     shades = [[(value - low) / ((high - low) or 1.0) for value in row] for row in means]
     texts = [[f"{value:.2f}" if defined(value) else "" for value in row] for row in means]
-    grid, width, height = _grid([name for name, _ in rows], names, shades, texts)
+    grid, width, height = cell_grid([name for name, _ in rows], names, shades, texts)
     if not known:
         return Picture(title, f"No values of {measure}.", "", width, height, grid)
     legend, height = _legend(f"{low:.3g}", f"{high:.3g}", height), height + 22
@@ -90,7 +73,7 @@ def confusion(
     """
     shades = [[count / (sum(row) or 1) for count in row] for row in counts]
     texts = [[str(count) for count in row] for row in counts]
-    grid, width, height = _grid(rows, columns, shades, texts, boxed=boxed)
+    grid, width, height = cell_grid(rows, columns, shades, texts, boxed=boxed)
     total = sum(map(sum, counts))
     agreeing = sum(counts[row][column] for row, column in boxed)
     numbers = [
@@ -111,95 +94,10 @@ def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None],
     shades = [[math.nan if value is None else max(0.0, value) for value in row] for row in cells]
     texts = [["" if value is None else f"{value:z.2f}" for value in row] for row in cells]
     short = shortened(names)  # cut in the middle, two prompt classes may look the same
-    grid, width, height = _grid(short, short, shades, texts)
+    grid, width, height = cell_grid(short, short, shades, texts)
     pairs = [f"{a} and {b} {value:z.2f}" for (a, b), value in values.items() if value is not None]
     caption = "A stronger colour is a higher coefficient; an empty cell is undefined."
     return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)
-
-
-def _grid(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    shades: Sequence[Sequence[float]],
-    texts: Sequence[Sequence[str]],
-    boxed: Collection[tuple[int, int]] = (),
-) -> tuple[str, float, float]:
-    """The shapes, width and height of a grid of cells; ``shades`` are from 0 to 1, or NaN for empty cells."""
-    left = margin(rows) + 12
-    space = (WIDTH if len(columns) <= 20 else _WIDE) - left - 8
-    cell = min(max(44.0, margin(columns, 74) + 6), space / (len(columns) or 1))
-    pitch = min(26.0, row_height(len(rows)) + (8 if len(rows) <= 12 else 0))
-    across = all(text_width(name) <= cell - 2 for name in columns)
-    top = 20.0 if across else margin(columns, 110) + 10
-    width, height = left + cell * len(columns) + 8, top + pitch * len(rows) + 6
-    names = [
-        label(left - 6, top + pitch * (number + 0.5) + 4, rows[number], left - 12, text_anchor="end")
-        for number in thinned(len(rows), pitch)
-    ]
-    for number in thinned(len(columns), cell) if not across else range(len(columns)):
-        x = left + cell * (number + 0.5)
-        if across:
-            names.append(label(x, top - 6, columns[number], text_anchor="middle"))
-        else:
-            turn = f"translate({x + 4:.1f} {top - 6:.1f}) rotate(-90)"
-            names.append(label(0, 0, columns[number], top - 10, transform=turn))
-    runs: list[list[str]] = [[] for _ in HEAT]
-    for y, row in enumerate(shades):
-        for start, length, fill in _runs(row):
-            runs[fill].append(f"M{start} {y}h{length}")
-    # A run of cells is a thick line in units of cells, which takes a tenth of the bytes of rectangles.
-    fills = [path("".join(cells), colour) for cells, colour in zip(runs, HEAT, strict=True) if cells]
-    place = f"translate({left:.2f} {top + pitch / 2:.2f}) scale({cell:.4f} {pitch:.4f})"
-    shapes = element("g", "".join(fills), transform=place, stroke_width=1, shape_rendering="crispEdges")
-    if min(cell, pitch) >= 8:
-        lines = "".join(
-            f"M{left + cell * n:.1f} {top}v{pitch * len(rows):.1f}" for n in range(len(columns) + 1)
-        )
-        lines += "".join(
-            f"M{left} {top + pitch * n:.1f}h{cell * len(columns):.1f}" for n in range(len(rows) + 1)
-        )
-        shapes += path(lines, CARD)
-    boxes = "".join(
-        f"M{left + cell * x:.1f} {top + pitch * y:.1f}h{cell:.1f}v{pitch:.1f}h{-cell:.1f}z"
-        for y, x in sorted(boxed)
-    )
-    shapes += path(boxes, FG) if boxes else ""
-    if pitch >= LINE_HEIGHT and all(text_width(text) <= cell - 2 for row in texts for text in row):
-        shapes += "".join(
-            label(
-                left + cell * (x + 0.5),
-                top + pitch * (y + 0.5) + 4,
-                text,
-                text_anchor="middle",
-                fill=ON_HEAT[level],
-            )
-            for y, row in enumerate(texts)
-            for x, text in enumerate(row)
-            if (level := _level(shades[y][x])) is not None
-        )
-    tall = pitch * len(rows)
-    strips = [
-        element("rect", element("title", escaped(name)), x=left + cell * n, y=top, width=cell, height=tall)
-        for n, name in enumerate(columns)
-    ]
-    shapes += element("g", "".join(strips), fill="none", pointer_events="all")
-    return "".join(names) + shapes, width, height
-
-
-def _runs(row: Sequence[float]) -> Iterator[tuple[int, int, int]]:
-    """Yield start, length and level of neighbouring cells with the same level; NaN has no level."""
-    levels = list(map(_level, row))
-    start = 0
-    for end in range(1, len(levels) + 1):
-        if end == len(levels) or levels[end] != levels[start]:
-            level = levels[start]
-            if level is not None:
-                yield start, end - start, level
-            start = end
-
-
-def _level(shade: float) -> int | None:
-    return min(len(HEAT) - 1, int(shade * len(HEAT))) if defined(shade) else None
 
 
 def _legend(low: str, high: str, y: float) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from exam_pp.phases.grading.choice_probe import Choices
 from exam_pp.phases.grading.doctor import REFERENCE, Diagnosis, Examination
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.requests import LOW_MASS
 from exam_pp.wording import counted
 
 
@@ -36,7 +38,23 @@ def _examination(examination: Examination) -> list[Block]:
         Table(("property", "value"), facts, "Model"),
         Table(columns, rows, "Probe", decimals=6),
         Paragraph(_conclusion(examination) + failure),
+        Paragraph(_choices(examination.choices)),
     ]
+
+
+def _choices(choices: Choices | str) -> str:
+    if isinstance(choices, str):
+        return f"Ratings by choice cannot be compared with written ratings. {choices}"
+    mass = "" if choices.mass is None else f" The labels have a mean probability of {choices.mass:.2f} there."
+    low = (
+        " With so low a probability, a choice says little about the rating that the model would write."
+        if choices.mass is not None and choices.mass < LOW_MASS
+        else ""
+    )
+    return (
+        f"Of {counted(choices.pairs, 'rating')}, {choices.written} could be read from a written reply, and "
+        f"{choices.agreeing} of these equal the rating by choice (--choose).{mass}{low}"
+    )
 
 
 def _conclusion(examination: Examination) -> str:

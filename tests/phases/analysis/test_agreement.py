@@ -142,9 +142,11 @@ def test_a_column_without_passages_is_allowed() -> None:
     assert not tables_of(agreement_report(agreement(one_label)))["STRICT, best rating"].bold
 
 
-@pytest.mark.parametrize(("prompt", "alike"), [("GradedRelevance", True), ("Thomas", False), ("Sun", False)])
+@pytest.mark.parametrize(
+    ("prompt", "same_scale"), [("GradedRelevance", True), ("Thomas", False), ("Sun", False)]
+)
 def test_labels_on_the_scale_of_judgments(
-    write_jsonl: Callable[[str, list[Any]], Path], prompt: str, alike: bool
+    write_jsonl: Callable[[str, list[Any]], Path], prompt: str, same_scale: bool
 ) -> None:
     """TREC judgments are 0 to 3; other prompts for direct grades have shorter scales."""
     grades = {
@@ -153,12 +155,12 @@ def test_labels_on_the_scale_of_judgments(
     }  # fmt: skip
     path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
 
-    assert is_on_the_scale_of_judgments(path, GradeFilter()) is alike
+    assert is_on_the_scale_of_judgments(path, GradeFilter()) is same_scale
 
 
-@pytest.mark.parametrize(("top", "alike"), [(3, True), (5, False), (None, False)])
+@pytest.mark.parametrize(("top", "same_scale"), [(3, True), (5, False), (None, False)])
 def test_grades_with_an_unknown_prompt_record_their_scale(
-    write_jsonl: Callable[[str, list[Any]], Path], top: int | None, alike: bool
+    write_jsonl: Callable[[str, list[Any]], Path], top: int | None, same_scale: bool
 ) -> None:
     recorded = {} if top is None else {"max_rating": top}
     grades = {
@@ -166,7 +168,7 @@ def test_grades_with_an_unknown_prompt_record_their_scale(
         "prompt_info": {"prompt_class": "UMBRELA", **recorded}, "prompt_type": "direct_grading",
     }  # fmt: skip
     path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
-    assert is_on_the_scale_of_judgments(path, GradeFilter()) is alike
+    assert is_on_the_scale_of_judgments(path, GradeFilter()) is same_scale
 
 
 def test_grades_of_right_and_wrong_have_one_table() -> None:

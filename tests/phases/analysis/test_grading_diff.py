@@ -126,14 +126,14 @@ def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jso
             ],
         )  # fmt: skip
 
-    both, one = (
+    both_entries, first_entry = (
         Grading(before.file, bank=bank("ab.jsonl", "ab")),
         Grading(before.file, bank=bank("a.jsonl", "a")),
     )
     rule = LabelRule.parse("2nd>=5:3, 1st>=5:2, else 0")
 
-    assert diff(both, one).labels == []
-    changed = diff(both, one, labelling=rule).labels
+    assert diff(both_entries, first_entry).labels == []
+    changed = diff(both_entries, first_entry, labelling=rule).labels
     assert len(changed) == 12
     assert changed[0] == LabelChange("q0", "q0p1", 3, 2)
 
@@ -187,8 +187,8 @@ def test_tied_means_share_a_rank(write_jsonl: WriteJsonl) -> None:
         return {f"e{n}": 5 if n < count else 0 for n in range(10)}
 
     lines = [
-        [q, [ranked(q, 1, covering(one), {"one": 1}), ranked(q, 2, covering(4 - one), {"two": 1})]]
-        for q, one in (("q1", 1), ("q2", 2), ("q3", 3))
+        [q, [ranked(q, 1, covering(covered), {"one": 1}), ranked(q, 2, covering(4 - covered), {"two": 1})]]
+        for q, covered in (("q1", 1), ("q2", 2), ("q3", 3))
     ]
     side = Grading(write_jsonl("tied.jsonl", lines))
     (table,) = [

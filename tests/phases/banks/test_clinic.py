@@ -266,10 +266,10 @@ def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> Non
     signs = signs_of(examination)
     assert ("too-easy" in signs["always"], "too-easy" in signs.get("hard", ())) == (True, False)
     assert "closed-book" in signs["hard"]
-    alike = {
+    agreements = {
         (pair.first, pair.second): pair.behaviour for pair in examination.pairs if pair.similarity is None
     }
-    assert alike == {("good", "always"): 0.95}
+    assert agreements == {("good", "always"): 0.95}
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "html", "md", "json"])

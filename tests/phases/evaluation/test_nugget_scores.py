@@ -553,9 +553,9 @@ def test_retrieved_passages_count_to_a_cutoff(write_jsonl: WriteJsonl, bank: Pat
     """The cutoff is a rank: missing ranks stay empty, and ranks may begin with 0."""
 
     def ranked(system: str, rank: int, labels: str) -> dict[str, Any]:
-        one = answer(system, "q1", labels, "two words", part=rank + 1)
-        one["paragraph_data"]["rankings"][0]["rank"] = rank
-        return one
+        part = answer(system, "q1", labels, "two words", part=rank + 1)
+        part["paragraph_data"]["rankings"][0]["rank"] = rank
+        return part
 
     lines = [
         [

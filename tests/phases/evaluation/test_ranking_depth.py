@@ -16,7 +16,8 @@ from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.review.review_material import review_material
-from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
+from exam_pp.reports.analysis.report_folder.assembly import write_evaluation
+from exam_pp.reports.analysis.report_folder.inputs import Sources
 from exam_pp.reports.analysis.sweep import sweep_report
 from tests.conftest import passage, rubric
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.grading.choice_probe import Choices
 from exam_pp.phases.grading.doctor import doctor, probe_requests
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.reports.grading.doctor import doctor_report
@@ -31,7 +33,7 @@ class Careless(FakeLLM):
 
 def examine(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
-    *_, probe, conclusion = doctor_report(doctor(ModelOptions("fake"))).blocks
+    *_, probe, conclusion, _ = doctor_report(doctor(ModelOptions("fake"))).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
     return probe, conclusion.text
@@ -91,7 +93,7 @@ def test_a_reference_engine_that_cannot_be_loaded_is_reported(monkeypatch: pytes
 
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", load)
     findings = doctor(ModelOptions("m"))
-    *_, probe, conclusion = doctor_report(findings).blocks
+    *_, probe, conclusion, _ = doctor_report(findings).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
     assert len(probe.rows) == 2
@@ -121,11 +123,51 @@ def test_an_estimate_and_the_progress(
     calls: list[tuple[int, int | None]] = []
     with caplog.at_level("INFO"):
         doctor(ModelOptions("fake"), advance=lambda steps, total: calls.append((steps, total)))
-    total = 4 * len(probe_requests()) + 2  # four settings, and a long prompt of each of two prompts
+    # four settings, a long prompt of each of two prompts, and sixteen ratings in writing and by choice
+    total = 4 * len(probe_requests()) + 2 + 2 * 16
     assert calls == [(0, total), *[(1, None)] * total]
     assert f"The probe has {total} requests and takes about 0 s" in caplog.text
     assert llm.calls == total + 2
-    assert total <= 40, "a real model must be examined in two minutes"
+    assert total <= 70, "a real model must be examined in two minutes"
+
+
+class Choosing(FakeLLM):
+    """Writes the rating 3 or no rating, and chooses the rating 3 of every second pair, else 0."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        super().__init__()
+        self.chooses = options.choose
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[list[int]] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        for index in range(len(requests)):
+            if self.chooses:
+                likelihoods = tuple(math.log(0.05) for _ in requests[index].labels)
+                yield index, Completion("30"[index % 2], label_logprobs=likelihoods, definition="choice")
+            else:
+                yield index, Completion("no idea" if index % 4 == 0 else "3")
+
+
+def test_choices_are_compared_with_written_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve of sixteen replies have a rating; of these, every third is chosen, too."""
+    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", Choosing)
+    findings = doctor(ModelOptions("m", pipeline="text-generation"))
+    assert findings.examination is not None
+    choices = findings.examination.choices
+    assert isinstance(choices, Choices)
+    assert (choices.pairs, choices.written, choices.agreeing) == (16, 12, 4)
+    assert choices.mass == pytest.approx(0.3)
+    shown = doctor_report(findings).blocks[-1]
+    assert isinstance(shown, Paragraph)
+    assert "Of 16 ratings, 12 could be read" in shown.text
+    assert "4 of these equal" in shown.text
+    assert "With so low a probability" in shown.text
+
+
+def test_a_model_that_cannot_choose_is_reported(capsys: pytest.CaptureFixture[Any]) -> None:
+    main(["doctor", "--model", "lexical"])
+    assert "--choose cannot be used with the model 'lexical'" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_command_shows_the_machine(capsys: pytest.CaptureFixture[Any]) -> None:

@@ -144,9 +144,9 @@ def test_grades_of_other_models_and_prompts_are_not_reused(tiny_passages: Path, 
 
 
 def test_identical_requests_are_sent_once(write_jsonl: WriteLines, tiny_bank: Path) -> None:
-    same = [{"paragraph_id": f"p{i}", "text": "the same text"} for i in range(5)]
+    passages = [{"paragraph_id": f"p{i}", "text": "the same text"} for i in range(5)]
     llm = FakeLLM()
-    _, summary = run(write_jsonl("same.jsonl", [["q1", same]]), tiny_bank, llm)
+    _, summary = run(write_jsonl("same.jsonl", [["q1", passages]]), tiny_bank, llm)
     assert (llm.calls, summary.graded) == (2, 10)
 
 

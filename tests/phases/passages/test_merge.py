@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.grading.sharding import Shard, assign_shards
+from exam_pp.phases.passages.merge import merge_files
 from tests.conftest import passage, rubric, without_times
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -77,7 +78,7 @@ def test_like_orders_passages_by_their_first_position(write_jsonl: WriteLines, t
     file = write_jsonl("in.jsonl", [["q", [passage("new"), passage("b"), passage("a")]]])
     like = write_jsonl("like.jsonl", [["q", [passage("a"), passage("b"), passage("a")]]])
     ((_, merged),) = merge(tmp_path / "out.jsonl", file, "--like", like)
-    assert [one["paragraph_id"] for one in merged] == ["a", "b", "new"]
+    assert [raw["paragraph_id"] for raw in merged] == ["a", "b", "new"]
 
 
 def test_grades_rankings_and_judgments_are_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
@@ -230,7 +231,7 @@ def test_strict_stops_at_differences(
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "message"),
+    ("first", "second", "message"),
     [
         ({"rankings": [ranked(1)]}, {"rankings": [ranked(1) | {"score": 9.0}]}, "1 ranking "),
         ({"judgments": [judged(1)]}, {"judgments": [judged(2)]}, "1 judgment "),
@@ -238,14 +239,14 @@ def test_strict_stops_at_differences(
     ],
 )
 def test_strict_stops_at_any_difference(
-    one: Any,
-    other: Any,
+    first: Any,
+    second: Any,
     message: str,
     write_jsonl: WriteLines,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    files = [with_data(write_jsonl, f"{i}.jsonl", [], **data) for i, data in enumerate((one, other))]
+    files = [with_data(write_jsonl, f"{i}.jsonl", [], **data) for i, data in enumerate((first, second))]
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", *files, "--strict")
     assert message in capsys.readouterr().err
@@ -294,15 +295,15 @@ def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
 
     def counting(sets: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
         return {
-            (one["llm"], rating["question_id"]): rating["self_rating"]
-            for one in sets
-            for rating in one["self_ratings"]
+            (grades["llm"], rating["question_id"]): rating["self_rating"]
+            for grades in sets
+            for rating in grades["self_ratings"]
         }
 
-    every = [one for sets in files for one in sets]
+    every = [grades for sets in files for grades in sets]
     assert counting(merged["exam_grades"]) == counting(every)
-    assert all(one in merged["exam_grades"] for one in every)
-    assert all(one in every for one in merged["exam_grades"])
+    assert all(grades in merged["exam_grades"] for grades in every)
+    assert all(grades in every for grades in merged["exam_grades"])
 
 
 def test_empty_paragraph_data_is_not_a_conflict(
@@ -366,3 +367,14 @@ def test_texts_that_differ_in_blanks_only(
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", *files, "--ignore-blanks")
     assert "in more than whitespace" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("other", ['{"x":1,"x":2}', '{"x": 1, "x": 2}'])
+def test_a_duplicate_key_is_not_lost_by_merging_equal_values(tmp_path: Path, other: str) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for file, value in ((first, '{"x":2}'), (second, other)):
+        file.write_text(f'["q", [{{"paragraph_id": "p", "text": "t", "mine": {value}}}]]\n', "utf-8")
+    with pytest.raises(DataError, match=r"mine.* has the key 'x' twice"):
+        merge_files([first, second], tmp_path / "out.jsonl")
+    merge_files([second, second], tmp_path / "out.jsonl")
+    assert other in (tmp_path / "out.jsonl").read_text("utf-8")

@@ -133,19 +133,21 @@ def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Pat
     assert out.read_bytes() != other.read_bytes()
     by_id = dict(read(file))
     for query_id, passages in read(out):
-        assert all(one in by_id[query_id] for one in passages)
+        assert all(raw in by_id[query_id] for raw in passages)
 
 
 @pytest.mark.parametrize(
-    ("how", "levels"),
+    ("allocation", "levels"),
     [("proportional", {2: 2, 1: 2, 0: 2, None: 2}), ("equal", {2: 2, 1: 2, 0: 2, None: 2})],
 )
-def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[int | None, int]) -> None:
-    run(f"sample {file} -o {tmp_path / 'out.jsonl'} --max-passages 8 --by-judgment {how}")
+def test_samples_by_judgment(
+    file: Path, tmp_path: Path, allocation: str, levels: dict[int | None, int]
+) -> None:
+    run(f"sample {file} -o {tmp_path / 'out.jsonl'} --max-passages 8 --by-judgment {allocation}")
     for _, passages in read(tmp_path / "out.jsonl"):
         counts: dict[int | None, int] = {}
-        for one in passages:
-            judgments = one["paragraph_data"]["judgments"]
+        for raw in passages:
+            judgments = raw["paragraph_data"]["judgments"]
             level = judgments[0]["relevance"] if judgments else None
             counts[level] = counts.get(level, 0) + 1
         assert counts == levels
@@ -153,9 +155,9 @@ def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[
 
 def test_the_highest_judgment_is_the_stratum(write_jsonl: WriteLines, tmp_path: Path) -> None:
     def judged(key: str, *levels: int) -> dict[str, Any]:
-        one = passage(key, paragraph_data=data(key, levels[0]))
-        one["paragraph_data"]["judgments"] += data(key, levels[-1])["judgments"]
-        return one
+        raw = passage(key, paragraph_data=data(key, levels[0]))
+        raw["paragraph_data"]["judgments"] += data(key, levels[-1])["judgments"]
+        return raw
 
     source = write_jsonl("g.jsonl", [["q", [judged("a", 0, 3), judged("b", 0, 0), judged("c", 0, 0)]]])
     for seed in range(9):
@@ -190,7 +192,7 @@ def test_sample_sizes_of_strata(sizes: dict[int | None, int], count: int) -> Non
 
 
 def kept(path: Path) -> dict[str, list[str]]:
-    return {query_id: [one["paragraph_id"] for one in passages] for query_id, passages in read(path)}
+    return {query_id: [raw["paragraph_id"] for raw in passages] for query_id, passages in read(path)}
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,7 @@ def test_passages_that_match_a_filter(file: Path, tmp_path: Path, options: str, 
     assert kept(out) == dict.fromkeys(BIG, ids)
     if "--system" not in options and "--grader" not in options:
         lines = dict(read(file))
-        assert all(one in lines[query_id] for query_id, passages in read(out) for one in passages)
+        assert all(raw in lines[query_id] for query_id, passages in read(out) for raw in passages)
 
 
 def test_queries_and_grades_that_match_a_filter(file: Path, tmp_path: Path) -> None:
@@ -222,11 +224,11 @@ def test_queries_and_grades_that_match_a_filter(file: Path, tmp_path: Path) -> N
     run(f"filter {file} -o {out} --grader human:ana --query q1")
     ((_, passages),) = read(out)
     assert len(passages) == 12
-    assert {grades["llm"] for one in passages for grades in one["exam_grades"] or ()} == {"human:ana"}
-    assert all(one["x-odd"] == "é" for one in passages)
+    assert {grades["llm"] for raw in passages for grades in raw["exam_grades"] or ()} == {"human:ana"}
+    assert all(raw["x-odd"] == "é" for raw in passages)
     run(f"filter {file} -o {out} --system y --query q1")
     ((_, passages),) = read(out)
-    assert [[r["method"] for r in one["paragraph_data"]["rankings"]] for one in passages] == [["y"]] * 6
+    assert [[r["method"] for r in raw["paragraph_data"]["rankings"]] for raw in passages] == [["y"]] * 6
     assert passages[0]["paragraph_data"]["x-inner"] == [1.0]
 
 
@@ -248,7 +250,7 @@ def test_names_of_dropped_queries_are_known(
     ]
     source, out = write_jsonl("g.jsonl", lines), tmp_path / "out.jsonl"
     run(f"filter {source} -o {out} --query r --grader m")
-    assert [one["exam_grades"] for one in read(out)[0][1]] == [[]]
+    assert [raw["exam_grades"] for raw in read(out)[0][1]] == [[]]
     error = fails(capsys, f"filter {source} -o {out} --query r --system x")
     assert f"passage of {source}" in error
 
@@ -300,8 +302,8 @@ def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> No
         f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New "
         "--grader '(no model)=m'"
     )
-    ((_, [one]),) = read(tmp_path / "o")
-    assert one["exam_grades"] == [{**grades, "llm": "m", "prompt_info": {"prompt_class": "New"}}]
+    ((_, [raw]),) = read(tmp_path / "o")
+    assert raw["exam_grades"] == [{**grades, "llm": "m", "prompt_info": {"prompt_class": "New"}}]
     run(f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New")
     assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [
         {**grades, "prompt_info": {"prompt_class": "New"}}
@@ -348,11 +350,11 @@ def secrets(write_jsonl: WriteLines) -> Path:
         rubric({"a": 1}, llm="human:SECRET", answers=[]),
         rubric({"a": 1}, llm="old", answers=[], llm_response_errors=["SECRET of an old file"]),
     ]
-    one = passage(
+    raw = passage(
         "p", text="SECRET text", paragraph={"html": "SECRET"}, paragraph_data=data("p", 3, "x"),
         exam_grades=grades, grades=[DIRECT],
     )  # fmt: skip
-    return write_jsonl("secrets.jsonl", [["q", [one, passage("s")]]])
+    return write_jsonl("secrets.jsonl", [["q", [raw, passage("s")]]])
 
 
 @pytest.mark.parametrize(
@@ -380,19 +382,19 @@ def test_strip_logs_the_removed_parts(
     removed = without_times(capsys.readouterr().err).strip().removeprefix("Removed: ").removesuffix(".")
     assert sorted(removed.split(", ")) == sorted(dropped.split(", "))
     assert out.read_text().count("SECRET") == left
-    ((_, [one, _]),) = read(out)
-    assert one["paragraph_id"] == "p"
-    assert list(one["paragraph_data"]) == ["judgments", "rankings", "x-inner"]
+    ((_, [raw, _]),) = read(out)
+    assert raw["paragraph_id"] == "p"
+    assert list(raw["paragraph_data"]) == ["judgments", "rankings", "x-inner"]
     if "--remove grades" not in options:
-        assert one["exam_grades"][0]["self_ratings"] == [{"question_id": "a", "self_rating": 4}]
-        assert one["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
+        assert raw["exam_grades"][0]["self_ratings"] == [{"question_id": "a", "self_rating": 4}]
+        assert raw["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
 
 
 def test_merge_restores_stripped_texts(secrets: Path, tmp_path: Path) -> None:
     shared, back = tmp_path / "shared.jsonl", tmp_path / "back.jsonl"
     run(f"strip {secrets} -o {shared} --remove texts")
     run(f"merge {shared} {secrets} -o {back}")
-    assert [one["text"] for one in read(back)[0][1]] == ["SECRET text", "Text of s."]
+    assert [raw["text"] for raw in read(back)[0][1]] == ["SECRET text", "Text of s."]
 
 
 def test_usage_errors_of_strip(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

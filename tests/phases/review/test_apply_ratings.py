@@ -124,14 +124,14 @@ def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path
 
 
 def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path) -> None:
-    one = edits_file(
+    first = edits_file(
         tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), rating("q1", "p1", "q1/a", 3), name="one.json"
     )
-    two = edits_file(
+    second = edits_file(
         tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 4), rating("q1", "p1", "q1/b", 1), name="two.json"
     )
-    same = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 1), name="same.json")
-    summary = apply_ratings(tiny_passages, [one, two, same], tmp_path / "out.jsonl")
+    repeated = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 1), name="same.json")
+    summary = apply_ratings(tiny_passages, [first, second, repeated], tmp_path / "out.jsonl")
     grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
     assert [item["self_rating"] for item in grades["self_ratings"]] == [4, 1]
     assert summary.replaced == 2
@@ -351,9 +351,9 @@ def test_the_prompt_class_must_rate_the_rated_kind(
 
 def test_a_rating_outside_the_scale_names_its_file(tiny_passages: Path, tmp_path: Path) -> None:
     good = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), name="good.json")
-    odd = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
+    outside = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
     with pytest.raises(DataError, match=r"odd\.json, ratings: .*rating 7 "):
-        apply_ratings(tiny_passages, [good, odd], tmp_path / "out.jsonl")
+        apply_ratings(tiny_passages, [good, outside], tmp_path / "out.jsonl")
 
 
 def test_names_of_reviewers_are_one_line(tiny_passages: Path, tmp_path: Path) -> None:

@@ -153,9 +153,9 @@ def test_direct_grades(write_jsonl: Write, tiny_bank: Path) -> None:
         passage("p2", grades=[direct(1)]),
         passage("p3", grades=[direct(None, llm_response_error=error)]),
     ]
-    for one in passages:
-        one["paragraph_data"]["judgments"] = [
-            {"paragraphId": one["paragraph_id"], "query": "q1", "relevance": 1, "titleQuery": "q1"}
+    for raw in passages:
+        raw["paragraph_data"]["judgments"] = [
+            {"paragraphId": raw["paragraph_id"], "query": "q1", "relevance": 1, "titleQuery": "q1"}
         ]
     graded = write_jsonl("direct.jsonl", [["q1", passages]])
     only = GradeFilter(kind="direct")
@@ -190,8 +190,8 @@ def test_a_duplicate_passage_of_a_line_counts_once(write_jsonl: Write) -> None:
 def test_a_query_on_two_lines(
     tiny_passages: Path, write_jsonl: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one, other = (json.loads(line) for line in tiny_passages.read_text().splitlines())
-    split = write_jsonl("split.jsonl", [["q1", one[1][1:]], other, ["q1", one[1][:1]]])
+    first, second = (json.loads(line) for line in tiny_passages.read_text().splitlines())
+    split = write_jsonl("split.jsonl", [["q1", first[1][1:]], second, ["q1", first[1][:1]]])
     for make in (Grid, lambda: Uncovered(4), lambda: Sample(9), lambda: Spurious(4, often=1)):
         assert flat(split, report=make()) == flat(tiny_passages, report=make())
     assert "1 query" in caplog.text
@@ -252,9 +252,9 @@ def test_spurious_entries_and_uncovered_passages_of_gpt_4(shared_data: Path) -> 
     spurious: Counter[str] = Counter()
     uncovered = 0
     for query in read_passages_for_metrics(graded):
-        for one in query.passages:
-            ratings = {key: grade for of in one.grade_sets() for key, grade in of.entry_ratings().items()}
-            judgments = [judgment.relevance for judgment in one.judgments]
+        for view in query.passages:
+            ratings = {key: grade for of in view.grade_sets() for key, grade in of.entry_ratings().items()}
+            judgments = [judgment.relevance for judgment in view.judgments]
             if max(judgments) < 1:
                 spurious.update(key for key, grade in ratings.items() if grade >= 4)
             else:

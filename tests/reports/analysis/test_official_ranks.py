@@ -57,7 +57,9 @@ def test_the_rank_of_a_leaderboard_is_by_its_first_measure() -> None:
     names = ("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
     values = {"a": (0.5, 0.9), "b": (0.7, 0.8)}
     scores = [
-        Score(s, "1", name, v) for s, both in values.items() for name, v in zip(names, both, strict=True)
+        Score(s, "1", name, v)
+        for s, of_system in values.items()
+        for name, v in zip(names, of_system, strict=True)
     ]
     lines = published_leaderboard(with_ranks(Evaluation(scores), RANKS)).splitlines()
 

@@ -27,7 +27,8 @@ from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report
-from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
+from exam_pp.reports.analysis.report_folder.assembly import write_evaluation
+from exam_pp.reports.analysis.report_folder.inputs import Sources
 from tests.conftest import passage, rubric
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"

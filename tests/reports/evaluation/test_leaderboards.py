@@ -98,10 +98,10 @@ def test_official_ranks_average_ties_and_leave_out_the_upper_bound() -> None:
 
 
 def test_official_ranks_need_one_measure() -> None:
-    two = Evaluation([*EVALUATION.scores, Score("a", "1", "AP", 1.0)])
+    two_measures = Evaluation([*EVALUATION.scores, Score("a", "1", "AP", 1.0)])
 
     with pytest.raises(SelectionError, match=r"-m .*RR, AP"):
-        official_json(two)
+        official_json(two_measures)
 
 
 def test_the_figure_has_the_best_system_on_top() -> None:

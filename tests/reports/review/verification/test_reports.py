@@ -44,8 +44,8 @@ from tests.reports.review.verification.material import (
 
 
 def shown(report: Selection, *queries: CheckedQuery) -> list[dict[str, Any]]:
-    for one in queries:
-        report.add(one)
+    for checked in queries:
+        report.add(checked)
     listed = table(report)
     return [dict(zip(listed.columns, row, strict=True)) for row in listed.rows]
 
@@ -95,8 +95,8 @@ class TestUncovered:
 
     def test_limit_is_for_each_query(self) -> None:
         report = Uncovered(limit=1)
-        others = query(*self.PASSAGES[1:2], query_id="p", text="")
-        rows = shown(report, others, query(*self.PASSAGES))
+        second_query = query(*self.PASSAGES[1:2], query_id="p", text="")
+        rows = shown(report, second_query, query(*self.PASSAGES))
         assert [(row["query_id"], row["passage_id"]) for row in rows] == [("q", "far"), ("p", "near")]
         overview, *_ = tables(report)
         assert overview.rows == [[3, 5, "q", "rock"], [1, 1, "p", None]]
@@ -188,7 +188,7 @@ class TestSpurious:
 
     def test_parts_of_a_query_add_up(self) -> None:
         whole, parts = Spurious(often=1), Spurious(often=1)
-        pieces = [query(one) for one in self.PASSAGES]
+        pieces = [query(checked) for checked in self.PASSAGES]
         assert shown(whole, query(*self.PASSAGES)) == shown(parts, *pieces)
 
 

@@ -1,0 +1,174 @@
+"""Sections of `exam-pp evaluate report` that compare: official ranks, judgments, graders, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from exam_pp.errors import SelectionError
+from exam_pp.phases.analysis.agreement import agreement, graders, rated_passages
+from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
+from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
+from exam_pp.phases.analysis.sweep import sweep
+from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.rendering.document import Heading
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.agreement import agreement_report, graders_figure, graders_report
+from exam_pp.reports.analysis.correlation import correlation_report, rank_figure
+from exam_pp.reports.analysis.report_folder.folder import ReportFolder, titled
+from exam_pp.reports.analysis.report_folder.inputs import GradeSet, Inputs, suffix_of
+from exam_pp.reports.analysis.report_folder.summary import Leaderboard
+from exam_pp.reports.analysis.response_lengths import TITLE as LENGTHS
+from exam_pp.reports.analysis.response_lengths import length_figure, length_report
+from exam_pp.reports.analysis.side_by_side import compared_figure
+from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
+from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS
+
+
+def official_correlations(
+    inputs: Inputs, folder: ReportFolder, leaderboards: Sequence[Leaderboard], official: OfficialRanks | None
+) -> dict[str, Correlations]:
+    """Write the correlations of all leaderboards; returns title to correlation."""
+    section = "Correlation with the official leaderboard"
+    if official is None:
+        folder.skip(section, "no official ranks", "--official")
+        return {}
+    results: dict[str, Correlations] = {}
+    compared: dict[str, Mapping[str, float]] = {}
+    for board in leaderboards:
+        if board.stem == "judgments" and inputs.sources.official is None:
+            continue
+        try:
+            result = correlation(
+                f"{board.stem}-per-query.tsv",
+                official,
+                scores=board.means,
+                intervals="systems",
+                samples=inputs.statistics.samples,
+                seed=inputs.statistics.seed,
+            )
+        except SelectionError as error:
+            folder.skip(f"Correlation of {board.title}", str(error), "official ranks of these systems")
+            continue
+        results[board.title] = result
+        folder.section(section)
+        _write_correlation(folder, board, result, official)
+        compared |= {f"{board.title}: {metric}": scores for metric, scores in board.means.items()}
+    if len(compared) > 1:
+        order = sorted(official.ranks, key=lambda system: (official.ranks[system], system))
+        folder.figure("compared.png", compared_figure(compared, order), "leaderboards, min–max scaled")
+    return results
+
+
+def _write_correlation(
+    folder: ReportFolder, board: Leaderboard, result: Correlations, official: OfficialRanks
+) -> None:
+    folder.add([Heading(board.title, level=2), *correlation_report(result, decimals=3).content])
+    for_scripts = correlation_report(result, decimals=SCRIPT_DECIMALS)
+    folder.table(f"{board.stem}-correlation.tsv", for_scripts, "the same table for scripts")
+    for metric, scores in board.means.items():
+        name = f"{board.title}: {metric}"
+        short = f"{board.stem}-{metric}".translate({ord(c): "_" for c in "()=@,/ "})
+        about = f"{name} against the official ranks"
+        folder.figure(f"ranks-{short}.png", rank_figure(scores, official.ranks, name), about)
+
+
+def correlations_by_setting(inputs: Inputs, folder: ReportFolder, official: OfficialRanks | None) -> None:
+    """Write the correlation with official ranks by prompt, threshold and measure, for each bank."""
+    title = "Correlation by setting"
+    if official is None:
+        folder.skip(title, "no official ranks", "--official")
+        return
+    sources = inputs.sources
+    for bank, name, criteria in inputs.banks():
+        try:
+            swept = sweep(
+                sources.graded,
+                official,
+                runs=sources.runs or None,
+                bank=bank,
+                grade_filter=criteria,
+                measures=sources.measures,
+                cutoff=sources.cutoff,
+            )
+        except SelectionError as error:
+            folder.skip(titled(title, name), str(error), "official ranks of these systems")
+            continue
+        suffix = suffix_of(name) if name else ""
+        swept = replace(swept, notes=())  # the same notes stand below Rubric-Cover
+        folder.section(title)
+        folder.add([Heading(name, level=2)] if name else [])
+        folder.add(sweep_report(swept).content)
+        with suppress(SelectionError):  # raised if no measure has a threshold
+            folder.figure(f"sweep{suffix}.png", sweep_figure(swept), "Kendall's tau-b over thresholds")
+        for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
+        folder.table(f"sweep{suffix}.tsv", for_scripts, "the same table for scripts")
+
+
+def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> None:
+    """Write the agreement of all ratings with manual judgments."""
+    sources = inputs.sources
+    title = "Agreement with judgments"
+    if not inputs.has_judgments:
+        folder.skip(title, "the graded file has no judgments", "--qrels")
+        return
+    for grade_set in inputs.rated:
+        try:
+            passages = rated_passages(
+                sources.graded,
+                qrels=sources.qrels,
+                bank=grade_set.bank,
+                grade_filter=grade_set.grade_filter,
+            )
+        except SelectionError as error:
+            folder.skip(titled(title, grade_set.name), str(error), "judgments of graded passages")
+            continue
+        most = max(len(passage.ratings) for passage in passages)
+        ranks = [rank for rank in (1, 2, 5) if rank <= most]  # direct grades are one per passage
+        result = agreement(
+            passages, min_relevant=sources.min_relevant, min_answers=ranks, seed=inputs.statistics.seed
+        )
+        folder.section(title, grade_set)
+        report = agreement_report(result)
+        folder.add(report.content)
+        folder.table(f"agreement{grade_set.suffix}.tsv", report, "the tables")
+        folder.text(f"agreement{grade_set.suffix}.tex", render(report, "latex"), "the tables for a paper")
+
+
+def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> None:
+    """Write the agreement of every two graders."""
+    title = "Agreement of graders"
+    banks = {grade_set.bank for grade_set in inputs.sets}
+    try:
+        compared = graders(inputs.sources.graded, bank=banks.pop() if len(banks) == 1 else None)
+    except SelectionError as error:
+        folder.skip(title, str(error), "grades of another grader")
+        return
+    folder.section(title)
+    report = graders_report(compared)
+    folder.add(report.content)
+    folder.figure("graders.png", graders_figure(compared), "weighted κ of every two graders")
+    folder.table("graders.tsv", report, "the same table for scripts")
+
+
+def scores_by_length(inputs: Inputs, folder: ReportFolder, covered: Mapping[GradeSet, Evaluation]) -> None:
+    """Write Rubric-Cover against the lengths of the systems' responses."""
+    lengths = response_lengths(inputs.sources.graded, cutoff=inputs.sources.cutoff, role=inputs.sources.role)
+    if not covered:
+        folder.skip(LENGTHS, "no grades of questions or nuggets are selected", "exam-pp grade")
+        return
+    if len(lengths) < 2:
+        reason = "the graded file has rankings of fewer than two systems"
+        folder.skip(LENGTHS, reason, "rankings in the graded file")
+        return
+    if not any(lengths.values()):
+        folder.skip(LENGTHS, "the graded file has no texts", "a graded file with texts")
+        return
+    for grade_set, evaluation in covered.items():
+        result = compare_lengths(evaluation, lengths)
+        folder.section(LENGTHS, grade_set)
+        folder.add(length_report(result).content)
+        folder.figure(f"length{grade_set.suffix}.png", length_figure(result), "with the Pareto front")
+        for_scripts = length_report(result, decimals=SCRIPT_DECIMALS)
+        folder.table(f"length{grade_set.suffix}.tsv", for_scripts, "response lengths and scores")

@@ -1,0 +1,148 @@
+"""Sections of `exam-pp evaluate report` with leaderboards: Rubric-Cover, Rubric-Qrels, nuggets, judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from exam_pp.metrics.correlation import ranks_of
+from exam_pp.phases.analysis.correlation import OfficialRanks
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
+from exam_pp.phases.evaluation.leaderboards import Standings, leaderboard
+from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
+from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.provenance import with_thresholds
+from exam_pp.reports.analysis.report_folder.folder import ReportFolder
+from exam_pp.reports.analysis.report_folder.inputs import GradeSet, Inputs
+from exam_pp.reports.analysis.report_folder.summary import Leaderboard
+from exam_pp.reports.evaluation.leaderboards import (
+    leaderboard_figure,
+    leaderboard_report,
+    per_query_report,
+)
+from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
+from exam_pp.reports.evaluation.score_layouts import official_json
+from exam_pp.results import Qrel
+from exam_pp.store.trec.runs import write_qrels
+
+
+class LeaderboardSections:
+    """Writes leaderboards; ``leaderboards`` are those of all sections so far."""
+
+    def __init__(self, inputs: Inputs, folder: ReportFolder) -> None:
+        self.leaderboards: list[Leaderboard] = []
+        self._inputs = inputs
+        self._folder = folder
+
+    def rubric_cover(self) -> dict[GradeSet, Evaluation]:
+        """Write Rubric-Cover by the grades of questions and nuggets; returns its scores."""
+        inputs, folder = self._inputs, self._folder
+        covered = {}
+        for grade_set in inputs.of_kind("question", "nugget"):
+            title = folder.section("Rubric-Cover", grade_set)
+            evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=inputs.sources.cutoff)
+            self._write(title, f"cover{grade_set.suffix}", evaluation, inputs.statistics)
+            covered[grade_set] = evaluation
+        if not covered:
+            folder.skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
+        return covered
+
+    def rubric_qrels(self) -> None:
+        """Write Rubric-Qrels by all ratings, and their labels."""
+        inputs, folder = self._inputs, self._folder
+        if not inputs.has_rankings:
+            folder.skip("Rubric-Qrels", "no runs, and the graded file has no rankings", "--runs")
+            return
+        if not inputs.rated:
+            folder.skip("Rubric-Qrels", "no ratings are selected", "exam-pp grade")
+        for grade_set in inputs.rated:
+            title = folder.section("Rubric-Qrels", grade_set)
+            grades = inputs.read(grade_set)
+            labels = evaluate.qrels_of(grades)
+            evaluation = self._scored(
+                labels.qrels,
+                min_grade=None if inputs.sources.min_grade is None else grades.min_grade,
+                default_min_grade=labels.level,
+                ungraded=labels.ungraded,
+            )
+            evaluation.notes[:0] = labels.notes
+            evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
+            self._write(title, f"rubric-qrels{grade_set.suffix}", evaluation, inputs.over_queries)
+            name = f"rubric{grade_set.suffix}.qrels"
+            write_qrels(labels.qrels, folder.path / name)
+            folder.link(name, "the labels, for trec_eval")
+
+    def nugget_scores(self) -> None:
+        """Write the nugget scores by all nugget assignments."""
+        inputs, folder = self._inputs, self._folder
+        assigned = inputs.of_kind("assignment")
+        if not assigned:
+            graders = inputs.contents.graders.values()
+            if any(grader.kind == "assignment" and grader.selected for grader in graders):
+                reason, to_add = "nugget assignments have no bank", "--bank with the nuggets"
+            else:
+                reason = "no nugget assignments are selected"
+                to_add = "exam-pp grade with an assignment prompt"
+            folder.skip("Nugget scores", reason, to_add)
+        for grade_set in assigned:
+            assert grade_set.bank is not None
+            (condition,) = read_conditions(
+                [inputs.sources.graded],
+                [grade_set.bank],
+                grade_filter=grade_set.grade_filter,
+                rules=ScoringRules(role=inputs.sources.role),
+            )
+            title = folder.section("Nugget scores", grade_set)
+            scores = nugget_leaderboard([condition], statistics=inputs.over_queries)
+            standings = scores.conditions[0][1]
+            folder.add(nugget_report(scores).content)
+            stem = f"nuggets{grade_set.suffix}"
+            folder.table(f"{stem}.tsv", nugget_report(scores, formatted=False), "the leaderboard")
+            self._keep(title, stem, standings, condition.evaluation)
+
+    def manual_judgments(self) -> OfficialRanks | None:
+        """Write the leaderboard of manual judgments; returns its ranks by the first measure.
+
+        Returns None without judgments.
+        """
+        inputs, folder = self._inputs, self._folder
+        if not inputs.has_judgments:
+            folder.skip("Manual judgments", "the graded file has no judgments", "--qrels")
+            return None
+        if not inputs.has_rankings:
+            folder.skip("Manual judgments", "no runs, and the graded file has no rankings", "--runs")
+            return None
+        source = inputs.sources.qrels or inputs.sources.graded
+        evaluation = self._scored(judgments(source), min_grade=inputs.sources.min_relevant)
+        evaluation.provenance = judgment_provenance(source, evaluation)
+        self._write(folder.section("Manual judgments"), "judgments", evaluation, inputs.over_queries)
+        first = evaluation.scores[0].metric
+        ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
+        folder.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+        return OfficialRanks("official.json", ranks_of(self.leaderboards[-1].means[first]))
+
+    def _scored(self, labels: Sequence[Qrel], **options: Any) -> Evaluation:
+        """Scores of the runs by labels; without runs, of the rankings in the graded file."""
+        sources = self._inputs.sources
+        if not sources.runs:
+            return score_rankings(labels, sources.graded, sources.measures, role=sources.role, **options)
+        return score_runs(labels, sources.runs, sources.measures, **options)
+
+    def _write(self, title: str, stem: str, evaluation: Evaluation, statistics: Statistics) -> None:
+        """Add the table and the pictures of a leaderboard, and write its files."""
+        standings = leaderboard(evaluation, statistics)
+        self._folder.add(leaderboard_report(standings, title).content)
+        for_scripts = leaderboard_report(standings, title, formatted=False)
+        self._folder.table(f"{stem}.tsv", for_scripts, "the leaderboard")
+        self._keep(title, stem, standings, evaluation)
+
+    def _keep(self, title: str, stem: str, standings: Standings, evaluation: Evaluation) -> None:
+        """Keep a leaderboard, and write its figure and its scores of each query."""
+        self.leaderboards.append(Leaderboard(title, stem, standings))
+        self._folder.figure(f"{stem}.png", leaderboard_figure(standings), f"{title}, with intervals")
+        self._folder.table(
+            f"{stem}-per-query.tsv", per_query_report(evaluation, title), "scores of each query"
+        )

@@ -1,0 +1,23 @@
+"""All commands of exam_pp with their paths, for generated pages and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+
+def command_tree(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command and group with its path such as ``evaluate cover``, groups before their members."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            member = command.get_command(context, name)
+            assert member is not None, f"{path} lists the command {name}, but does not have it"
+            yield from command_tree(member, f"{path} {name}".strip())
+
+
+def commands(root: click.Command) -> dict[str, click.Command]:
+    """Path to command, without groups."""
+    return {path: command for path, command in command_tree(root) if not isinstance(command, click.Group)}
