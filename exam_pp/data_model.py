@@ -24,6 +24,8 @@ Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 PromptKind = Literal["question", "nugget", "direct_grading"]
 RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
+Role = Literal["retrieved", "answer"]
+"""The role of a passage for a system: retrieved, or a part of its answer."""
 
 DIRECT_ID = "direct"
 """The entry id of direct grades in tables and metrics of entries."""
@@ -59,7 +61,12 @@ class Judgment(Record):
 
 
 class RankingEntry(Record):
-    """Rank and score of a passage in a system's ranking; for a generated answer, the order of its parts."""
+    """Rank and score of a passage in a system's ranking; for a generated answer, the order of its parts.
+
+    ``role`` distinguishes the two, for systems that have both; it is missing in published files.
+    ``citations`` are the ids of the documents that a part of an answer cites. ``repeat`` is the number, from
+    1, of a run of a system that answered the same query several times.
+    """
 
     method: Id
     passage_id: Id = Field(alias="paragraphId")
@@ -67,6 +74,8 @@ class RankingEntry(Record):
     rank: int
     score: FiniteFloat
     citations: list[str] | None = None
+    role: Role | None = None
+    repeat: Annotated[int, Field(ge=1)] | None = None
 
 
 class PassageData(Record):
@@ -408,6 +417,14 @@ class RankingView(Protocol):
     @property
     def score(self) -> float:
         """Retrieval score; higher is better."""
+
+    @property
+    def role(self) -> Role | None:
+        """``retrieved`` or ``answer``; None if it is not recorded."""
+
+    @property
+    def repeat(self) -> int | None:
+        """Number of the repeat, from 1; None for a system with a single run."""
 
 
 class AssignmentView(Protocol):

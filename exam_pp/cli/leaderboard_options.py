@@ -219,13 +219,14 @@ class LeaderboardOutput:
         inputs: Iterable[Path | None],
         *,
         cutoff: int = 20,
+        role: Any = None,
     ) -> None:
         """Plot scores against the response lengths of the systems, unless ``figure`` is None."""
         if figure is not None:
             from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
             from exam_pp.reports.analysis.response_lengths import length_figure
 
-            lengths = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff))
+            lengths = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff, role=role))
             emit_figure(length_figure(lengths), figure, [*inputs, self.official])
 
     def draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:

@@ -133,6 +133,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--relevance": "Source of relevance: judgments or grades",
         "--relabel": "Ask again for the importance of entries that have one",
         "--same-scale": "Treat labels and judgments as one scale",
+        "--role": "Retrieved passages of systems, or their answers",
         "--secret": "Share of secret entries",
         "--skip-missing-texts": "Drop passages without a text",
         "--subtopics": "Label for each passage and entry",

@@ -172,6 +172,19 @@ CUTOFF = click.option(
 )
 
 
+def role_option(default: str = "of a system with a ranking and an answer, the answer") -> Callable[[F], F]:
+    """``--role``; ``default`` explains a missing option."""
+    return click.option(
+        "--role",
+        type=click.Choice(["retrieved", "answer"]),
+        help="Only the passages that systems retrieved, or only the parts of their answers.  "
+        f"[default: {default}]",
+    )
+
+
+ROLE = role_option()
+
+
 def unparsed_option(default: str) -> Callable[[F], F]:
     """The option for ratings of replies without a number; its value is None if it is not used.
 

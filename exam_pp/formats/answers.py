@@ -11,7 +11,7 @@ from exam_pp.formats.sample import Sample, fits, with_keys
 from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
 from exam_pp.store.trec.answers import Answer, PlainAnswer, Rag24Answer, ReportAnswer, read_answers
 
-_CITED = {"citations", "uncited references", "boundaries of answer parts"}
+_CITED = {"citations", "uncited references", "boundaries of answer parts", "repeats"}
 _ELEMENTS = used("text citations")
 _RESPONSES = used("text", citations="citation confidences")
 _SCHEMA = Schema("answers", "a line of answers of RAG systems", Rag24Answer | ReportAnswer | PlainAnswer)
@@ -34,14 +34,18 @@ register(
     Format(
         "rag24", "answers", "answers, TREC RAG 2024", with_keys("run_id", "topic_id", "answer", arrays=True),
         read_answers, "answer",
-        make_reader(read_answers, used("run_id topic_id topic references", answer=_ELEMENTS)),
+        make_reader(read_answers, used("run_id topic_id topic references repeat", answer=_ELEMENTS)),
         partial(_write, form="rag24", keeps=_CITED | {"query texts"}), schema=_SCHEMA,
     ),
     Format(
         "rag25", "answers", "answers, TREC RAG 2025", fits(_is_rag25), read_answers, "answer",
         make_reader(
             read_answers,
-            used("references", metadata=used("team_id run_id narrative_id narrative"), answer=_ELEMENTS),
+            used(
+                "references",
+                metadata=used("team_id run_id narrative_id narrative repeat"),
+                answer=_ELEMENTS,
+            ),
         ),
         partial(_write, form="rag25", keeps=_CITED | {"query texts", "teams"}), schema=_SCHEMA,
     ),
@@ -50,14 +54,18 @@ register(
         read_answers, "answer",
         make_reader(
             read_answers,
-            used("references", metadata=used("team_id run_id topic_id request_id"), responses=_RESPONSES),
+            used(
+                "references",
+                metadata=used("team_id run_id topic_id request_id repeat"),
+                responses=_RESPONSES,
+            ),
         ),
         partial(_write, form="ragtime", keeps=_CITED | {"teams"}), schema=_SCHEMA,
     ),
     Format(
         "plain-answers", "answers", "answers, JSON lines of query_id, system, text",
         with_keys("system", "query_id", "text", arrays=True), read_answers, "answer",
-        make_reader(read_answers, used("query_id system text")),
-        partial(_write, form="plain", keeps=frozenset[str]()), schema=_SCHEMA,
+        make_reader(read_answers, used("query_id system text repeat")),
+        partial(_write, form="plain", keeps=frozenset({"repeats"})), schema=_SCHEMA,
     ),
 )  # fmt: skip

@@ -217,6 +217,8 @@ def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped:
         "citations": sum(len(part.citations) for part in answer.parts),
         "uncited references": len(set(answer.references) - cited),
         "boundaries of answer parts": max(0, len(answer.parts) - 1),
+        "passage texts": len(answer.texts),
+        "repeats": answer.repeat is not None,
     }
     for name, count in counts.items():
         if name not in keeps:

@@ -6,11 +6,12 @@ and one row per passage. The answer is in the first row of its query and run, an
 the prefix ``run_1_`` and so on if there are several runs.
 
 Input files are read as answers, or as passages. The name of the file is the name of the system; if queries
-have several runs, each run is a separate system, named ``FILE-run-1`` and so on.
+have several runs, they are the repeats of this system.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from bisect import bisect_left
@@ -25,12 +26,16 @@ from exam_pp.formats.base import Format, Source, Target, csv_records, read_sourc
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.roles import run_name
 from exam_pp.sentences import sentences
 from exam_pp.store.csv_cells import Cells, Layout, read_rows, write_cells
 from exam_pp.store.files import is_stream
 from exam_pp.store.numbers import parse_number
 from exam_pp.store.trec.answer_lines import references_of
 from exam_pp.store.trec.answers import Answer, AnswerPart
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 COLUMNS = ("query_id", "query", "query_run", "passage_id", "passage", "generated_answer")
 GENERATIONS = Layout(
@@ -51,6 +56,8 @@ class Generation:
     run: str
     passages: dict[str, str] = field(default_factory=dict)
     answer: str = ""
+    line: int | None = field(default=None, compare=False, repr=False)
+    lines: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
 
 def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
@@ -61,7 +68,7 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
     generations: dict[tuple[str, str], Generation] = {}
     for line, row in cells.rows:
         run = row.get("query_run") or _ONLY_RUN
-        new = Generation(row["query_id"], row["query"], run)
+        new = Generation(row["query_id"], row["query"], run, line=line)
         generation = generations.setdefault((new.query_id, run), new)
         number = row["passage_id"].strip("[] ")
         name = f"run {run} of the query {new.query_id!r}"
@@ -73,6 +80,7 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
             raise DataError(f"{name} has two different answers.", file=str(path), line=line)
         if number:
             generation.passages[number] = row["passage"]
+            generation.lines[number] = line
         elif row["passage"]:
             raise DataError("is empty.", file=str(path), line=line, field="passage_id")
         generation.answer = generation.answer or row["generated_answer"]
@@ -200,13 +208,57 @@ def _system(source: Source) -> str:
     return Path(source.path.name.removesuffix(".gz")).stem
 
 
-def _generations(source: Source) -> Iterator[tuple[str, Generation]]:
-    """The runs of all queries, each with the name of its system."""
+@dataclass(frozen=True)
+class _Run:
+    """A run of a query: system, repeat, and for each passage number the id of the passage."""
+
+    system: str
+    repeat: int | None
+    generation: Generation
+    docids: Mapping[str, str]
+
+    def docid(self, number: str) -> str:
+        """The id of a passage; a number without a passage keeps it, so that the citation is not lost."""
+        return self.docids.get(number) or _docid(self.system, self.generation.query_id, number)
+
+
+def _runs(source: Source) -> Iterator[_Run]:
+    """The runs of all queries.
+
+    The runs of a query share passages with the same number and text. A passage with another text than in an
+    earlier run has an id of its own, and one warning names the first of them.
+    """
     system = _system(source)
     generations = generations_of(read_source_cells(source, GENERATIONS), source.path)
-    several = len({generation.run for generation in generations}) > 1
+    repeats = _repeats([generation.run for generation in generations])
+    texts: dict[tuple[str, str], str] = {}
+    different: list[str] = []
     for generation in generations:
-        yield f"{system}-run-{generation.run}" if several else system, generation
+        query_id, repeat = generation.query_id, repeats[generation.run]
+        docids: dict[str, str] = {}
+        for number, text in generation.passages.items():
+            docids[number] = _docid(system, query_id, number)
+            if texts.setdefault((query_id, number), text) != text:
+                docids[number] = _docid(run_name(system, repeat), query_id, number)
+                different.append(
+                    f"{source.path}, line {generation.lines[number]}, passage: run {generation.run} of the "
+                    f"query {query_id!r} has another text of [{number}] than an earlier run"
+                )
+        yield _Run(system, repeat, generation, docids)
+    if different:
+        more = f" ({counted(len(different) - 1, 'more passage')})" if len(different) > 1 else ""
+        log.warning("%s%s; both are kept, with different ids.", different[0], more)
+
+
+def _repeats(runs: Sequence[str]) -> dict[str, int | None]:
+    """Run to repeat: None for a single run, otherwise its number, or its place if runs are not numbers."""
+    names = list(dict.fromkeys(runs))
+    if len(names) == 1:
+        return {names[0]: None}
+    numbers = [int(name) if name.isdecimal() else 0 for name in names]
+    if min(numbers) < 1 or len(set(numbers)) < len(names):
+        numbers = list(range(1, len(names) + 1))
+    return dict(zip(names, numbers, strict=True))
 
 
 def _docid(system: str, query_id: str, number: str) -> str:
@@ -215,48 +267,55 @@ def _docid(system: str, query_id: str, number: str) -> str:
 
 
 def _read_answers(source: Source) -> Iterator[Answer]:
-    for system, generation in _generations(source):
-        query_id = generation.query_id
+    for run in _runs(source):
+        generation = run.generation
         parts, inside = cited_sentences(generation.answer)
         source.dropped.add("positions of citations inside sentences", inside)
-        source.dropped.add("passage texts", len(generation.passages))
         yield Answer(
-            query_id,
-            system,
-            tuple(
-                AnswerPart(text, tuple(_docid(system, query_id, number) for number in numbers))
-                for text, numbers in parts
-            ),
+            generation.query_id,
+            run.system,
+            tuple(AnswerPart(text, tuple(map(run.docid, numbers))) for text, numbers in parts),
             query_text=generation.query_text,
-            references=tuple(_docid(system, query_id, number) for number in generation.passages),
+            references=tuple(map(run.docid, generation.passages)),
+            repeat=run.repeat,
+            texts=tuple((run.docid(number), text) for number, text in generation.passages.items()),
+            line=generation.line,
         )
 
 
 def _read_passages(source: Source) -> list[QueryPassages]:
     """The retrieved passages, ranked in the order of the rows."""
-    queries: dict[str, QueryPassages] = {}
-    for system, generation in _generations(source):
+    queries: dict[str, dict[str, Passage]] = {}
+    for run in _runs(source):
+        generation = run.generation
         source.dropped.add("answers", bool(generation.answer))
         source.dropped.add("query texts", bool(generation.query_text))
-        query = queries.setdefault(generation.query_id, QueryPassages(generation.query_id, []))
+        passages = queries.setdefault(generation.query_id, {})
         for rank, (number, text) in enumerate(generation.passages.items(), 1):
-            docid = _docid(system, query.query_id, number)
-            score = float(len(generation.passages) - rank + 1)
+            docid = run.docid(number)
             entry = RankingEntry(
-                method=system, passage_id=docid, query_id=query.query_id, rank=rank, score=score
+                method=run.system,
+                passage_id=docid,
+                query_id=generation.query_id,
+                rank=rank,
+                score=float(len(generation.passages) - rank + 1),
+                **({} if run.repeat is None else {"repeat": run.repeat}),
             )
-            data = PassageData(judgments=[], rankings=[entry])
-            query.passages.append(Passage(passage_id=docid, text=text, data=data))
-    return [query for query in queries.values() if query.passages]
+            data = PassageData(judgments=[], rankings=[])
+            passages.setdefault(docid, Passage(passage_id=docid, text=text, data=data)).rankings.append(entry)
+    return [QueryPassages(query_id, list(ps.values())) for query_id, ps in queries.items() if ps]
 
 
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
-    """Write each system as a run, with the references of its answers as passages.
+    """Write each system, or each repeat of a single system, as a run, with its references as passages.
 
-    The contexts of the target give the passage texts. Raises :class:`~exam_pp.errors.SelectionError` for an
-    answer without a query text, which the prompts of Open RAG Eval need.
+    The contexts of the target give texts that the answers lack. Raises
+    :class:`~exam_pp.errors.SelectionError` for an answer without a query text, which the prompts of Open RAG
+    Eval need.
     """
-    runs: dict[str, str] = {}
+    answers = list(answers)
+    runs: dict[tuple[str, int | None], str] = {}
+    several = len({answer.system for answer in answers}) > 1
 
     def generations() -> Iterator[Generation]:
         for answer in answers:
@@ -268,25 +327,29 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
                     f"The answer of {answer.system!r} has no text of the query {answer.query_id!r}, which "
                     "Open RAG Eval needs; name a file of query texts with --queries."
                 )
-            keeps = {"query texts", "citations", "uncited references", "boundaries of answer parts"}
+            keeps = {
+                "query texts", "citations", "uncited references", "boundaries of answer parts",
+                "passage texts", "repeats",
+            }  # fmt: skip
             count_dropped_answer_fields(answer, keeps, target.dropped)
-            runs.setdefault(answer.system, str(len(runs) + 1))
+            number_of_run = len(runs) + 1 if several or answer.repeat is None else answer.repeat
+            run = runs.setdefault((answer.system, answer.repeat), str(number_of_run))
             references = references_of(answer)
             numbers = {docid: str(number) for number, docid in enumerate(references, 1)}
             parts = [(part.text, tuple(numbers[docid] for docid in part.citations)) for part in answer.parts]
             text = " ".join(sentence + _marks(cited) for sentence, cited in parts)
             if answer.by_sentence:
                 target.dropped.add("boundaries of answer parts", cited_sentences(text.strip()) != (parts, 0))
-            texts = target.contexts.get(answer.query_id, {})
+            texts = dict(target.contexts.get(answer.query_id, {})) | dict(answer.texts)
             target.dropped.add("document ids", len(references))
             missing = sum(docid not in texts for docid in references)
             target.dropped.add("document texts missing from --contexts", missing)
             passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.dropped) for docid in references}
             query_text = trimmed(query_text, target.dropped)
-            yield Generation(answer.query_id, query_text, runs[answer.system], passages, text)
+            yield Generation(answer.query_id, query_text, run, passages, text)
 
     written = list(generations())
-    target.dropped.add("system names", len(runs))
+    target.dropped.add("system names", len({system for system, _ in runs}))
     rows = [
         (
             generation.query_id,

@@ -27,6 +27,7 @@ from exam_pp.formats.scores import one_measure, read_leaderboard
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.results import Score
+from exam_pp.roles import is_part_of_answer, name_of_entry, run_name
 from exam_pp.store.csv_cells import Cells, Layout, checked_id, write_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Query
@@ -145,9 +146,10 @@ def _write_queries(queries: Iterable[Query], target: Target) -> None:
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str, str]]:
         for answer in answers:
-            count_dropped_answer_fields(answer, frozenset(), target.dropped)
+            count_dropped_answer_fields(answer, {"repeats"}, target.dropped)
             text = " ".join(part.text for part in answer.parts)
-            yield answer.query_id, answer.system, trimmed(text, target.dropped)
+            system = run_name(answer.system, answer.repeat)
+            yield answer.query_id, system, trimmed(text, target.dropped)
 
     write_cells(ANSWERS.required, rows(), target.path, ids=(*_IDS, "agent"), inputs=target.inputs)
 
@@ -165,6 +167,7 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
             )
             for passage in query.passages:
                 count_dropped_ranking_fields(query.query_id, passage, target.dropped)
+                target.dropped.add("parts of answers", is_part_of_answer(passage))
             for system, ranked in _ranked(query).items():
                 after = [(rank, float(len(ranked) - rank + 1)) for rank in range(1, len(ranked) + 1)]
                 before = [(entry.rank, entry.score) for entry, _ in ranked.values()]
@@ -187,10 +190,12 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
 
 def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Passage]]]:
     """System to its passages, best first, each at its best rank."""
-    entries = [(entry, passage) for passage in query.passages for entry in passage.rankings]
+    entries = [
+        (entry, passage) for passage in query.passages for entry in passage.rankings if entry.role != "answer"
+    ]
     systems: dict[str, dict[str, tuple[RankingEntry, Passage]]] = {}
     for entry, passage in sorted(entries, key=lambda pair: (pair[0].rank, -pair[0].score)):
-        systems.setdefault(entry.method, {}).setdefault(passage.passage_id, (entry, passage))
+        systems.setdefault(name_of_entry(entry), {}).setdefault(passage.passage_id, (entry, passage))
     return systems
 
 

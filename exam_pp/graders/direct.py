@@ -29,7 +29,12 @@ class DirectGrader:
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
     def run(self, unit: PassageUnit) -> Grading[DirectGrade]:
-        """Send one request; a passage without text stays ungraded and needs no request."""
+        """Send one request; a passage without text stays ungraded and needs no request.
+
+        For a prompt on whole answers, an answer without text is no attempt, without a request.
+        """
+        if not unit.text.strip() and self.prompt.whole_answer:
+            return self._graded(Completion(), Verdict(None, False), "")
         if not unit.text.strip():
             return self._grade(Completion(error=NO_TEXT), "")
         values = {"query": unit.query_text, CUT_SLOT: unit.text}
@@ -50,6 +55,9 @@ class DirectGrader:
             if reply.error is None
             else Verdict(None, False, reason=reply.error)
         )
+        return self._graded(reply, verdict, prompt_text)
+
+    def _graded(self, reply: Completion, verdict: Verdict, prompt_text: str) -> DirectGrade:
         policy = recorded_policy(self.prompt, self.unparsed) if self.unparsed == "chat" else {}
         grade: dict[str, Any] = {
             "correct": verdict.correct,

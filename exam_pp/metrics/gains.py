@@ -119,7 +119,22 @@ class RunMatrix:
             label = np.where(better, best, label)
         chosen = np.flatnonzero((label > 0) & (cell >= 0))
         order = chosen[np.argsort(cell[chosen], kind="stable")]
-        return Gains(self.systems, list(labels), cell[order], rank[order], label[order], counts)
+        return Gains(
+            self.systems,
+            list(labels),
+            cell[order],
+            rank[order],
+            label[order],
+            counts,
+            self._lengths(cell_of, len(counts)),
+        )
+
+    def _lengths(self, cell_of: Ints, size: int) -> Ints:
+        """The number of passages of each ranking, by cell."""
+        lengths = np.zeros(size, dtype=np.int64)
+        known = cell_of >= 0
+        lengths[cell_of[known]] = np.array([len(row) for row in self._rows.values()], dtype=np.int64)[known]
+        return lengths
 
     def _cells(self, query_ids: list[str]) -> Ints:
         """For every ranking its index in the flattened systems × queries matrix; −1 for other queries."""
@@ -161,7 +176,7 @@ class Gains:
 
     ``cell`` is the index of the ranking in the flattened systems × queries matrix, ``rank`` starts at 1,
     ``label`` is that of the passage; all three are ordered by cell, then rank. ``counts`` is the number of
-    passages with each label, ranked or not.
+    passages with each label, ranked or not. ``lengths`` is the number of ranked passages.
     """
 
     systems: list[str]
@@ -170,6 +185,7 @@ class Gains:
     rank: Ints
     label: Ints
     counts: Ints
+    lengths: Ints
 
     def values(self, measure: Measure) -> Floats:
         """Values of a measure that :func:`supports` accepts, systems × queries."""
@@ -285,6 +301,19 @@ def _average_precision(gains: Gains, level: int, cutoff: int | None) -> Floats:
     return ratio(gains.number(chosen, seen / gains.rank[chosen]), gains.relevant_total(level))
 
 
+def _average_precision_of_top(gains: Gains, level: int, cutoff: int | None) -> Floats:
+    chosen = gains.relevant(level, cutoff)
+    cells = gains.cell[chosen]
+    seen = np.arange(1, len(cells) + 1) - np.searchsorted(cells, cells)
+    return ratio(gains.number(chosen, seen / gains.rank[chosen]), gains.number(chosen))
+
+
+def _mean_label(gains: Gains, _level: int, cutoff: int | None) -> Floats:
+    chosen = gains.relevant(1, cutoff)
+    lengths = gains.lengths if cutoff is None else np.minimum(gains.lengths, cutoff)
+    return ratio(gains.number(chosen, gains.label[chosen].astype(float)), lengths.astype(float))
+
+
 def _ndcg(gains: Gains, _level: int, cutoff: int | None) -> Floats:
     chosen = gains.relevant(1, cutoff)
     achieved = gains.number(chosen, gains.label[chosen] / np.log2(gains.rank[chosen] + 1))
@@ -299,6 +328,8 @@ def _ndcg(gains: Gains, _level: int, cutoff: int | None) -> Floats:
 
 _MEASURES: dict[str, Callable[[Gains, int, int | None], Floats]] = {
     "AP": _average_precision,
+    "AP_top": _average_precision_of_top,
+    "MeanLabel": _mean_label,
     "P": _precision,
     "R": _recall,
     "RR": _reciprocal_rank,
@@ -306,4 +337,4 @@ _MEASURES: dict[str, Callable[[Gains, int, int | None], Floats]] = {
     "Success": _success,
     "nDCG": _ndcg,
 }
-_WITHOUT_CUTOFF = ("AP", "RR", "Rprec", "nDCG")
+_WITHOUT_CUTOFF = ("AP", "AP_top", "MeanLabel", "RR", "Rprec", "nDCG")

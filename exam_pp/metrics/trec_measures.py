@@ -16,6 +16,7 @@ from ir_measures.measures import registry as known_measures
 from numpy.typing import NDArray
 
 from exam_pp.errors import MissingExtraError, SelectionError, UnknownNameError
+from exam_pp.metrics.retrieved_measures import NAMES
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
 Run = Mapping[str, Mapping[str, float]]
@@ -84,12 +85,17 @@ def _parse(name: str) -> list[Measure]:
                 raise UnknownNameError(f"The measure {name!r} has {label} below 1; it must be at least 1.")
         if measure.NAME in _SUBTOPIC_MEASURES:
             _check_subtopic_measure(measure, name)
-        elif not ir_measures.DefaultPipeline.supports(measure):
+        elif not _is_supported(measure):
             raise UnknownNameError(
                 f"The measure {name!r} has unsupported parameters, or needs a package of ir-measures that is "
                 "not installed."
             )
     return measures
+
+
+def _is_supported(measure: Measure) -> bool:
+    """Whether ir-measures or exam_pp can compute the measure with its parameters."""
+    return measure.NAME in NAMES or ir_measures.DefaultPipeline.supports(measure)
 
 
 def _check_subtopic_measure(measure: Measure, name: str) -> None:
@@ -140,7 +146,7 @@ def _with_level(measure: Measure, min_grade: int | None) -> Measure:
 def _levelled(measure: Measure, min_grade: int) -> Measure | None:
     """The measure with the level if it does not set one itself; None if it cannot be computed."""
     levelled = measure(rel=min_grade) if takes_level(measure) else measure
-    return levelled if min_grade >= 1 and ir_measures.DefaultPipeline.supports(levelled) else None
+    return levelled if min_grade >= 1 and _is_supported(levelled) else None
 
 
 _TREC_EVAL_NAMES = {

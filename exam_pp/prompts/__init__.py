@@ -1,6 +1,7 @@
 """Prompts and the rules for reading their replies; importing a file of prompts registers its prompts."""
 
 from exam_pp.prompts.answers import ANSWER_PROMPTS
+from exam_pp.prompts.attempt import ANSWER_ATTEMPT
 from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
@@ -9,6 +10,7 @@ from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
 __all__ = [
+    "ANSWER_ATTEMPT",
     "ANSWER_PROMPTS",
     "ANSWER_VERIFICATION",
     "ASSIGNMENT_PROMPTS",

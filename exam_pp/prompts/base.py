@@ -154,6 +154,8 @@ class Prompt:
         repair: The text that follows a reply without a readable list, with the placeholders ``{count}`` and
             ``{labels}``. Empty: the text of exam_pp.
         info: Further keys of ``prompt_info`` in files.
+        whole_answer: Whether the context is the whole answer of a system, whose grade is stored with its
+            first part. Such prompts skip retrieved passages.
     """
 
     name: str
@@ -170,6 +172,7 @@ class Prompt:
     system: str = ""
     repair: str = ""
     info: dict[str, Any] = field(default_factory=dict)
+    whole_answer: bool = False
 
     @property
     def is_rated(self) -> bool:

@@ -32,6 +32,7 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
 DIRECT = "GradedRelevance"
+ATTEMPT = "AnswerAttempt"
 LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
 
 
@@ -72,6 +73,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``answers.jsonl.gz``        whole answers as passages
     ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
     ``assigned.jsonl.gz``       these with nuggets assigned
+    ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
@@ -127,6 +129,7 @@ import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
+grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 """

@@ -20,6 +20,7 @@ from exam_pp.cli.options import (
     GRADED,
     MIN_GRADE_DEFAULT,
     ONLY_QUERIES,
+    ROLE,
     filter_columns,
     grade_filters,
 )
@@ -37,6 +38,7 @@ from exam_pp.cli.options import (
     help=f"Lowest grade that covers an entry; may be repeated.  {MIN_GRADE_DEFAULT}",
 )
 @CUTOFF
+@ROLE
 @missing_queries_option("results")
 @click.option(
     "--soft",
@@ -55,6 +57,7 @@ def command(
     queries: Path | None,
     min_grades: tuple[int, ...],
     cutoff: int,
+    role: Any,
     missing_queries: Any,
     soft: bool,
     plot_length: Path | None,
@@ -99,12 +102,13 @@ def command(
             queries=queries,
             missing_queries=missing_queries,
             soft=soft,
+            role=role,
         )
         for grader, selection in selections.items()
     }
     evaluation = grader_columns(evaluations)
     inputs = [graded, bank, queries]
-    output.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff)
+    output.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff, role=role)
     if output.form == "published" and output.official is None:
         output.write_text(published_cover(evaluation.scores), evaluation, inputs)
     else:

@@ -8,5 +8,5 @@ command = group_of_files(
     "evaluate",
     "Compute scores, qrels and leaderboards from grades or judgments.",
     "evaluation",
-    ("cover", "qrels", "judgments", "nuggets", "report"),
+    ("cover", "qrels", "judgments", "nuggets", "answered", "report"),
 )

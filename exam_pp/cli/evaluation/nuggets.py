@@ -14,6 +14,7 @@ from exam_pp.cli.options import (
     FILE,
     FILES,
     ONLY_QUERIES,
+    ROLE,
     SCRIPT_FORMATS,
     emit,
     emit_figure,
@@ -63,6 +64,7 @@ SCORING_RULES = together(
         help="V and V_strict of a query without vital nuggets: 0, as published (zero), or skip the query in "
         "their means (skip).",
     ),
+    ROLE,
 )
 """The fields of ``ScoringRules``."""
 
@@ -127,7 +129,7 @@ def command(
         score_files,
     )
 
-    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital"))
+    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital", "role"))
     in_table = not output.per_query and output.form not in ("jsonl", "nuggetizer", "trec_eval")
     if sanity_rows and not in_table:
         option = "--per-query" if output.per_query else f"--format {output.form}"

@@ -27,6 +27,7 @@ from exam_pp.cli.options import (
     MIN_GRADE_DEFAULT,
     ONLY_QUERIES,
     OUTPUT_PATH,
+    ROLE,
     filter_columns,
     grade_filters,
     log_notes,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 )
 @run_options(required=False)
 @click.option("--rankings", is_flag=True, help="Score the rankings in GRADED instead of run files.")
+@ROLE
 @click.option(
     "--qrels-output", type=OUTPUT_PATH, help="With --runs or --rankings: also write the qrels to this file."
 )
@@ -91,6 +93,7 @@ def command(
     graded: Path,
     runs: tuple[Path, ...],
     rankings: bool,
+    role: Any,
     measures: tuple[str, ...],
     method_name: Any,
     qrels_output: Path | None,
@@ -146,9 +149,9 @@ def command(
     if not scored or qrels_output:
         _check_single(selections, thresholds if not scored else sets)
     if subtopics:
-        make = partial(_subtopics, label=label)
+        make = partial(_subtopics, label=label, role=role)
     else:
-        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes)
+        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes, role=role)
     label_sets = {
         grader: [make(graded, bank, queries, selection, grades) for grades in sets]
         for grader, selection in selections.items()
@@ -163,13 +166,18 @@ def command(
 
     inputs += run_files(runs)
     score = partial(
-        _scores, ranked=graded if rankings else runs, measures=measures, facets=facets, method=method_name
+        _scores,
+        ranked=graded if rankings else runs,
+        measures=measures,
+        facets=facets,
+        method=method_name,
+        role=role,
     )
     evaluation = _in_columns(label_sets, score)
     if qrels_output is not None:
         ((labels,),) = label_sets.values()
         labels.write(qrels_output, inputs=inputs)
-    output.draw_lengths(evaluation, graded, plot_length, inputs)
+    output.draw_lengths(evaluation, graded, plot_length, inputs, role=role)
     output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
 
 
@@ -212,7 +220,12 @@ def _in_columns(
 
 
 def _scores(
-    labels: _Labels, ranked: Path | tuple[Path, ...], measures: Sequence[str], facets: Any, method: Any
+    labels: _Labels,
+    ranked: Path | tuple[Path, ...],
+    measures: Sequence[str],
+    facets: Any,
+    method: Any,
+    role: Any,
 ) -> Evaluation:
     """Score runs, or the rankings of a graded file, by labels."""
     from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
@@ -225,7 +238,7 @@ def _scores(
         "ungraded": labels.ungraded,
     }
     if isinstance(ranked, Path):
-        evaluation = score_rankings(labels.lines, ranked, names, facets=facets, **settings)
+        evaluation = score_rankings(labels.lines, ranked, names, facets=facets, role=role, **settings)
     else:
         evaluation = score_runs(labels.lines, ranked, names, method=method, **settings)
     evaluation.notes[:0] = labels.notes
@@ -262,6 +275,7 @@ def _labels(
     rule: LabelRule | None,
     facets: Any,
     fill_holes: Path | None,
+    role: Any,
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.provenance import file_names
@@ -278,6 +292,7 @@ def _labels(
         min_grade=min_grades[0] if min_grades else None,
         queries=queries,
         facets=facets,
+        role=role,
     )
     # Labels of count and binary already use the threshold, so only max needs a relevance level.
     levels = min_grades if label == "max" else ()
@@ -314,7 +329,7 @@ def _scale_notes(labels: Sequence[Qrel], graded: Path) -> list[str]:
     from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.judgments import outside_scale_notes
 
-    judged = (qrel.relevance for qrel in judgment_qrels(views(graded)))
+    judged = (qrel.relevance for qrel in judgment_qrels(views(graded, mixed=True)))
     return outside_scale_notes((label.relevance for label in labels), judged)
 
 
@@ -325,6 +340,7 @@ def _subtopics(
     selection: GradeFilter,
     min_grades: Sequence[int],
     label: Any,
+    role: Any,
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
     from exam_pp.store.trec.runs import write_qrels
@@ -336,6 +352,7 @@ def _subtopics(
         label=label,
         min_grade=min_grades[0] if min_grades else None,
         queries=queries,
+        role=role,
     )
     return _Labels(
         subtopics.qrels,

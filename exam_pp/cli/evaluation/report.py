@@ -15,6 +15,7 @@ from exam_pp.cli.options import (
     GRADED,
     MIN_GRADE,
     MIN_RELEVANT,
+    ROLE,
     OutputPath,
     filter_options,
     grade_filter,
@@ -43,6 +44,7 @@ from exam_pp.cli.options import (
 @MIN_GRADE
 @MIN_RELEVANT
 @CUTOFF
+@ROLE
 @SEED
 @click.option(
     "--review/--no-review",
@@ -73,6 +75,7 @@ def command(
     min_grade: int | None,
     min_relevant: int,
     cutoff: int,
+    role: Any,
     seed: int,
     review: bool,
     figures: bool,
@@ -111,6 +114,7 @@ def command(
         review=review,
         figures=figures,
         command=command_line(context, without=["output"]),
+        role=role,
     )
     index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
     log_summary([f"Written: {index}"])

@@ -28,6 +28,7 @@ from exam_pp.cli.options import (
     prompt_file_option,
     repairs_option,
     required_output,
+    role_option,
     take,
     unparsed_option,
 )
@@ -43,7 +44,16 @@ if TYPE_CHECKING:
 GRADE_POLICY = "chat for text-generation, openai and openai-completions, else default"
 NO_REQUESTS = 3
 """Exit code of ``--plan`` if no requests are left to send."""
-_GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_passages", "only_unjudged")
+_GRADE_OPTIONS = (
+    "unparsed",
+    "soft",
+    "regrade",
+    "repairs",
+    "max_queries",
+    "max_passages",
+    "only_unjudged",
+    "role",
+)
 """Options that are fields of ``GradeOptions``."""
 
 
@@ -79,6 +89,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
 @click.option(
     "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
 )
+@role_option("all passages")
 @click.option(
     "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
 )

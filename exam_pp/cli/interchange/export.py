@@ -19,6 +19,7 @@ from exam_pp.cli.options import (
     grade_filter,
     log_summary,
     output_option,
+    role_option,
 )
 from exam_pp.wording import counted
 
@@ -32,6 +33,7 @@ def command() -> None:
 
 @command.command()
 @PASSAGES
+@role_option("of a system with a ranking and an answer, the ranking")
 @click.option(
     "-o",
     "--output",
@@ -39,11 +41,12 @@ def command() -> None:
     type=OutputPath(folders=True, files=False),
     help="Folder for the run files; created if missing.",
 )
-def runs(passages: Path, output: Path) -> None:
+def runs(passages: Path, role: Any, output: Path) -> None:
     """Write one TREC run file per system from the rankings in PASSAGES.
 
     The runs hold only the passages of the file. The name of a run file is that of its system; characters that
-    are not safe in a file name are percent-encoded.
+    are not safe in a file name are percent-encoded. Without --role, the ranking of a system is written that
+    has a ranking and an answer.
 
     Example:
 
@@ -52,7 +55,8 @@ def runs(passages: Path, output: Path) -> None:
     """
     from exam_pp.phases.interchange.export_runs import export_runs
 
-    log_summary([f"Wrote {counted(len(export_runs(passages, output)), 'run file')} to {output}."])
+    files = export_runs(passages, output, role=role)
+    log_summary([f"Wrote {counted(len(files), 'run file')} to {output}."])
 
 
 @command.command()

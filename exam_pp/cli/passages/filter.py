@@ -15,6 +15,7 @@ from exam_pp.cli.options import (
     grade_filter,
     log_summary,
     output_option,
+    role_option,
 )
 
 
@@ -30,6 +31,7 @@ from exam_pp.cli.options import (
     metavar="NAME",
     help="Only the rankings of this system and the passages that it returned; may be repeated.",
 )
+@role_option("both")
 @click.option("--judged", is_flag=True, help="Only passages with a judgment.")
 @click.option("--min-judgment", type=int, help="Only passages with a judgment of at least this.")
 @click.option("--graded/--ungraded", default=None, help="Only passages with grades, or without grades.")
@@ -41,6 +43,7 @@ def command(
     named: tuple[str, ...],
     queries: Path | None,
     systems: tuple[str, ...],
+    role: Any,
     judged: bool,
     min_judgment: int | None,
     graded: bool | None,
@@ -65,6 +68,7 @@ def command(
     options = FilterOptions(
         queries=ids,
         systems=systems,
+        role=role,
         grade_filter=grade_filter(**criteria),
         graded=graded,
         min_grade=min_grade,

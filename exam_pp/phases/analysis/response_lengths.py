@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.passages.graded_file import read_passages
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,16 @@ class LengthComparison:
     provenance: Provenance | None = None
 
 
-def response_lengths(passages: PathLike, *, cutoff: int = 20) -> dict[str, float]:
+def response_lengths(passages: PathLike, *, cutoff: int = 20, role: Role | None = None) -> dict[str, float]:
     """Return system to mean response length: the words of its passages within the cutoff.
 
-    Means are over all queries of the file; a query without results of a system counts as 0.
+    Means are over all queries of the file; a query without results of a system counts as 0. ``role`` is as in
+    :func:`~exam_pp.phases.evaluation.rubric.cover`.
     """
     ranked: dict[str, GradedQuery] = {}
     lengths: dict[tuple[str, int], int] = {}
     first_ranks: dict[str, int] = {}
-    for line in read_passages(passages):
+    for line in views(passages, role):
         query = ranked.setdefault(line.query_id, GradedQuery(line.query_id, {}))
         for passage in line.passages:
             query.add(passage, [], soft=False, closed=False)

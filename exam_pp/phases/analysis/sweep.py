@@ -22,6 +22,7 @@ from exam_pp.phases.analysis.correlation import (
     coefficient_intervals,
     read_official,
 )
+from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
@@ -29,7 +30,6 @@ from exam_pp.phases.evaluation.selected_grades import entry_kind, selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName
 
@@ -157,9 +157,7 @@ def _graded_files(
     """Yield the grades of every model and prompt class, without queries that have no grades."""
     bank = read_bank(bank_path) if bank_path is not None else None
     selected = set(read_queries(queries)) if queries is not None else None
-    lines = [
-        line for line in read_passages_for_metrics(graded) if selected is None or line.query_id in selected
-    ]
+    lines = [line for line in views(graded) if selected is None or line.query_id in selected]
     if selected is not None and not lines:
         raise SelectionError(f"None of the queries in {queries} is in {graded}.")
     for key, selector in selectors(lines, criteria, graded).items():

@@ -21,6 +21,7 @@ from exam_pp.metrics.clinic import (
 )
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
+from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
@@ -91,8 +92,8 @@ def examine(
     bank_filter = _for_kind(grade_filter or GradeFilter(), test_bank)
     selector = GradeSelector(bank_filter)
     judged: dict[str, dict[str, bool]] = {}
-    views = _record_judgments(read_passages_for_metrics(graded), judged, options.min_relevant)
-    file = gather(views, selector, test_bank)
+    recorded = _record_judgments(views(graded), judged, options.min_relevant)
+    file = gather(recorded, selector, test_bank)
     selector.check(str(graded))
     _check(file, graded, bank)
     min_grade = options.min_grade if options.min_grade is not None else default_min_grade(selector)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import filterfalse
 from typing import Literal
 
 from exam_pp.data_model import DIRECT_ID, Passage, QueryPassages
@@ -14,6 +15,7 @@ from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.prompts import GRADED_RELEVANCE
 from exam_pp.prompts.base import with_aliases
+from exam_pp.roles import is_part_of_answer, name_of_entry
 from exam_pp.wording import counted
 
 JudgmentSource = Literal["human", "model"]
@@ -60,7 +62,7 @@ class _Query:
     def add(self, passage: Passage) -> None:
         self.texts.setdefault(passage.passage_id, passage.text)
         for entry in passage.rankings:
-            ranks = self.ranks.setdefault(entry.method, {})
+            ranks = self.ranks.setdefault(name_of_entry(entry), {})
             ranks[passage.passage_id] = min(entry.rank, ranks.get(passage.passage_id, entry.rank))
 
 
@@ -68,7 +70,8 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     """Collect the relevant passages of all queries; a query without relevant passages has an empty list.
 
     The highest judgment of a passage counts. Raises :class:`SelectionError` if no passage has a judgment from
-    the source, if the grades are by several models, and for an unknown ranking.
+    the source, if the grades are by several models, and for an unknown ranking. Passages with the role
+    ``answer`` are left out, here and in :func:`ranked_passages`.
     """
     by_query: dict[str, _Query] = {}
     first_ranks: dict[str, int] = {}
@@ -78,7 +81,7 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     result = RelevantPassages({})
     for query in queries:
         relevant = by_query.setdefault(query.query_id, _Query())
-        for passage in query.passages:
+        for passage in filterfalse(is_part_of_answer, query.passages):
             _add_first_ranks(passage, first_ranks)
             label = _label(passage, relevance, selector)
             result.labelled += label is not None
@@ -112,7 +115,7 @@ def ranked_passages(
     first_ranks: dict[str, int] = {}
     for query in queries:
         of_query = by_query.setdefault(query.query_id, _Query())
-        for passage in query.passages:
+        for passage in filterfalse(is_part_of_answer, query.passages):
             _add_first_ranks(passage, first_ranks)
             if passage.text.strip():
                 of_query.add(passage)
@@ -133,7 +136,8 @@ def ranked_passages(
 def _add_first_ranks(passage: Passage, first_ranks: dict[str, int]) -> None:
     """Update the first rank of each system: 0 or 1."""
     for entry in passage.rankings:
-        first_ranks[entry.method] = min(entry.rank, first_ranks.get(entry.method, 1))
+        system = name_of_entry(entry)
+        first_ranks[system] = min(entry.rank, first_ranks.get(system, 1))
 
 
 def _label(passage: Passage, relevance: Relevance, selector: GradeSelector) -> int | None:

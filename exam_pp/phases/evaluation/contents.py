@@ -77,7 +77,7 @@ def graded_contents(
     graders: dict[GradeKey, GraderContents] = {}
     graded_queries: dict[GradeKey, set[str]] = {}
     contents = GradedContents()
-    for query in views(graded):
+    for query in views(graded, mixed=True):
         queries.add(query.query_id)
         entries = {name: bank.entries(query.query_id).keys() for name, bank in by_name.items()}
         for passage in query.passages:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Union
 
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.roles import choose_role, recorded_roles
+from exam_pp.wording import counted, listed
 
 if TYPE_CHECKING:
-    from exam_pp.data_model import QueryView
+    from exam_pp.data_model import QueryView, Role
     from exam_pp.test_bank import TestBank
+
+log = logging.getLogger(__name__)
 
 Passages = PathLike | Iterable["QueryView"]
 Bank = Union[PathLike, "TestBank"]
@@ -17,8 +23,38 @@ Queries = PathLike | Collection[str]
 """A query file, or query ids."""
 
 
-def views(passages: Passages) -> Iterable[QueryView]:
-    """The queries as they are, or read from a file with the fast reader for metrics."""
+def views(
+    passages: Passages, role: Role | None = None, *, preferred: Role = "answer", mixed: bool = False
+) -> Iterable[QueryView]:
+    """The queries, with the passages and ranking entries of a role (:func:`exam_pp.roles.choose_role`).
+
+    A file is read with the fast reader for metrics. Without a role, a file that records roles is read twice.
+    """
+    if role is not None or mixed or not _can_be_read_again(passages):
+        return choose_role(_read(passages), role, preferred=preferred, mixed=mixed)
+    return choose_role(_read(passages), preferred=preferred, roles=partial(_roles, passages, preferred))
+
+
+def _roles(passages: Passages, preferred: Role) -> dict[str, set[Role]]:
+    """The recorded roles of all systems; logs which of them count for systems with both."""
+    roles = recorded_roles(_read(passages))
+    both = [system for system, of_system in roles.items() if len(of_system) > 1]
+    if both:
+        have = counted(len(both), "system has", "systems have")
+        counts = "answer" if preferred == "answer" else "ranking"
+        log.info("%s a ranking and an answer (%s): the %s counts; see --role.", have, listed(both), counts)
+    return roles
+
+
+def _can_be_read_again(passages: Passages) -> bool:
+    if not isinstance(passages, PathLike):
+        return isinstance(passages, Collection)
+    from exam_pp.store.files import is_stream  # noqa: PLC0415 - slow to import
+
+    return not is_stream(passages)
+
+
+def _read(passages: Passages) -> Iterable[QueryView]:
     if not isinstance(passages, PathLike):
         return passages
     from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import

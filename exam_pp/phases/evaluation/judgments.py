@@ -34,7 +34,7 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
         DataError: A file is not in its format.
     """
     if not isinstance(source, PathLike) or is_passages(source):
-        qrels = judgment_qrels(views(source), facets)
+        qrels = judgment_qrels(views(source, mixed=True), facets)
     else:
         qrels = read_qrels(source)
     if not qrels:

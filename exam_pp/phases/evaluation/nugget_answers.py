@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from exam_pp.data_model import PassageView
+from exam_pp.data_model import PassageView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.nuggets import answer_length
@@ -69,7 +69,9 @@ class LabelledAnswers:
     available: dict[GradeKey, None] = field(default_factory=dict)
 
 
-def labelled_answers(graded: Passages, criteria: GradeFilter, cutoff: int | None) -> LabelledAnswers:
+def labelled_answers(
+    graded: Passages, criteria: GradeFilter, cutoff: int | None, role: Role | None = None
+) -> LabelledAnswers:
     """The answers of all systems in a file, with the labels that the filter selects.
 
     Every grader has all systems whose answers are empty, because nothing is there to label. Raises
@@ -78,7 +80,7 @@ def labelled_answers(graded: Passages, criteria: GradeFilter, cutoff: int | None
     answers = LabelledAnswers()
     empty_answers: dict[str, bool] = {}
     first_ranks: dict[str, int] = {}
-    for line in views(graded):
+    for line in views(graded, role):
         systems = answers.by_query.setdefault(line.query_id, {})
         for passage in line.passages:
             labels = _labels(passage, criteria, answers)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
@@ -65,6 +66,7 @@ class ScoringRules:
     cutoff: int | None = None
     missing_queries: MissingQueries = "zero"
     missing_vital: MissingVital = "zero"
+    role: Role | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, LabelledNugget, MissingVital, answer_length
@@ -34,6 +35,7 @@ def nugget_scores(
     cutoff: int | None = None,
     missing_queries: MissingQueries = "zero",
     missing_vital: MissingVital = "zero",
+    role: Role | None = None,
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -51,6 +53,8 @@ def nugget_scores(
             means of the system, as in the track's own code. An empty answer scores 0 in both cases.
         missing_vital: ``zero``: V and V_strict are 0 for a query without vital nuggets, as in the track's own
             code. ``skip``: they have no score for it. So are W and W_strict without vital and okay nuggets.
+        role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: as for
+            :func:`exam_pp.cover`.
 
     Returns:
         Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
@@ -61,7 +65,7 @@ def nugget_scores(
         DataError: A file is not in its format.
     """
     items = _selected_items(bank, queries)
-    assigned = labelled_answers(answers, with_aliases(grade_filter or GradeFilter()), cutoff)
+    assigned = labelled_answers(answers, with_aliases(grade_filter or GradeFilter()), cutoff, role)
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = MissingRules(missing_queries, missing_vital)
     name = grader_names(list(assigned.graders))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
@@ -70,6 +71,7 @@ def cover(
     queries: Queries | None = None,
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
+    role: Role | None = None,
 ) -> Evaluation:
     """Rubric-Cover: the share of a query's bank entries that each system's top passages cover.
 
@@ -86,6 +88,8 @@ def cover(
         queries: Query file or query ids to restrict the evaluation to.
         missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: it is skipped.
         soft: Score entries by the highest probability of reaching the threshold, instead of 0 or 1.
+        role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: the answers of systems
+            that have a ranking and an answer, and all other rankings.
 
     Returns:
         Scores in 0..1 of ``Cover`` and ``nCover`` by system and query. The denominator of ``nCover`` is the
@@ -97,7 +101,7 @@ def cover(
     """
     min_grades = (min_grade,) if isinstance(min_grade, int) else tuple(dict.fromkeys(min_grade or ()))
     first = min_grades[0] if min_grades else None
-    data = read_selected(passages, bank, grade_filter, first, queries, soft=soft)
+    data = read_selected(passages, bank, grade_filter, first, queries, soft=soft, role=role)
     return cover_of(data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
 
 
@@ -175,6 +179,7 @@ def rubric_qrels(
     min_grade: int | None = None,
     queries: Queries | None = None,
     facets: Facets = "title",
+    role: Role | None = None,
 ) -> RubricQrels:
     """Rubric-Qrels: a relevance label for every graded passage.
 
@@ -193,6 +198,7 @@ def rubric_qrels(
         queries: Query file or query ids to restrict the labels to.
         facets: ``title``: labels are for queries. ``facet``: labels are for facets, with query ids
             ``query/facet``.
+        role: Label only the passages of this role, as for :func:`exam_pp.cover`. None: all passages.
 
     Returns:
         The lines as ``qrels``, for :func:`exam_pp.write_qrels` and :func:`exam_pp.score_runs`.
@@ -201,7 +207,7 @@ def rubric_qrels(
         SelectionError: As for :func:`exam_pp.cover`, or no entry has a facet.
         DataError: A file is not in its format.
     """
-    data = read_selected(passages, bank, grade_filter, min_grade, queries)
+    data = read_selected(passages, bank, grade_filter, min_grade, queries, role=role, ranks=False)
     rule = LabelRule.parse(label_rule) if isinstance(label_rule, str) else label_rule
     return qrels_of(data, rule or label, facets)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
@@ -89,12 +90,14 @@ def score_rankings(
     default_min_grade: int | None = None,
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
+    role: Role | None = None,
 ) -> Evaluation:
     """Score the rankings in a passages file (also of generated answers), as :func:`score_runs` does for runs.
 
     Ranks that are missing from the file stay empty, so that no passage moves up into the cutoff; bounds
     ignore them. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
-    query is used for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for unknown measures,
+    query is used for each of its facets. ``role`` is as in :func:`~exam_pp.phases.evaluation.rubric.cover`.
+    Raises :class:`~exam_pp.errors.ExamError` for unknown measures,
     for a file without rankings, and for ranks above 100,000.
     """
     # The passages of missing ranks are unknown, so they have no best label.
@@ -102,7 +105,7 @@ def score_rankings(
     scorer = _Scorer(labels, measures, min_grade, default_min_grade, best_labels)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
-    for query in views(passages):
+    for query in views(passages, role):
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from exam_pp.data_model import QueryView
+from exam_pp.data_model import QueryView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
@@ -75,8 +75,13 @@ def read_selected(
     queries_source: Queries | None,
     *,
     soft: bool = False,
+    role: Role | None = None,
+    ranks: bool = True,
 ) -> SelectedGrades:
     """Read the grades that pass the filter, for the queries to evaluate.
+
+    ``role`` selects passages and ranks; without ``ranks``, the ranks are not used, so a system may have both
+    roles.
 
     A filter for a prompt class, questions or nuggets also selects the entries of this kind in the bank.
     Raises :class:`~exam_pp.errors.DataError` for invalid files, and :class:`~exam_pp.errors.SelectionError`
@@ -86,7 +91,7 @@ def read_selected(
     selected = query_ids(queries_source) if queries_source is not None else None
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)
-    file = gather(views(graded), selector, bank, soft=soft, kind=entry_kind(criteria))
+    file = gather(views(graded, role, mixed=not ranks), selector, bank, soft=soft, kind=entry_kind(criteria))
     name = name_of(graded, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]

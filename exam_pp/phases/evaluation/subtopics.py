@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from exam_pp.data_model import Role
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.phases.evaluation.result import PathLike
@@ -32,6 +33,7 @@ def subtopic_labels(
     label: Literal["max", "binary"] = "max",
     min_grade: int | None = None,
     queries: PathLike | None = None,
+    role: Role | None = None,
 ) -> SubtopicLabels:
     """Subtopic labels of all graded pairs: the grade, or with ``binary`` 1 from the threshold on, else 0.
 
@@ -39,7 +41,7 @@ def subtopic_labels(
     covers get a placeholder passage (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall
     with the same threshold equals Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
     """
-    data = read_selected(graded, bank, grade_filter, min_grade, queries)
+    data = read_selected(graded, bank, grade_filter, min_grade, queries, role=role, ranks=False)
     lines = [
         line
         for query in data.queries

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView
+from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView, Role
 from exam_pp.graders.base import Grader, PassageUnit
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.make import make_grader
@@ -24,6 +24,7 @@ from exam_pp.phases.grading.scheduler import (
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import PROMPTS, Prompt, Unparsed
 from exam_pp.requests import LOW_MASS
+from exam_pp.roles import accepted_entries, answers_in, joined_text
 from exam_pp.test_bank import Entry, TestBank
 
 
@@ -37,7 +38,8 @@ class GradeOptions:
     grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
     after a list that cannot be read. ``max_queries`` and ``max_passages`` keep only the first queries and
     the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
-    None for all queries. With ``only_unjudged``, passages with judgments are not graded.
+    None for all queries. With ``only_unjudged``, passages with judgments are not graded. ``role``
+    grades only what systems retrieved, or only parts of answers.
     """
 
     prompts: Sequence[Prompt]
@@ -49,6 +51,7 @@ class GradeOptions:
     max_passages: int | None = None
     positions: frozenset[int] | None = None
     only_unjudged: bool = False
+    role: Role | None = None
 
 
 @dataclass
@@ -214,13 +217,34 @@ def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: Gr
     for query in select(queries, options):
         for prompt in options.prompts:
             targets = exam.targets(query.query_id, prompt)
-            for passage in query.passages:
+            for _, passage, _ in _texts(query, prompt, options.role):
                 if options.only_unjudged and passage.judgments:
                     continue
                 ungraded = len(_ungraded_targets(passage, targets, prompt, model, options))
                 total += ungraded
                 graded_before += len(targets) - ungraded
     return PairCounts(total, graded_before=graded_before)
+
+
+def _texts(query: AnyQuery, prompt: Prompt, role: Role | None) -> Iterator[tuple[int, PassageView, str]]:
+    """The texts that the prompt grades, with the position and the passage that gets the grade.
+
+    For a prompt on whole answers, they are the answers of systems, each with its first part. For others, they
+    are the passages of a role; None: all.
+    """
+    passages = query.passages
+    if not prompt.whole_answer:
+        for position, passage in enumerate(passages):
+            entries = passage.rankings
+            if (
+                role is None
+                or accepted_entries(query.query_id, passage.passage_id, entries, role) is not None
+            ):
+                yield position, passage, passage.text
+        return
+    for positions in answers_in(query).values():
+        parts = [passages[position] for position in positions]
+        yield positions[0], parts[0], joined_text(parts)
 
 
 def _ungraded_targets(
@@ -301,7 +325,7 @@ def _jobs(
         counts.without_text.append(query.query_id)
     for prompt, grader in graders:
         targets = exam.targets(query.query_id, prompt)
-        for position, passage in enumerate(query.passages):
+        for position, passage, context in _texts(query, prompt, options.role):
             ungraded = _ungraded_targets(passage, targets, prompt, model, options)
             counts.pairs += len(ungraded)
             if options.only_unjudged and passage.judgments:
@@ -313,5 +337,5 @@ def _jobs(
                 counts.other_options += _with_other_options(passage, prompt, model, provenance, reused)
             if ungraded:
                 entries = [entry for entry in ungraded.values() if entry is not None]
-                unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)
+                unit = PassageUnit(query.query_id, text, passage.passage_id, context, entries)
                 yield Job(position, grader.run(unit), unit.pairs)

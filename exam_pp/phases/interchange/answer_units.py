@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from exam_pp.data_model import RankingEntry
+from exam_pp.data_model import RankingEntry, Role
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_answer_fields, count_unused_keys, used
 from exam_pp.results import RunLine
+from exam_pp.roles import run_name
 from exam_pp.sentences import sentences
 from exam_pp.store.files import is_read_once
+from exam_pp.store.trec.answer_lines import references_of
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 
 Unit = Literal["paragraph", "sentence", "whole"]
@@ -29,13 +31,17 @@ def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list
     return [_joined(group) for group in _groups(answer, unit, max_words)]
 
 
-def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[tuple[RunLine, AnswerPart]]:
-    """The answer's passages, ranked in order by its system; ids are ``system/query`` or ``system/query#n``.
+_KEPT = {"citations", "boundaries of answer parts", "repeats", "passage texts", "uncited references"}
 
-    Scores count down to 1. With the unit ``whole`` an answer without text becomes an empty passage, so that
-    its system is evaluated with 0. Counts the fields that passages cannot hold.
+
+def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[tuple[RankingEntry, str]]:
+    """The answer's passages, as pairs of a ranking entry and a text, ranked in order by its system.
+
+    Ids are ``system/query`` or ``system/query#n``. Scores count down to 1. An answer without text becomes an
+    empty passage, so that its system is evaluated with 0. Counts the fields that passages cannot hold;
+    :func:`answer_documents` returns the references.
     """
-    count_dropped_answer_fields(answer, {"citations", "boundaries of answer parts"}, dropped)
+    count_dropped_answer_fields(answer, _KEPT, dropped)
     groups = _groups(answer, unit, MAX_WORDS)
     if answer.by_sentence:
         for group in groups:
@@ -43,27 +49,51 @@ def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[
             cited = set(_joined(group).citations)
             apart = sum(bool(part.citations) and set(part.citations) != cited for part in group)
             dropped.add("parts with their own citations", apart)
-    units = [_joined(group) for group in groups] or ([AnswerPart("")] if unit == "whole" else [])
-    whole = f"{answer.system}/{answer.query_id}"
+    units = [_joined(group) for group in groups] or [AnswerPart("")]
+    whole = f"{run_name(answer.system, answer.repeat)}/{answer.query_id}"
+    ids = [whole] if unit == "whole" else [f"{whole}#{rank}" for rank in range(1, len(units) + 1)]
     return [
-        (
-            RunLine(
-                answer.query_id,
-                whole if unit == "whole" else f"{whole}#{rank}",
-                rank,
-                float(len(units) - rank + 1),
-                answer.system,
-            ),
-            part,
-        )
-        for rank, part in enumerate(units, 1)
+        (_entry(answer, passage_id, rank, len(units), "answer", part.citations), part.text)
+        for rank, (passage_id, part) in enumerate(zip(ids, units, strict=True), 1)
     ]
+
+
+def answer_documents(answer: Answer) -> dict[str, RankingEntry | None]:
+    """The documents that the answer lists or cites, in order.
+
+    Returns:
+        Document to its entry in the ranking of the references; None for a document that is only cited.
+    """
+    count = len(answer.references)
+    listed = {
+        docid: _entry(answer, docid, rank, count, "retrieved")
+        for rank, docid in enumerate(dict.fromkeys(answer.references), 1)
+    }
+    return listed | {docid: listed.get(docid) for docid in references_of(answer)}
+
+
+def _entry(
+    answer: Answer, passage_id: str, rank: int, count: int, role: Role, citations: Sequence[str] = ()
+) -> RankingEntry:
+    """An entry of a ranking of ``count`` passages, whose scores count down to 1."""
+    optional: dict[str, Any] = {"citations": list(citations)} if citations else {}
+    if answer.repeat is not None:
+        optional["repeat"] = answer.repeat
+    return RankingEntry(
+        method=answer.system,
+        passage_id=passage_id,
+        query_id=answer.query_id,
+        rank=rank,
+        score=float(count - rank + 1),
+        role=role,
+        **optional,
+    )
 
 
 _ELEMENTS = used("text", citations="citation confidences")
 _USED = used(
-    "query_id system text run_id topic_id topic response_length references",
-    metadata=used("team_id run_id topic_id request_id narrative_id narrative"),
+    "query_id system text run_id topic_id topic response_length references repeat",
+    metadata=used("team_id run_id topic_id request_id narrative_id narrative repeat"),
     answer=_ELEMENTS,
     responses=_ELEMENTS,
 )
@@ -82,8 +112,8 @@ def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
         yield from form.read(Source(file, dropped))
 
 
-def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:
-    """A line of a run as a ranking entry of a passage, with the citations."""
+def ranking_entry(line: RunLine, role: Role | None = None) -> RankingEntry:
+    """A line of a run as a ranking entry of a passage, with its role if it has one."""
     entry = RankingEntry(
         method=line.system,
         passage_id=line.passage_id,
@@ -91,8 +121,8 @@ def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:
         rank=line.rank,
         score=line.score,
     )
-    if citations:
-        entry.citations = list(citations)
+    if role is not None:
+        entry.role = role
     return entry
 
 

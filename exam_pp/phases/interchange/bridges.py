@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import Passage, PassageData, QueryPassages
+from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Content
 from exam_pp.formats.dropped_fields import (
@@ -18,10 +18,11 @@ from exam_pp.formats.dropped_fields import (
     count_dropped_ranking_fields,
 )
 from exam_pp.formats.trec import Runs
-from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry
+from exam_pp.phases.interchange.answer_units import Unit, answer_documents, answer_passages
 from exam_pp.phases.interchange.export_answers import answers_of
 from exam_pp.phases.interchange.export_runs import runs_of
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
+from exam_pp.roles import choose_role
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Facet, Query
 from exam_pp.test_bank import BankLine, TestBank
@@ -77,7 +78,7 @@ def _passages_to_runs(
                 count_dropped_ranking_fields(query.query_id, passage, dropped)
             yield query
 
-    runs = runs_of(counting_dropped(), options.path)
+    runs = runs_of(choose_role(counting_dropped(), preferred="retrieved"), options.path)
     changed = sum(system.split() != [system] for system in runs)
     dropped.add("whitespace in system names", changed)
     return dict(sorted(runs.items()))
@@ -86,37 +87,42 @@ def _passages_to_runs(
 def _passages_to_answers(
     queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[Answer]:
-    passages = 0
-
-    def counting() -> Iterator[QueryPassages]:
-        nonlocal passages
-        for query in queries:
-            passages += len(query.passages)
-            yield query
-
-    answers = answers_of(counting(), (), dropped)
+    answers = answers_of(queries, (), dropped, count_others=True)
     if not answers:
         raise DataError("has no answers of systems.", file=str(options.path))
-    parts = sum(len(answer.parts) for answer in answers.values())
-    dropped.add("passages that are not parts of answers", max(0, passages - parts))
-    for (system, query_id), answer in answers.items():
-        yield Answer(query_id, system, tuple(answer.in_order()))
+    yield from answers
 
 
 def _answers_to_passages(
     answers: Iterable[Answer], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[QueryPassages]:
-    """Make passages as ``exam-pp import --answers`` does: a system ranks the parts of its answer in order."""
-    queries: dict[str, list[Passage]] = defaultdict(list)
+    """Make passages as ``exam-pp import --answers`` does.
+
+    A system ranks the parts of its answer in order, and it retrieved the references that have a text.
+    """
+    queries: dict[str, dict[str, Passage]] = defaultdict(dict)
     for answer in answers:
-        units = answer_passages(answer, options.unit, dropped)
-        dropped.add("answers without text", not units)
-        for line, part in units:
-            data = PassageData(judgments=[], rankings=[ranking_entry(line, part.citations)])
-            passage = Passage(passage_id=line.passage_id, text=part.text, data=data)
-            queries[answer.query_id].append(passage)
+        query = queries[answer.query_id]
+        texts = dict(answer.texts)
+        documents = answer_documents(answer)
+        cited = {docid for part in answer.parts for docid in part.citations}
+        dropped.add("uncited references", len(set(answer.references) - cited - texts.keys()))
+        for docid, entry in documents.items():
+            if docid in texts:
+                _add(query, docid, texts[docid], entry)
+        for entry, text in answer_passages(answer, options.unit, dropped):
+            _add(query, entry.passage_id, text, entry)
     for query_id, passages in queries.items():
-        yield QueryPassages(query_id, passages)
+        yield QueryPassages(query_id, list(passages.values()))
+
+
+def _add(query: dict[str, Passage], passage_id: str, text: str, entry: RankingEntry | None) -> None:
+    passage = query.setdefault(
+        passage_id,
+        Passage(passage_id=passage_id, text=text, data=PassageData(judgments=[], rankings=[])),
+    )
+    if entry is not None:
+        passage.rankings.append(entry)
 
 
 def _bank_to_queries(

@@ -9,6 +9,7 @@ from exam_pp.data_model import Passage
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.rank_llm import Candidate, CandidateLine, CandidateQuery, pool_candidates
+from exam_pp.roles import name_of_entry
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages.graded_file import read_passages, write_passages
@@ -56,8 +57,12 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
             dropped.add("sets of grades", sum(1 for _ in passage.grade_sets()))
             dropped.add("judgments other than the highest", max(0, len(passage.judgments) - 1))
             for entry in passage.rankings:
-                systems[entry.method] = None
-                if entry.method == system:
+                if entry.role == "answer":
+                    dropped.add("parts of answers")
+                    continue
+                name = name_of_entry(entry)
+                systems[name] = None
+                if name == system:
                     ranked.append((entry.rank, entry.score, passage))
                 else:
                     dropped.add("ranking entries of other systems")

@@ -13,6 +13,7 @@ from exam_pp.formats.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, better_labels, labels_in_order
 from exam_pp.phases.evaluation.nugget_scores import bank_items
+from exam_pp.roles import name_of_entry
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
@@ -112,7 +113,7 @@ def _add_passage(
     if labels is None:
         return
     for ranking in passage.rankings:
-        answer = answers.setdefault((ranking.method, query_id), _Answer())
+        answer = answers.setdefault((name_of_entry(ranking), query_id), _Answer())
         answer.parts.append((ranking.rank, passage.text))
         answer.labels = better_labels(answer.labels, labels)
         answer.unparsed |= unparsed

@@ -6,30 +6,35 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from exam_pp.data_model import QueryView
+from exam_pp.data_model import QueryView, Role
 from exam_pp.errors import DataError
 from exam_pp.formats.trec import write_runs
+from exam_pp.phases.evaluation.inputs import views
 from exam_pp.results import RunLine
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
 
 
-def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
+def export_runs(passages: str | Path, folder: str | Path, *, role: Role | None = None) -> list[Path]:
     """Write ``<system>.run`` into ``folder`` for every system.
 
     Runs have only the passages of the file, at their recorded ranks. A passage that a system ranks twice
-    keeps its best rank.
+    keeps its best rank. Repeats of a system are separate runs, ``<system>-run-1.run`` and so on.
 
     Args:
         passages: A passages file.
         folder: The folder for the run files; created if missing.
+        role: Write only what systems ``retrieved``, or only each ``answer``. None: the rankings of systems
+            that have a ranking and an answer, and all other rankings.
 
     Returns:
         The run files, sorted by system.
 
     Raises:
         DataError: An id is empty or contains whitespace, or the file has no rankings.
+        SelectionError: ``role`` is None, and a system has an answer and a ranking without a role.
     """
-    return write_runs(runs_of(read_passages_for_metrics(passages), passages), folder, inputs=[passages])
+    return write_runs(
+        runs_of(views(passages, role, preferred="retrieved"), passages), folder, inputs=[passages]
+    )
 
 
 def runs_of(queries: Iterable[QueryView], passages: str | Path) -> dict[str, list[RunLine]]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 
-from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
+from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError
 from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry, read_any_answers
+from exam_pp.phases.interchange.answer_units import (
+    Unit,
+    answer_documents,
+    answer_passages,
+    ranking_entry,
+    read_any_answers,
+)
 from exam_pp.phases.interchange.facet_rankings import FacetRankings, merged_ranking, title_query
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
@@ -46,8 +52,8 @@ class ImportSources:
     by rank, then score descending, then file order. ``judged`` adds every passage of ``qrels``. ``queries``
     restricts and orders the queries. ``skip_missing_texts`` drops passages without a text in ``texts``, which
     otherwise is an error; a text in several files is taken from the first. ``answers`` are split into
-    passages by ``unit``. ``pages`` are run pages of TREC CAR. ``facet_rankings`` is the place of rankings of
-    facets (``query/facet``).
+    passages by ``unit``; with texts, the documents that they list or cite are pooled, too. ``pages`` are run
+    pages of TREC CAR. ``facet_rankings`` is the place of rankings of facets (``query/facet``).
     """
 
     runs: Sequence[Path] = ()
@@ -116,12 +122,17 @@ class _Rankings:
 
 @dataclass(slots=True)
 class _Pooled:
-    """A passage of the pool. ``text`` is None until it is read."""
+    """A passage of the pool. ``text`` is None until it is read.
+
+    ``answers`` are the entries of answers. ``cited_by`` is the place of an answer that lists or cites the
+    passage, if nothing else needs its text.
+    """
 
     rankings: list[RunLine] = field(default_factory=list)
     judgments: list[Qrel] = field(default_factory=list)
     text: str | None = None
-    citations: tuple[str, ...] = ()
+    answers: list[RankingEntry] = field(default_factory=list)
+    cited_by: str | None = None
 
 
 def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary:
@@ -142,7 +153,7 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
         warn_of_skipped_files(path)
     pool.add_runs(runs, sources.top, sources.method_name)
     pool.add_pages(sources.pages, sources.top)
-    pool.add_answers(sources.answers, sources.unit)
+    pool.add_answers(sources.answers, sources.unit, with_texts=bool(sources.texts))
     qrels = [judgment for path in sources.qrels for judgment in read_qrels(path)]
     pool.add_judgments(qrels, judged=sources.judged)
     if sources.queries and queries:
@@ -170,6 +181,8 @@ class _Pool:
         self._page_rankings: list[tuple[str, RunLine]] = []
         self._page_texts: dict[str, str] = {}
         self._sources: dict[str, Path] = {}
+        self._answering: set[str] = set()
+        self._uncited: list[tuple[str, str]] = []
         self._ignored: dict[str, set[str]] = defaultdict(set)
         self._without_text = 0
         self.dropped = DroppedFields()
@@ -262,43 +275,67 @@ class _Pool:
             return query_id
         return title_query(query_id, self._listed, guess=not self._restricted)
 
-    def add_answers(self, files: Sequence[Path], unit: Unit) -> None:
-        """Add answers as passages that their system ranks in order."""
-        answered: dict[tuple[str, str], Path] = {}
-        empty = 0
+    def add_answers(self, files: Sequence[Path], unit: Unit, *, with_texts: bool) -> None:
+        """Add answers as passages that their system ranks in order.
+
+        Their documents are pooled if they can have a text: in the file of answers, or with ``with_texts``.
+        """
+        answered: dict[tuple[str, str, int | None], Path] = {}
+        empty: list[str] = []
         for file in files:
             for answer in read_any_answers(file, self.dropped):
                 if not self._accepts(answer.query_id, "answers"):
                     continue
-                key = (answer.system, answer.query_id)
+                key = (answer.system, answer.query_id, answer.repeat)
                 if key in answered:
                     raise DataError(
                         f"the system {answer.system!r} answers the query {answer.query_id!r} twice; "
                         f"the first answer is in {answered[key]}.",
                         file=str(file),
                     )
-                if answer.system in self._sources:
-                    raise DataError(
-                        f"the system {answer.system!r} has the same name as the run in "
-                        f"{self._sources[answer.system]}; rename one of the two.",
-                        file=str(file),
-                    )
                 answered[key] = file
+                self._answering.add(answer.system)
+                cited = {docid for part in answer.parts for docid in part.citations}
+                self._uncited += [(answer.query_id, docid) for docid in set(answer.references) - cited]
+                if with_texts or answer.texts:
+                    self._add_documents(answer, file)
                 self._add_answer(answer, unit, file)
-                empty += not answer.parts
+                if not answer.parts:
+                    empty.append(_place(answer, file))
         if empty:
-            have = counted(empty, "answer has no text", "answers have no text")
-            log.warning("%s: %s.", have, "imported as empty passages" if unit == "whole" else "not imported")
+            have = counted(
+                len(empty),
+                "answer has no text and is imported as an empty passage",
+                "answers have no text and are imported as empty passages",
+            )
+            log.warning("%s (first: %s).", have, empty[0])
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
         passages = self._passages[answer.query_id]
-        for line, part in answer_passages(answer, unit, self.dropped):
-            if line.passage_id in passages:
+        for entry, text in answer_passages(answer, unit, self.dropped):
+            if entry.passage_id in passages:
                 raise DataError(
-                    f"the passage id {line.passage_id!r}, made for a part of an answer, is also in a run.",
+                    f"the passage id {entry.passage_id!r}, made for a part of an answer, is also in a run.",
                     file=str(file),
                 )
-            passages[line.passage_id] = _Pooled([line], text=part.text, citations=part.citations)
+            passages[entry.passage_id] = _Pooled(text=text, answers=[entry])
+
+    def _add_documents(self, answer: Answer, file: Path) -> None:
+        """Pool the documents of an answer; without a run of its system, its references are the ranking."""
+        passages = self._passages[answer.query_id]
+        texts = dict(answer.texts)
+        for docid, entry in answer_documents(answer).items():
+            pooled = passages.setdefault(docid, _Pooled(cited_by=_place(answer, file)))
+            if entry is not None and answer.system not in self._sources:
+                pooled.answers.append(entry)
+            text = texts.get(docid, pooled.text)
+            if pooled.text not in (None, text):
+                raise DataError(
+                    f"the passage {docid!r} of the query {answer.query_id!r} has another text in an earlier "
+                    "answer; a passage id must have one text.",
+                    file=str(file), line=answer.line, field="passage",
+                )  # fmt: skip
+            pooled.text = text
 
     def add_judgments(self, qrels: Sequence[Qrel], *, judged: bool) -> None:
         """Add the judgments of pooled passages; with ``judged``, also pool all judged passages."""
@@ -308,7 +345,7 @@ class _Pool:
         for qrel in qrels:
             query_id = title_query(qrel.query_id, known, guess=guess)
             if judged and self._accepts(query_id, "judgments"):
-                self._passages[query_id].setdefault(qrel.passage_id, _Pooled())
+                self._passages[query_id].setdefault(qrel.passage_id, _Pooled()).cited_by = None
             if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
                 pooled.judgments.append(qrel)
                 used += 1
@@ -325,20 +362,23 @@ class _Pool:
     def add_texts(self, files: Sequence[Path], *, skip_missing: bool) -> None:
         """Read the texts of the pooled passages; raise :class:`DataError` or drop passages without a text."""
         needed = set()
+        required = set()
         for passages in self._passages.values():
             for passage_id, pooled in passages.items():
                 if pooled.text is None and (text := self._page_texts.get(passage_id)) is not None:
                     pooled.text = text
                 elif pooled.text is None:
                     needed.add(passage_id)
+                    if pooled.cited_by is None:
+                        required.add(passage_id)
         if not needed:
             return
         texts: dict[str, str] = {}
         for file in files:
             texts |= read_texts(file, needed - texts.keys(), self._passages)
-        missing = sorted(needed - texts.keys())
+        missing = sorted(required - texts.keys())
         if missing:
-            problem = f"{len(missing)} of {len(needed)} pooled passages have no text ({listed(missing)})"
+            problem = f"{len(missing)} of {len(required)} pooled passages have no text ({listed(missing)})"
             if not skip_missing:
                 raise DataError(
                     f"{problem}; name a file with their texts with --texts, or drop the passages with "
@@ -347,6 +387,7 @@ class _Pool:
                 )
             log.warning("%s and are dropped.", problem)
             self._without_text = len(missing)
+        self._warn_of_missing_documents(needed - required - texts.keys())
         for query_id, passages in self._passages.items():
             for passage_id, pooled in passages.items():
                 if pooled.text is None:
@@ -354,6 +395,26 @@ class _Pool:
             self._passages[query_id] = {
                 passage_id: pooled for passage_id, pooled in passages.items() if pooled.text is not None
             }
+
+    def _warn_of_missing_documents(self, missing: Collection[str]) -> None:
+        """Warn of documents of answers without a text, whose citations stay in the file."""
+        if not missing:
+            return
+        docid, place = next(
+            (docid, pooled.cited_by)
+            for passages in self._passages.values()
+            for docid, pooled in passages.items()
+            if docid in missing
+        )
+        are = counted(
+            len(missing), "passage that answers list or cite is", "passages that answers list or cite are"
+        )
+        log.warning(
+            "%s not in the texts and not imported (first: %r, %s); citations of it are kept.",
+            are,
+            docid,
+            place,
+        )
 
     def ids_of_sources(self) -> set[str]:
         """The ids of the queries of runs, answers and judgments, in the queries file or not."""
@@ -378,6 +439,8 @@ class _Pool:
                 if self._without_text
                 else "The pool is empty; the runs, judgments, answers and queries have no query in common."
             )
+        lost = sum(docid not in self._passages[query_id] for query_id, docid in self._uncited)
+        self.dropped.add("uncited references", lost)
         judged = passages = queries = 0
         systems: set[str] = set()
         with passages_writer(output, inputs=inputs) as writer:
@@ -395,7 +458,9 @@ class _Pool:
     def _queries(self) -> Iterator[QueryPassages]:
         for query_id, passages in self._passages.items():
             if passages:
-                yield QueryPassages(query_id, [_passage(query_id, *item) for item in passages.items()])
+                yield QueryPassages(
+                    query_id, [_passage(query_id, *item, self._answering) for item in passages.items()]
+                )
 
     def _accepts(self, query_id: str, source: str) -> bool:
         """Whether the query is imported; collects ignored queries by source for :meth:`log_ignored`."""
@@ -417,13 +482,23 @@ class _Pool:
             )
 
 
-def _passage(query_id: str, passage_id: str, pooled: _Pooled) -> Passage:
+def _place(answer: Answer, file: Path) -> str:
+    """The file, line and query of an answer, for messages."""
+    line = "" if answer.line is None else f", line {answer.line}"
+    return f"{file}{line}, query {answer.query_id}"
+
+
+def _passage(query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str]) -> Passage:
+    """The passage for the file; ``answering`` are the systems whose runs have the role ``retrieved``."""
     judgments = [
         Judgment(
             passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.relevance, title_query=query_id
         )
         for qrel in pooled.judgments
     ]
-    rankings = [ranking_entry(line, pooled.citations) for line in pooled.rankings]
+    rankings = [
+        *pooled.answers,
+        *(ranking_entry(line, "retrieved" if line.system in answering else None) for line in pooled.rankings),
+    ]
     data = PassageData(judgments=judgments, rankings=rankings)
     return Passage(passage_id=passage_id, text=pooled.text or "", data=data)

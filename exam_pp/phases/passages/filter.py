@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from pathlib import Path
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.roles import accepted_entries, role_of
 from exam_pp.store.passages.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
@@ -17,6 +20,8 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 @dataclass(frozen=True)
 class FilterOptions:
     """Criteria of the parts to keep, combined with AND; the default keeps the whole file.
+
+    ``role`` keeps the passages and ranking entries of a role, as in :func:`exam_pp.roles.choose_role`.
 
     ``systems`` keeps the rankings of these systems, and the passages that they returned. ``grade_filter``
     keeps matching sets of grades and drops no passages. ``graded`` keeps passages with (True) or without
@@ -31,6 +36,7 @@ class FilterOptions:
     min_grade: int | None = None
     judged: bool = False
     min_judgment: int | None = None
+    role: Role | None = None
 
 
 def filter_file(
@@ -60,7 +66,11 @@ def filter_file(
                 grades.select(passage)
         if options.queries is not None and query.query_id not in options.queries:
             return None
-        query.passages = [passage for passage in query.passages if _keep(passage, options)]
+        query.passages = [
+            passage
+            for passage in query.passages
+            if _has_role(query.query_id, passage, options.role) and _keep(passage, options)
+        ]
         return query if query.passages else None
 
     def check(counts: Rewritten) -> None:
@@ -74,6 +84,21 @@ def filter_file(
             raise SelectionError(f"No passage of {source} matches the filter.")
 
     return rewrite(source, output, change, inputs=inputs, check=check)
+
+
+def _has_role(query_id: str, passage: RawPassage, role: Role | None) -> bool:
+    """Return whether the passage has the role; if it does, drop its rankings of other roles."""
+    if role is None:
+        return True
+    entries = passage.rankings
+    kept = [role_of(query_id, passage.passage_id, entry) == role for entry in entries]
+    if accepted_entries(query_id, passage.passage_id, entries, role) is None:
+        return False
+    if not all(kept):
+        passage.change(
+            ("paragraph_data", "rankings"), lambda old: encode_list(compress(decode_list(old), kept))
+        )
+    return True
 
 
 def _keep(passage: RawPassage, options: FilterOptions) -> bool:

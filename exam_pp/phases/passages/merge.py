@@ -261,9 +261,9 @@ class _Pair:
         """
         ranks = defaultdict(list)
         for r in self.first.rankings:
-            ranks[r.method, r.query_id].append((r.rank, r.score))
+            ranks[r.method, r.query_id, r.role, r.repeat].append((r.rank, r.score))
         for r in self.second.rankings:
-            first_ranks = ranks.get((r.method, r.query_id))
+            first_ranks = ranks.get((r.method, r.query_id, r.role, r.repeat))
             if first_ranks and (r.rank, r.score) not in first_ranks:
                 self._report("ranking", f"ranks {first_ranks[0][0]} and {r.rank} by {r.method!r}")
         labels = defaultdict(list)

@@ -26,6 +26,8 @@ from exam_pp.phases.validation.across_queries import AcrossQueries
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
+from exam_pp.prompts import PROMPTS
+from exam_pp.roles import name_of_entry
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
 from exam_pp.store.passages.graded_file import parse_query, passage_field
@@ -228,10 +230,13 @@ def _check_ids_of_rankings(
 
 
 def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
-    """Return the system, with the facet of the query for which it ranked passages, if any."""
+    """Return the system, with its repeat, its role and the facet for which it ranked passages, if any."""
+    name = name_of_entry(ranking)
+    if ranking.role == "answer":
+        name = f"{name} (answer)"
     if ranking.query_id == query_id or not ranking.query_id.startswith(f"{query_id}/"):
-        return ranking.method
-    return f"{ranking.method} ({ranking.query_id.removeprefix(f'{query_id}/')})"
+        return name
+    return f"{name} ({ranking.query_id.removeprefix(f'{query_id}/')})"
 
 
 def _check_rankings(query: QueryPassages, note: Note) -> None:
@@ -250,7 +255,8 @@ def _check_completeness(query: QueryPassages, note: Note) -> None:
         graded.update({GradeKey.of(grades) for grades in passage.grade_sets()})
     total = len({passage.passage_id for passage in query.passages})
     for key, count in graded.items():
-        if count < total and not key.is_reviewer:
+        prompt = PROMPTS.find(key.prompt_class)
+        if count < total and not key.is_reviewer and not (prompt is not None and prompt.whole_answer):
             note("incomplete", "", f"no grades by {key} for {total - count} of {total} passages")
 
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import field
 
-from exam_pp.data_model import DirectMixin, RatingMixin, RatingSource, RubricMixin
+from exam_pp.data_model import DirectMixin, RatingMixin, RatingSource, Role, RubricMixin
+
+Repeat = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class PassageHead(msgspec.Struct, gc=False, frozen=True):
@@ -43,6 +45,8 @@ class RankingFields(msgspec.Struct, gc=False, frozen=True):
     query_id: str = field(name="queryId")
     rank: int
     score: float
+    role: Role | None = None
+    repeat: Repeat | None = None
 
 
 class DataFields(msgspec.Struct, gc=False, frozen=True):

@@ -11,6 +11,7 @@ import msgspec
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectMixin, Passage, RubricGrades
 from exam_pp.grade_filter import GradeKey
+from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
@@ -103,9 +104,10 @@ class GradedRows:
                 if is_new("judgments", row):
                     self._emit("judgments", row)
             for r in passage.data.rankings if "rankings" in self._tables else ():
-                ranking = (*here, r.method, r.rank, r.score)
+                role = role_of(where[1], passage.passage_id, r)
+                ranking = (*here, r.method, r.rank, r.score, role, r.repeat)
                 if is_new("rankings", ranking, r.citations):
-                    self._emit("rankings", (*ranking, r.citations))
+                    self._emit("rankings", (*ranking[:6], r.citations, *ranking[6:]))
 
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
         sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]

@@ -97,6 +97,12 @@ _TABLES = (
             Column("rank", "INTEGER", "rank in the file, which starts at 0 or 1"),
             Column("score", "DOUBLE", "score that the system gave the passage"),
             Column("citations", "VARCHAR[]", "ids of documents that this part of an answer cites"),
+            Column(
+                "role",
+                "VARCHAR",
+                "`retrieved` or `answer`; if the file does not record it, from the id of the passage",
+            ),
+            Column("repeat", "INTEGER", "number of the repeat of a system, from 1; null for a single run"),
         ),
     ),
     Table(

@@ -45,6 +45,7 @@ def _rag24(answer: Answer) -> dict[str, Any]:
         "references": references,
         "response_length": sum(len(part.text.split()) for part in answer.parts),
         "answer": _elements(answer.parts, references),
+        **_repeat(answer),
     }
 
 
@@ -56,19 +57,30 @@ def _rag25(answer: Answer) -> dict[str, Any]:
         "type": "",
         "narrative_id": answer.query_id,
         "narrative": answer.query_text,
+        **_repeat(answer),
     }
     return {"metadata": metadata, "references": references, "answer": _elements(answer.parts, references)}
 
 
 def _ragtime(answer: Answer) -> dict[str, Any]:
-    metadata = {"team_id": answer.team, "run_id": answer.system, "topic_id": answer.query_id}
+    metadata = {
+        "team_id": answer.team,
+        "run_id": answer.system,
+        "topic_id": answer.query_id,
+        **_repeat(answer),
+    }
     responses = [{"text": part.text, "citations": list(part.citations)} for part in answer.parts]
     return {"metadata": metadata, "responses": responses, "references": references_of(answer)}
 
 
 def _plain(answer: Answer) -> dict[str, Any]:
     text = " ".join(part.text for part in answer.parts)
-    return {"query_id": answer.query_id, "system": answer.system, "text": text}
+    return {"query_id": answer.query_id, "system": answer.system, "text": text, **_repeat(answer)}
+
+
+def _repeat(answer: Answer) -> dict[str, int]:
+    """The key ``repeat`` of one of several answers to a query; tracks have no such key."""
+    return {} if answer.repeat is None else {"repeat": answer.repeat}
 
 
 _WRITERS: Mapping[AnswerFormat, Callable[[Answer], dict[str, Any]]] = {

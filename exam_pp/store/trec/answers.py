@@ -8,9 +8,9 @@ and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
@@ -35,7 +35,9 @@ class Answer:
 
     With ``by_sentence`` the parts are the elements that the system submitted; otherwise a single part is
     the whole text. ``references`` are documents in the system's order, cited or not. ``query_text`` and
-    ``team`` are empty if the format does not have them.
+    ``team`` are empty if the format does not have them. ``repeat`` is the number, from 1, of one of several
+    answers of the system to the same query. ``texts`` are pairs of a document and its text, if the file of
+    answers has texts. ``line`` is the line of the answer, for messages.
     """
 
     query_id: str
@@ -45,6 +47,9 @@ class Answer:
     query_text: str = ""
     references: tuple[str, ...] = ()
     team: str = ""
+    repeat: int | None = None
+    texts: tuple[tuple[str, str], ...] = ()
+    line: int | None = field(default=None, compare=False, repr=False)
 
 
 def _require_any_alias(schema: dict[str, Any]) -> None:
@@ -54,6 +59,10 @@ def _require_any_alias(schema: dict[str, Any]) -> None:
         schema["required"].remove(name)
         schema["anyOf"] = [{"required": [alias]} for alias in aliases[name]]
         schema["properties"] |= dict.fromkeys(aliases[name], schema["properties"][name])
+
+
+_Repeat = Annotated[int | None, Field(ge=1)]
+"""The number of the repeat, from 1; a key of exam_pp, which the tracks do not have."""
 
 
 class _Part(Record):
@@ -70,6 +79,7 @@ class Rag24Answer(Record):
     query_text: str | None = Field(default=None, alias="topic")
     references: list[Id] | None = None
     answer: list[_Part]
+    repeat: _Repeat = None
 
 
 class _Metadata(Record):
@@ -79,6 +89,7 @@ class _Metadata(Record):
     query_id: Id = Field(validation_alias=AliasChoices("narrative_id", "topic_id", "request_id"))
     query_text: str | None = Field(default=None, alias="narrative")
     team: Id | None = Field(default=None, alias="team_id")
+    repeat: _Repeat = None
 
 
 class ReportAnswer(Record):
@@ -97,23 +108,26 @@ class PlainAnswer(Record):
     query_id: Id
     system: Id
     text: str
+    repeat: _Repeat = None
 
 
 def read_answers(path: str | Path) -> Iterator[Answer]:
     """Yield the answers of a file, in file order; elements without text are not in ``parts``.
 
     The file has an answer on each line, or is one JSON array of answers. Raises :class:`DataError` for an
-    unknown format, a citation index outside the references, and two answers of a system to the same query.
+    unknown format, a citation index outside the references, and two answers of a system to the same query,
+    unless they are different repeats.
     """
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, int | None]] = set()
     answer = None
     for place, answer in _placed_answers(path):
-        if (answer.system, answer.query_id) in seen:
+        key = (answer.system, answer.query_id, answer.repeat)
+        if key in seen:
             raise DataError(
                 f"the system {answer.system!r} answers the query {answer.query_id!r} twice.",
                 file=str(path), line=place.line, field=place.field,
             )  # fmt: skip
-        seen.add((answer.system, answer.query_id))
+        seen.add(key)
         yield answer
     if answer is None:
         raise DataError("has no answers.", file=str(path))
@@ -154,18 +168,21 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
             return Answer(
                 metadata.query_id, metadata.system, _parts(report, path, number),
                 query_text=metadata.query_text or "", references=tuple(report.references or ()),
-                team=metadata.team or "",
+                team=metadata.team or "", repeat=metadata.repeat, line=number,
             )  # fmt: skip
         if "answer" in keys:
             rag = Rag24Answer.model_validate(value)
             return Answer(
                 rag.query_id, rag.system, _parts(rag, path, number),
                 query_text=rag.query_text or "", references=tuple(rag.references or ()),
+                repeat=rag.repeat, line=number,
             )  # fmt: skip
         if "text" in keys:
             plain = PlainAnswer.model_validate(value)
             part = (AnswerPart(plain.text),) if plain.text.strip() else ()
-            return Answer(plain.query_id, plain.system, part, by_sentence=False)
+            return Answer(
+                plain.query_id, plain.system, part, by_sentence=False, repeat=plain.repeat, line=number
+            )
     except ValidationError as error:
         raise data_error(error, path, number) from error
     raise DataError(

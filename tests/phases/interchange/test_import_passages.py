@@ -174,23 +174,25 @@ def test_a_run_without_results_is_refused(collection: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "message", "passages"),
-    [("sentence", "2 answers have no text: not imported.", 1),
-     ("whole", "2 answers have no text: imported as empty passages.", 3)],
-)  # fmt: skip
+    ("unit", "first"), [("sentence", "a/q1#1"), ("paragraph", "a/q1#1"), ("whole", "a/q1")]
+)
 def test_answers_without_text_are_counted(
     tmp_path: Path,
     write_jsonl: Write,
     caplog: pytest.LogCaptureFixture,
     unit: Unit,
-    message: str,
-    passages: int,
+    first: str,
 ) -> None:
     texts = {"a": "One.", "b": "", "c": " "}
     lines = [{"query_id": "q1", "system": system, "text": text} for system, text in texts.items()]
     sources = ImportSources(answers=[write_jsonl("answers.jsonl", lines)], unit=unit)
-    assert import_passages(sources, tmp_path / "out.jsonl").passages == passages
-    assert message in caplog.messages
+    assert import_passages(sources, tmp_path / "out.jsonl").passages == 3
+    (message,) = caplog.messages
+    assert message.startswith("2 answers have no text and are imported as empty passages (first: ")
+    assert message.endswith("answers.jsonl, line 2, query q1).")
+    (query,) = read_passages(tmp_path / "out.jsonl")
+    assert ids(query) == [first, first.replace("a", "b", 1), first.replace("a", "c", 1)]
+    assert {p.text for p in query.passages[1:]} == {""}
 
 
 def test_texts_with_other_ids(collection: Path) -> None:
@@ -199,7 +201,9 @@ def test_texts_with_other_ids(collection: Path) -> None:
         built(collection, skip_missing_texts=True)
 
 
-def test_answers_become_ranked_passages(collection: Path, write_jsonl: Write) -> None:
+def test_answers_become_ranked_passages(
+    collection: Path, write_jsonl: Write, caplog: pytest.LogCaptureFixture
+) -> None:
     answer = {
         "run_id": "team/gen",
         "topic_id": "q1",
@@ -209,13 +213,20 @@ def test_answers_become_ranked_passages(collection: Path, write_jsonl: Write) ->
     empty = {"query_id": "q1", "system": "silent", "text": ""}
     path = write_jsonl("answers.jsonl", [answer, empty])
     summary, queries = built(collection, runs=[], answers=[path], unit="sentence")
-    assert ids(queries["q1"]) == ["team/gen/q1#1", "team/gen/q1#2"]
+    assert ids(queries["q1"]) == ["d2", "team/gen/q1#1", "team/gen/q1#2", "silent/q1#1"]
     entries = [p.rankings[0] for p in queries["q1"].passages]
-    assert [(e.method, e.rank, e.score, e.citations) for e in entries] == [
-        ("team/gen", 1, 2.0, ["d2"]),
-        ("team/gen", 2, 1.0, ["d#1", "d2"]),
+    assert [(e.method, e.rank, e.score, e.citations, e.role) for e in entries] == [
+        ("team/gen", 2, 1.0, None, "retrieved"),
+        ("team/gen", 1, 2.0, ["d2"], "answer"),
+        ("team/gen", 2, 1.0, ["d#1", "d2"], "answer"),
+        ("silent", 1, 1.0, None, "answer"),
     ]
-    assert summary == ImportSummary(1, 2, 0, 1)
+    assert summary == ImportSummary(1, 4, 0, 2)
+    assert "1 passage that answers list or cite is not in the texts" in caplog.text
+    assert "(first: 'd#1', " in caplog.text
+    assert "answers.jsonl, line 1, query q1" in caplog.text
+    _, queries = built(collection, runs=[], texts=[], answers=[path], unit="sentence")
+    assert ids(queries["q1"]) == ["team/gen/q1#1", "team/gen/q1#2", "silent/q1#1"]
     _, queries = built(collection, answers=[path], unit="whole")
     assert ids(queries["q1"])[-2:] == ["team/gen/q1", "silent/q1"]
     assert [p.text for p in queries["q1"].passages[-2:]] == ["One. Two.", ""], "no answer is an answer too"
@@ -232,7 +243,7 @@ def test_dropped_fields_of_answers_are_counted(collection: Path, write_jsonl: Wr
         "answer": parts,
     }
     path = write_jsonl("answers.jsonl", [answer])
-    summary, _ = built(collection, runs=[], answers=[path], unit=unit)
+    summary, _ = built(collection, runs=[], texts=[], answers=[path], unit=unit)
     always = {"query texts": 1, "uncited references": 1}
     together = {"boundaries of answer parts": 2, "parts with their own citations": 2}
     assert summary.dropped.counts == (always if unit == "sentence" else always | together)
@@ -267,8 +278,6 @@ def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
     answers = _answers(write_jsonl)
     with pytest.raises(DataError, match=r"'s' .*'q1'"):
         built(collection, answers=[answers, answers])
-    with pytest.raises(DataError, match=r"answers\.jsonl: .*'first' .*first\.run"):
-        built(collection, answers=[_answers(write_jsonl, system="first")])
     (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
     with pytest.raises(DataError, match=r"'s/q1'.* run"):
         built(collection, answers=[_answers(write_jsonl)], unit="whole")

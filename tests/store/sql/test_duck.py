@@ -20,9 +20,9 @@ def database(tmp_path: Path) -> Path:
     with new_database(path, LIMITS) as filler:
         for number in range(3):
             filler.add("passages", ("f", "q", f"p{number}", "text", 1, number + 1))
-        filler.add("rankings", ("f", "q", "p0", "s", 1, 2.5, ["d1", 'd"2']))
-        filler.add("rankings", ("f", "q", "p1", "s", 2, 1.5, None))
-        filler.add("rankings", ("f", "q", "p2", "s", 3, 0.5, []))
+        filler.add("rankings", ("f", "q", "p0", "s", 1, 2.5, ["d1", 'd"2'], "answer", 1))
+        filler.add("rankings", ("f", "q", "p1", "s", 2, 1.5, None, "answer", 2))
+        filler.add("rankings", ("f", "q", "p2", "s", 3, 0.5, [], "retrieved", None))
         filler.add("bank", ("b", "q", "e", "question", "What?", None, None, None, 1.0, []))
     return path
 
@@ -247,7 +247,7 @@ def test_a_number_that_is_too_large(tmp_path: Path) -> None:
         data_error(None, about="rankings"),
         new_database(path, LIMITS) as filler,
     ):
-        filler.add("rankings", ("f", "q", "p", "s", 10**30, 1.0, None))
+        filler.add("rankings", ("f", "q", "p", "s", 10**30, 1.0, None, "retrieved", None))
 
 
 def test_files_that_are_not_databases(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from exam_pp.data_model import DirectGrade, Passage, RubricGrades
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeKey
+from exam_pp.roles import role_of
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.rows import GradedRows
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, Row, TableName
@@ -86,11 +87,12 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
     columns: tuple[str, ...] = ("query_id", "passage_id", "relevance", "judged_query", "title_query")
     assert [tuple(row[name] for name in columns) for row in tables["judgments"]] == judged
     ranked = once_a_line(
-        [(q.query_id, p.passage_id, r.method, r.rank, r.score, r.citations)
+        [(q.query_id, p.passage_id, r.method, r.rank, r.score, r.citations,
+          role_of(q.query_id, p.passage_id, r), r.repeat)
          for p in q.passages for r in p.rankings]
         for q in queries
     )  # fmt: skip
-    columns = ("query_id", "passage_id", "system", "rank", "score", "citations")
+    columns = ("query_id", "passage_id", "system", "rank", "score", "citations", "role", "repeat")
     assert [tuple(row[name] for name in columns) for row in tables["rankings"]] == ranked
     sets = [
         (p.passage_id, g.model, GradeKey.of(g).prompt_class, g.is_rated)

@@ -154,7 +154,7 @@ def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> None:
 
 def scores_by_length(inputs: Inputs, folder: ReportFolder, covered: Mapping[GradeSet, Evaluation]) -> None:
     """Write Rubric-Cover against the lengths of the systems' responses."""
-    lengths = response_lengths(inputs.sources.graded, cutoff=inputs.sources.cutoff)
+    lengths = response_lengths(inputs.sources.graded, cutoff=inputs.sources.cutoff, role=inputs.sources.role)
     if not covered:
         folder.skip(LENGTHS, "no grades of questions or nuggets are selected", "exam-pp grade")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
@@ -21,7 +22,8 @@ class Sources:
     """Inputs and settings of an evaluation; only the graded file is required.
 
     ``review`` also writes the review page, ``figures`` also the figures for papers as PNG files. ``command``
-    is the command line for the provenance.
+    is the command line for the provenance. ``role`` is that of
+    :func:`~exam_pp.phases.evaluation.rubric.cover`.
     """
 
     graded: PathLike
@@ -37,6 +39,7 @@ class Sources:
     review: bool = True
     figures: bool = False
     command: str = ""
+    role: Role | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,12 @@ class Inputs:
         if grade_set not in self._grades:
             sources = self.sources
             grades = read_selected(
-                sources.graded, grade_set.bank, grade_set.grade_filter, sources.min_grade, None
+                sources.graded,
+                grade_set.bank,
+                grade_set.grade_filter,
+                sources.min_grade,
+                None,
+                role=sources.role,
             )
             self._grades[grade_set] = within_scale(grades) if len(self.sets) > 1 else grades
         return self._grades[grade_set]

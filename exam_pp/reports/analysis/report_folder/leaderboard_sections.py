@@ -10,7 +10,7 @@ from exam_pp.phases.analysis.correlation import OfficialRanks
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
 from exam_pp.phases.evaluation.leaderboards import Standings, leaderboard
-from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
+from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.evaluation.uncertainty import Statistics
@@ -90,7 +90,10 @@ class LeaderboardSections:
         for grade_set in assigned:
             assert grade_set.bank is not None
             (condition,) = read_conditions(
-                [inputs.sources.graded], [grade_set.bank], grade_filter=grade_set.grade_filter
+                [inputs.sources.graded],
+                [grade_set.bank],
+                grade_filter=grade_set.grade_filter,
+                rules=ScoringRules(role=inputs.sources.role),
             )
             title = folder.section("Nugget scores", grade_set)
             scores = nugget_leaderboard([condition], statistics=inputs.over_queries)
@@ -125,7 +128,7 @@ class LeaderboardSections:
         """Scores of the runs by labels; without runs, of the rankings in the graded file."""
         sources = self._inputs.sources
         if not sources.runs:
-            return score_rankings(labels, sources.graded, sources.measures, **options)
+            return score_rankings(labels, sources.graded, sources.measures, role=sources.role, **options)
         return score_runs(labels, sources.runs, sources.measures, **options)
 
     def _write(self, title: str, stem: str, evaluation: Evaluation, statistics: Statistics) -> None:

@@ -1,0 +1,370 @@
+"""Roles and repeats of ranking entries: what a system retrieved, and the parts of its answer.
+
+One system of a passages file can have a ranking (role ``retrieved``) and an answer (role ``answer``), and
+both for several repeats of a query. This module is the only place that decides which entries count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from exam_pp.data_model import (
+    GradesView,
+    JudgmentView,
+    Passage,
+    PassageView,
+    QueryPassages,
+    QueryView,
+    RankingEntry,
+    RankingView,
+    Role,
+)
+from exam_pp.errors import SelectionError
+
+
+class HasRole(Protocol):
+    """The fields of a ranking entry that decide its role."""
+
+    @property
+    def method(self) -> str:
+        """The system."""
+
+    @property
+    def role(self) -> Role | None:
+        """The recorded role; None in files without roles."""
+
+    @property
+    def repeat(self) -> int | None:
+        """The number of the repeat, from 1; None for a single run."""
+
+
+class HasText(Protocol):
+    """The text of a passage."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+
+
+E = TypeVar("E", bound=HasRole)
+
+
+def run_name(system: str, repeat: int | None) -> str:
+    """The name of one repeat of a system, such as ``rag-run-2``; without a repeat, the system itself."""
+    return system if repeat is None else f"{system}-run-{repeat}"
+
+
+def name_of_entry(entry: HasRole) -> str:
+    """The name under which evaluations list the system of an entry: repeats are separate systems."""
+    return run_name(entry.method, entry.repeat)
+
+
+def role_of(query_id: str, passage_id: str, entry: HasRole) -> Role:
+    """The role of a ranking entry.
+
+    An entry without a recorded role is part of an answer if the id of its passage is one that ``exam-pp
+    import --answers`` makes: ``system/query`` or ``system/query#n``.
+    """
+    if entry.role is not None:
+        return entry.role
+    name = name_of_entry(entry)
+    if not passage_id.startswith(name):
+        return "retrieved"
+    whole = f"{name}/{query_id}"
+    return "answer" if passage_id == whole or passage_id.startswith(f"{whole}#") else "retrieved"
+
+
+def is_part_of_answer(passage: PassageView) -> bool:
+    """Whether a passage is recorded as a part of an answer, and not as a passage that systems retrieve."""
+    return any(entry.role == "answer" for entry in passage.rankings)
+
+
+def recorded_roles(queries: Iterable[QueryView]) -> dict[str, set[Role]]:
+    """The recorded roles of each system; systems without recorded roles have no key."""
+    pairs = {
+        (entry.method, entry.role)
+        for query in queries
+        for passage in query.passages
+        for entry in passage.rankings
+        if entry.role is not None
+    }
+    roles: dict[str, set[Role]] = {}
+    for system, role in sorted(pairs):
+        roles.setdefault(system, set()).add(role)
+    return roles
+
+
+@dataclass
+class SystemOutput:
+    """The ranking and the answer of one system, or of one repeat of it, for a query.
+
+    Attributes:
+        system: The system.
+        repeat: The repeat, from 1; None for a single run.
+        retrieved: Its retrieved passages, best first.
+        parts: Its answer: passages in order, each with the ids of the documents that it cites. A part without
+            text has no content, such as that of an empty answer.
+        answered: Whether the file has an answer, also an empty one.
+    """
+
+    system: str
+    repeat: int | None = None
+    retrieved: list[Passage] = field(default_factory=list)
+    parts: list[tuple[Passage, tuple[str, ...]]] = field(default_factory=list)
+    answered: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name under which evaluations list it."""
+        return run_name(self.system, self.repeat)
+
+    @property
+    def text(self) -> str:
+        """The whole answer: its parts, joined with spaces; empty without an answer."""
+        return joined_text(passage for passage, _ in self.parts)
+
+
+def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutput]:
+    """The ranking and the answer of each system for a query, in order of appearance.
+
+    Args:
+        query: A line of a passages file.
+
+    Returns:
+        System and repeat to the ranking (by rank, then descending score) and the answer (by rank). A ranking
+        without a repeat belongs to all repeats of its system. A passage that is listed twice counts once.
+    """
+    entries = [
+        (role_of(query.query_id, passage.passage_id, entry), entry, passage)
+        for passage in query.passages
+        for entry in passage.rankings
+    ]
+    repeats: dict[str, dict[int, None]] = {}
+    for _, entry, _ in entries:
+        of_system = repeats.setdefault(entry.method, {})
+        if entry.repeat is not None:
+            of_system[entry.repeat] = None
+    outputs = {
+        (system, repeat): SystemOutput(system, repeat)
+        for system, of_system in repeats.items()
+        for repeat in of_system or (None,)
+    }
+    seen: set[tuple[str, int | None, Role, str]] = set()
+    for role, entry, passage in sorted(entries, key=_order):
+        of_entry = (entry.repeat,) if entry.repeat is not None else (*repeats[entry.method],) or (None,)
+        for repeat in of_entry:
+            key = (entry.method, repeat, role, passage.passage_id)
+            if key in seen:
+                continue
+            seen.add(key)
+            output = outputs[entry.method, repeat]
+            if role == "answer":
+                output.answered = True
+                output.parts.append((passage, tuple(entry.citations or ())))
+            else:
+                output.retrieved.append(passage)
+    return outputs
+
+
+def answers_in(query: QueryView) -> dict[tuple[str, int | None], list[int]]:
+    """The answer of each system to a query, as the positions of its parts in the order of the answer.
+
+    Args:
+        query: A line of a passages file.
+
+    Returns:
+        System and repeat to the positions in ``query.passages``; systems without an answer have no key.
+    """
+    parts: dict[tuple[str, int | None], dict[int, int]] = {}
+    for position, passage in enumerate(query.passages):
+        for entry in passage.rankings:
+            if role_of(query.query_id, passage.passage_id, entry) == "answer":
+                ranks = parts.setdefault((entry.method, entry.repeat), {})
+                ranks[position] = min(entry.rank, ranks.get(position, entry.rank))
+    return {key: sorted(ranks, key=ranks.__getitem__) for key, ranks in parts.items()}
+
+
+def joined_text(passages: Iterable[HasText]) -> str:
+    """The text of an answer: its parts, joined with spaces, without empty parts."""
+    return " ".join(passage.text for passage in passages if passage.text.strip()).strip()
+
+
+def _order(item: tuple[Role, RankingEntry, Passage]) -> tuple[int, float]:
+    """Ranks, and scores of retrieved passages only: parts of an answer with one rank stay in file order."""
+    role, entry, _ = item
+    return entry.rank, -entry.score if role == "retrieved" else 0.0
+
+
+def accepted_entries(query_id: str, passage_id: str, entries: Sequence[E], role: Role) -> list[E] | None:
+    """The entries of a passage that have a role; None if the passage itself does not count.
+
+    A passage that no system returned, such as a judged one, counts unless answers are selected.
+    """
+    kept = [entry for entry in entries if role_of(query_id, passage_id, entry) == role]
+    if kept or (not entries and role == "retrieved"):
+        return kept
+    return None
+
+
+def choose_role(
+    queries: Iterable[QueryView],
+    role: Role | None = None,
+    *,
+    preferred: Role = "answer",
+    roles: Callable[[], Mapping[str, Collection[Role]]] | None = None,
+    mixed: bool = False,
+) -> Iterator[QueryView]:
+    """Yield queries with only the passages and ranking entries of a role; repeats become separate systems.
+
+    Args:
+        queries: The lines of a passages file.
+        role: The role. None: all passages, but of a system with both recorded roles, in any query, only the
+            entries of the preferred role.
+        preferred: The role that counts for systems with both.
+        roles: Returns the :func:`recorded_roles` of all queries, if they can be read twice. It is called only
+            if roles are recorded. Default: from the first query with roles on, all queries are read into
+            memory.
+        mixed: Keep all entries of systems with both roles, for readers that use no ranks.
+
+    Returns:
+        The queries, unchanged if no query records roles or repeats and ``role`` is None. Names of systems are
+        those of :func:`run_name`.
+
+    Raises:
+        SelectionError: ``role`` is None, and a system has a recorded answer and a ranking without a role; or
+            the name of a repeat is also that of another system.
+    """
+    names: dict[str, tuple[str, int | None]] = {}
+    unknown: set[str] = set()
+    known: Mapping[str, Collection[Role]] | None = None
+    waiting = iter(queries)
+    while (query := next(waiting, None)) is not None:
+        keys = {(e.method, e.role, e.repeat) for passage in query.passages for e in passage.rankings}
+        _check_names(keys, names)
+        dropped: Collection[str] = ()
+        if role is None and not mixed:
+            if known is None and any(recorded for _, recorded, _ in keys):
+                if roles is None:
+                    rest = list(waiting)
+                    known = recorded_roles([query, *rest])
+                    waiting = iter(rest)
+                else:
+                    known = roles()
+            unknown |= _without_role(query, {m for m, recorded, _ in keys if recorded is None} - unknown)
+            _check_roles({system for system in unknown if "answer" in (known or {}).get(system, ())})
+            dropped = {system for system, of_system in (known or {}).items() if len(of_system) > 1}
+        if role is None and not dropped and not any(repeat for _, _, repeat in keys):
+            yield query
+        else:
+            yield _Query(query.query_id, list(_passages(query, role, preferred, dropped)))
+
+
+def _passages(
+    query: QueryView, role: Role | None, preferred: Role, both: Collection[str]
+) -> Iterator[PassageView]:
+    """The passages with the entries of a role; without role, the preferred entries of systems with both."""
+    for passage in query.passages:
+        entries: Sequence[RankingView] | None
+        if role is None:
+            entries = [e for e in passage.rankings if e.method not in both or e.role == preferred]
+        else:
+            entries = accepted_entries(query.query_id, passage.passage_id, passage.rankings, role)
+        if entries is not None:
+            yield _Passage(passage, [e if e.repeat is None else _Renamed(e) for e in entries])
+
+
+def _without_role(query: QueryView, systems: Collection[str]) -> set[str]:
+    """Those of the systems that have an entry without a recorded role that is not a part of an answer."""
+    return {
+        entry.method
+        for passage in (query.passages if systems else ())
+        for entry in passage.rankings
+        if entry.method in systems
+        and entry.role is None
+        and role_of(query.query_id, passage.passage_id, entry) == "retrieved"
+    }
+
+
+def _check_roles(systems: Collection[str]) -> None:
+    if systems:
+        raise SelectionError(
+            f"The system {min(systems)!r} has an answer, but also a ranking without a role; choose one with "
+            "--role, or keep one with `exam-pp filter --role`."
+        )
+
+
+def _check_names(
+    keys: Collection[tuple[str, Role | None, int | None]], names: dict[str, tuple[str, int | None]]
+) -> None:
+    """Raise SelectionError if a repeat has the name of another system."""
+    for method, _, repeat in keys:
+        name = run_name(method, repeat)
+        if names.setdefault(name, (method, repeat)) != (method, repeat):
+            raise SelectionError(
+                f"A repeat of a system and another system have the same name {name!r}; rename the other with "
+                "`exam-pp rename --system`."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Renamed:
+    """A ranking entry of a repeat, whose system has the name of the repeat."""
+
+    entry: RankingView
+
+    @property
+    def method(self) -> str:
+        return name_of_entry(self.entry)
+
+    @property
+    def query_id(self) -> str:
+        return self.entry.query_id
+
+    @property
+    def rank(self) -> int:
+        return self.entry.rank
+
+    @property
+    def score(self) -> float:
+        return self.entry.score
+
+    @property
+    def role(self) -> Role | None:
+        return self.entry.role
+
+    @property
+    def repeat(self) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A passage with the chosen ranking entries."""
+
+    passage: PassageView
+    rankings: Sequence[RankingView]
+
+    @property
+    def passage_id(self) -> str:
+        return self.passage.passage_id
+
+    @property
+    def text(self) -> str:
+        return self.passage.text
+
+    @property
+    def judgments(self) -> Sequence[JudgmentView]:
+        return self.passage.judgments
+
+    def grade_sets(self) -> Iterator[GradesView]:
+        return self.passage.grade_sets()
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A query with the chosen passages."""
+
+    query_id: str
+    passages: Sequence[PassageView]

@@ -1,0 +1,90 @@
+"""Measures of retrieved passages: the example of the documentation, and plain formulas."""
+
+from __future__ import annotations
+
+import doctest
+from math import isclose
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.errors import UnknownNameError
+from exam_pp.metrics import retrieved_measures
+from exam_pp.metrics.gains import RunMatrix, run_scores
+from exam_pp.metrics.trec_measures import parse_measures, trec_eval_names
+from exam_pp.phases.evaluation.score_runs import score_runs
+from exam_pp.results import Qrel, RunLine
+
+
+def test_the_example_of_the_documentation() -> None:
+    result = doctest.testmod(retrieved_measures)
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+def scores(labels: list[int | None], others: list[int], names: list[str], level: int) -> dict[str, float]:
+    """Scores of one system that retrieved passages with these labels, best first; None has no label."""
+    qrels = [Qrel("q", f"d{i}", label) for i, label in enumerate(labels) if label is not None]
+    qrels += [Qrel("q", f"o{i}", label) for i, label in enumerate(others)]
+    runs = RunMatrix([(qrel.query_id, qrel.passage_id) for qrel in qrels])
+    runs.add("s", {"q": {f"d{i}": float(-i) for i in range(len(labels))}})
+    return {
+        score.metric.replace(f"(rel={level})", ""): score.value
+        for score in run_scores(runs, qrels, parse_measures(names, level))
+    }
+
+
+LABELS = st.lists(st.one_of(st.none(), st.integers(-1, 3)), max_size=6)
+
+
+@given(LABELS, st.lists(st.integers(0, 3), min_size=1), st.integers(1, 7), st.integers(1, 3))
+def test_the_formulas(labels: list[int | None], others: list[int], k: int, level: int) -> None:
+    found = scores(labels, others, [f"AP_top@{k}", "AP_top", f"MeanLabel@{k}", f"P@{k}", "RR"], level)
+    relevant = [label is not None and label >= level for label in labels]
+
+    def average(within: list[bool]) -> float:
+        precisions = [sum(within[: i + 1]) / (i + 1) for i, is_relevant in enumerate(within) if is_relevant]
+        return sum(precisions) / len(precisions) if precisions else 0.0
+
+    top = [max(label or 0, 0) for label in labels[:k]]
+    first = relevant.index(True) + 1 if True in relevant else None
+    expected = {
+        f"AP_top@{k}": average(relevant[:k]),
+        "AP_top": average(relevant),
+        f"MeanLabel@{k}": sum(top) / len(top) if top else 0.0,
+        f"P@{k}": sum(relevant[:k]) / k,
+        "RR": 1 / first if first else 0.0,
+    }
+    assert found.keys() == expected.keys()
+    assert all(isclose(found[name], value) for name, value in expected.items())
+
+
+@given(LABELS, st.integers(1, 3))
+def test_it_is_trec_evals_ap_if_other_systems_found_nothing_else(
+    labels: list[int | None], level: int
+) -> None:
+    found = scores(labels, [0], ["AP_top", "AP"], level)
+    assert isclose(found["AP_top"], found["AP"])
+
+
+def test_names() -> None:
+    assert trec_eval_names(["AP_top(rel=2)@3", "MeanLabel", "P@5"]) == {
+        "AP_top(rel=2)@3": "AP_top(rel=2)@3", "MeanLabel": "MeanLabel", "P@5": "P_5",
+    }  # fmt: skip
+    with pytest.raises(UnknownNameError, match="below 1"):
+        parse_measures(["AP_top@0"])
+    with pytest.raises(UnknownNameError):
+        parse_measures(["MeanLabel(rel=2)"])
+
+
+def test_runs_by_these_measures() -> None:
+    """A query without results scores 0, and several levels have their own columns."""
+    labels = [Qrel("q1", "a", 3), Qrel("q2", "b", 1)]
+    runs = [RunLine("q1", "x", 1, 2.0, "s"), RunLine("q1", "a", 2, 1.0, "s")]
+    found = score_runs(labels, runs, ["AP_top@3", "MeanLabel"], min_grade=(1, 2)).scores
+    assert {(s.query_id, s.metric): s.value for s in found} == {
+        ("q1", "AP_top@3"): 0.5, ("q2", "AP_top@3"): 0.0,
+        ("q1", "AP_top(rel=2)@3"): 0.5, ("q2", "AP_top(rel=2)@3"): 0.0,
+        ("q1", "MeanLabel"): 1.5, ("q2", "MeanLabel"): 0.0,
+    }  # fmt: skip
