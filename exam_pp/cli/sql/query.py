@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import FILE, emit, output_option
+from exam_pp.cli.options import FILE, UncheckedPath, emit, output_option
 from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ class _SqlCommand(Command):
 
 
 @click.command("query", cls=_SqlCommand)
-@click.argument(
-    "arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True, readable=False)
-)
+@click.argument("arguments", nargs=-1, metavar="FILE... SQL", type=UncheckedPath())
 @source_options
 @click.option("--sql-file", type=FILE, help="Read the SQL from this file; all arguments are then files.")
 @click.option(
