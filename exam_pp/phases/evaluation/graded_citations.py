@@ -24,7 +24,7 @@ class CitationGrader(NamedTuple):
 
 @dataclass(frozen=True)
 class SupportFilter:
-    """Which grades of citations count; None accepts all.
+    """Selection of grades of citations; None accepts all.
 
     Attributes:
         model: Name of the model, or ``human:NAME`` for a reviewer.
@@ -39,7 +39,14 @@ class SupportFilter:
     systems: Collection[str] = ()
 
     def accepts(self, grades: SupportGrades) -> bool:
-        """Whether the grades match all criteria."""
+        """Whether the grades match all criteria.
+
+        Args:
+            grades: The grades of the citations of a part by one grader.
+
+        Returns:
+            True if no criterion contradicts the grades.
+        """
         return (
             self.model in (None, grades.model)
             and self.prompt_class in (None, grades.prompt_class)
