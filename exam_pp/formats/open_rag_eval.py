@@ -34,6 +34,7 @@ from exam_pp.roles import run_name
 from exam_pp.sentences import sentences
 from exam_pp.store.csv_cells import Cells, Layout, read_rows, write_cells
 from exam_pp.store.files import is_stream
+from exam_pp.store.numbers import parse_number
 from exam_pp.store.trec.answer_lines import references_of
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.wording import counted
@@ -249,7 +250,7 @@ _ANSWERS = {"yes": 1.0, "no": 0.0}
 
 def _number(cell: str) -> float | None:
     try:
-        value = float(cell)
+        value = parse_number(cell)
     except ValueError:
         return None
     return value if math.isfinite(value) else None

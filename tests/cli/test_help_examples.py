@@ -28,7 +28,6 @@ from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import command_tree, commands
 from tests.llm.endpoint_server import Answer, completion, serve
-from tests.llm.small_models import save_bert_classifier
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
@@ -112,6 +111,8 @@ def _make_files(folder: Path, data: Path) -> None:
         '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
     )
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
+    from tests.llm.small_models import save_bert_classifier
+
     save_bert_classifier(folder / "nli-model", ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
     for command in _SETUP.strip().splitlines():
         main(shlex.split(command))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -97,6 +98,9 @@ COMMANDS = (
     "-o out",
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
     "--qrels qrels.txt -o out",
+    "evaluate consistency repeated.jsonl --scores repeated-scores.jsonl --queries queries.json "
+    "--official repeated.json -o out",
+    "evaluate rag repeated.jsonl --queries queries.json --bank nuggets-bank.jsonl --config rag.toml -o out",
     "analyze correlation board.tsv --official official.json -o out",
     "analyze compare board.tsv eval.txt --official official.json -o out",
     "analyze sweep graded.jsonl --official official.json --bank bank.jsonl --queries queries.json "
@@ -159,6 +163,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         monkeypatch.chdir(path)
         for command in SETUP.strip().splitlines():
             main(["-q", *shlex.split(command)])
+    (path / "repeated.csv").write_text(
+        "query_id,query,query_run,passage_id,passage,generated_answer\n"
+        "q1,What?,1,[1],It is wet.,It is wet [1].\nq1,What?,2,[1],It is wet.,It is dry [1].\n"
+    )
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(path)
+        main(["-q", "import", "--answers", "repeated.csv", "--unit", "sentence", "-o", "repeated.jsonl"])
+    scores = [{"system": f"repeated-run-{n}", "query_id": "q1", "metric": "V", "value": n} for n in (1, 2)]
+    (path / "repeated-scores.jsonl").write_text("".join(f"{json.dumps(score)}\n" for score in scores))
+    (path / "repeated.json").write_text('{"repeated": 1}')
+    (path / "rag.toml").write_text('[model]\nmodel = "fake"\n')
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
     (path / "other-qrels.txt").write_text("q1 0 p1 2\nq1 0 p2 1\n")
     (path / "sql.txt").write_text("SELECT count(*) FROM bank, queries, scores, runs\n")

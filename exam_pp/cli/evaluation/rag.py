@@ -51,8 +51,8 @@ def command(
     [model] in --config, the model labels passages and answers. Options of the command line take precedence
     over those of --config.
 
-    Open index.html in the folder. The folder also has score rows (scores.jsonl), leaderboards, and the results
-    of each system as a CSV file of Open RAG Eval. A metric without input, or whose step failed, is left out and
+    Open index.html in the folder, which also has leaderboards, score rows (scores.jsonl), and the results of
+    each system as a CSV file of Open RAG Eval. A metric without input, or whose step failed, is left out, and
     named on the page with the reason. To continue an interrupted run, or after a change of options, repeat
     the command: finished steps, in the folder `steps`, are not computed again.
 

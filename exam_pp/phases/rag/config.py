@@ -185,10 +185,11 @@ def config_of(values: Mapping[str, Any], path: PathLike | None = None) -> RagCon
     except ValidationError as error:
         raise data_error(error, path) from error
     base = Path() if path is None else Path(path).parent
-    bank = config.nuggets.bank
+    bank, queries = config.nuggets.bank, config.queries
+    is_file = queries is not None and not str(queries).startswith("irds:")
     return config.model_copy(
         update={
-            "queries": config.queries and base / config.queries,
+            "queries": base / queries if queries is not None and is_file else queries,
             "nuggets": config.nuggets.model_copy(update={"bank": bank and base / bank}),
         }
     )

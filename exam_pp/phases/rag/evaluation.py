@@ -47,6 +47,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.results import Qrel, Score
 from exam_pp.roles import SystemOutput, outputs_of
+from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import read_query_texts, write_queries
@@ -128,6 +129,9 @@ def evaluate_rag(
         SelectionError: The input has neither rankings nor answers, or every metric is left out.
         DataError: An input is invalid.
     """
+    for path in (source, config.queries, config.nuggets.bank):
+        if path is not None and is_read_once(path):
+            raise SelectionError(f"'{path}' is a stream, but it is read several times. Name a file.")
     steps = Steps(folder / WORK_FOLDER, progress)
     run = _Run(source, config, steps)
     for title, stem, enabled, to_add, evaluate in run.metrics():

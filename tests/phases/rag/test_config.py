@@ -24,8 +24,10 @@ def test_a_step_can_have_a_model_of_its_own(toml: Path) -> None:
     config = read_config(toml)
     assert (config.queries, config.nuggets.bank) == (toml.parent / "q.jsonl", toml.parent / "b.jsonl")
     model, own = config.model_of(config.citations), config.model_of(config.hallucination)
-    assert model is not None and model.model == "lexical"
-    assert own is not None and (own.model, own.pipeline, own.stop) == ("nli", "text-classification", ("x",))
+    assert model is not None
+    assert model.model == "lexical"
+    assert own is not None
+    assert (own.model, own.pipeline, own.stop) == ("nli", "text-classification", ("x",))
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_all_metrics_with_input_are_computed(tides: Path, tmp_path: Path) -> Non
     assert [left_out.section for left_out in result.left_out] == ["Nugget scores"]
     assert result.query_texts == {"q1": "How often do tides rise?", "q2": "What is salt?"}
     of = values(result)
-    # The fake model rates round(3 × share of the query's words): "is" and "salt" are 2 of 3, so the label is 2.
+    # The fake model rates round(3 × share of the query's words); "is" and "salt" are 2 of 3.
     assert of["tides-run-1", "q2", "P(rel=2)@3"] == pytest.approx(1 / 3)
     assert of["tides-run-1", "q2", "MeanLabel"] == 2
     assert of["tides-run-1", "q2", "RR(rel=2)"] == 1
