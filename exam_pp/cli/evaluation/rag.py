@@ -63,10 +63,12 @@ def command(
         --bank nuggets.jsonl --model lexical -o rag
       exam-pp evaluate rag repeated.csv --config rag.toml -o rag-2
     """
-    from exam_pp.phases.grading.signals import STOP
     from exam_pp.phases.rag.evaluation import evaluate_rag
     from exam_pp.reports.analysis.rag_folder import write_rag
+    from exam_pp.signals import STOP
+    from exam_pp.store.files import allow_rereading
 
+    allow_rereading(config)
     chosen, unsupported = _config(config)
     if unsupported:
         log_summary([f"Ignored keys of {config}: {', '.join(unsupported)}."])

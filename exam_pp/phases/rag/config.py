@@ -16,6 +16,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.citations import CitationRule
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.grading.score_answers import Claims, Sources
+from exam_pp.phases.rag.steps import is_data_set
 from exam_pp.prompts import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.store.files import read_text
@@ -186,10 +187,9 @@ def config_of(values: Mapping[str, Any], path: PathLike | None = None) -> RagCon
         raise data_error(error, path) from error
     base = Path() if path is None else Path(path).parent
     bank, queries = config.nuggets.bank, config.queries
-    is_file = queries is not None and not str(queries).startswith("irds:")
     return config.model_copy(
         update={
-            "queries": base / queries if queries is not None and is_file else queries,
+            "queries": queries if queries is None or is_data_set(queries) else base / queries,
             "nuggets": config.nuggets.model_copy(update={"bank": bank and base / bank}),
         }
     )

@@ -25,9 +25,10 @@ from exam_pp.metrics.text_similarity import default_layer
 from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
 from exam_pp.phases.evaluation.answered import answered
-from exam_pp.phases.evaluation.citations import SupportFilter, citations
+from exam_pp.phases.evaluation.citations import citations
 from exam_pp.phases.evaluation.consistency import SimilarityOptions, consistency, repeated_answers
 from exam_pp.phases.evaluation.factual_consistency import ConsistencyFilter, factual_consistency
+from exam_pp.phases.evaluation.graded_citations import SupportFilter
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.repeats import Embedder
@@ -41,7 +42,7 @@ from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.phases.rag.config import RagConfig
-from exam_pp.phases.rag.steps import Progress, Steps, decisive, no_progress
+from exam_pp.phases.rag.steps import Progress, Steps, decisive, is_data_set, no_progress
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
@@ -163,7 +164,7 @@ class _Run:
         self.steps = steps
         self.result = RagEvaluation(source, inputs=[("input", source)])
         self.passages, self.queries = self._imported(source)
-        if config.queries is not None:
+        if config.queries is not None and not is_data_set(config.queries):
             self.result.inputs.append(("query texts", config.queries))
         if self.queries is not None:
             self.result.query_texts = read_query_texts(self.queries)

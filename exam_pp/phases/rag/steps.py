@@ -15,6 +15,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import Advance
 from exam_pp.store.files import read_text, size_and_sha256, write_text
+from exam_pp.store.trec.queries import IRDS
 
 log = logging.getLogger(__name__)
 
@@ -105,8 +106,14 @@ def decisive(model: ModelOptions) -> dict[str, Any]:
 
 
 def _key(name: str, inputs: Sequence[Path], options: Mapping[str, Any]) -> str:
-    facts = [name, [_sha256(path) for path in inputs], options]
+    files = [str(path) if is_data_set(path) else _sha256(path) for path in inputs]
+    facts = [name, files, options]
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def is_data_set(path: Path) -> bool:
+    """Whether a path names the queries of a data set, such as ``irds:NAME``, and no file."""
+    return str(path).startswith(IRDS)
 
 
 def _sha256(path: Path) -> str:
