@@ -45,6 +45,7 @@ from exam_pp.phases.rag.config import RagConfig
 from exam_pp.phases.rag.steps import Progress, Steps, decisive, is_data_set, no_progress
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import with_aliases
+from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.results import Qrel, Score
 from exam_pp.roles import SystemOutput, outputs_of
@@ -360,14 +361,16 @@ class _Run:
             retrieval.prompt_class,
         )
         fields = {key: getattr(step, key) for key in ("max_nuggets", "keep", "window_size", "iterations")}
-        options = NuggetizeOptions(relevance, Nuggetizer(**fields))
+        nuggetizer = Nuggetizer(**fields)
+        options = NuggetizeOptions(relevance, nuggetizer)
         source = self.labelled() if by_grades else self.passages
 
         def work(path: Path, advance: Any) -> Iterable[str]:
             files = GradeFiles(source, path, queries=self.queries)
             return nuggetize_file(files, model, options, advance=advance).lines()
 
-        settings = {"model": decisive(model), "relevance": vars(relevance), **fields}
+        prompts = _options(model, nuggetizer.creation, nuggetizer.importance)
+        settings = prompts | {"relevance": vars(relevance)} | fields
         return self.steps.run("Nuggets", "nuggets.jsonl", [source, self.queries], settings, work)
 
     def citations(self) -> Evaluation:
@@ -401,7 +404,7 @@ class _Run:
                 files = GradeFiles(self.passages, path)
                 return score_answers(files, model, options, advance).lines()
 
-            settings = _options(model, prompt) | {
+            settings = _options(model, prompt or FACTUAL_CONSISTENCY) | {
                 "claims": step.claims, "sources": step.sources, "soft": step.soft,
             }  # fmt: skip
             source = self.steps.run("Factual consistency", "scored.jsonl.gz", [self.passages], settings, work)

@@ -276,6 +276,47 @@ def test_consistency_of_a_file_and_of_scores(tides: Path, tmp_path: Path) -> Non
         consistency(repeats, scores=scores[2:])
 
 
+def test_the_command_evaluate_consistency_writes_pairs(
+    tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["-q", "import", "--answers", str(tides), "--unit", "sentence", "-o", "tides.jsonl"])
+    capfd.readouterr()
+    main(["-q", "evaluate", "consistency", "tides.jsonl", "--format", "tsv", "--pairs-output", "pairs.jsonl"])
+    header, row = capfd.readouterr().out.splitlines()[:2]
+    values = dict(zip(header.split("\t"), row.split("\t"), strict=True))
+    assert (values["system"], values["ROUGE-1"]) == ("tides", "0.750000")
+    pairs = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+    assert [(pair["query_id"], pair["first"], pair["second"]) for pair in pairs] == [("q1", 1, 2)] * 3
+    with pytest.raises(SystemExit):
+        main(["-q", "evaluate", "consistency", "tides.jsonl", "--no-rouge"])
+    error = "Without ROUGE, consistency needs an encoder (--encoder) or scores (--scores)."
+    assert error in capfd.readouterr().err
+
+
+def test_failed_labels_are_no_zeros_but_bounds(
+    tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A passage without a readable label has no label; the bounds say what it could change."""
+
+    def reply(request: Any) -> str:
+        return "no label" if "Salt is white." in request.text else "2"
+
+    monkeypatch.setattr(
+        "exam_pp.phases.grading.grading_run.load_llm", lambda _model: FakeLLM(reply, name="fake")
+    )
+    config = FAKE.model_copy(update={"model": ModelOptions("fake", pipeline="text-generation")})
+    result = evaluate_rag(tides, tmp_path / "out", config)
+    section = next(section for section in result.sections if section.stem == "retrieval")
+    key = ("tides-run-1", "q1", "MeanLabel")
+    low, high = (
+        {score[:3]: score.value for score in scores}[key]
+        for scores in (section.evaluation.worst_case, section.evaluation.best_case)
+    )
+    assert (low, high) == (1.0, 2.5)
+    assert "tides/q1[2]" not in {label.passage_id for label in result.labels}
+
+
 def test_consistency_needs_repeats(tiny_passages: Path) -> None:
     with pytest.raises(SelectionError, match="has no system with repeated answers; import the answers"):
         repeated_answers(tiny_passages)
