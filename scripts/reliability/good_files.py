@@ -281,7 +281,7 @@ _CITED_COMMANDS = (
 
 TARGETS: tuple[Target, ...] = (
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
-    Target("cited.jsonl", "rename {} --grader m=n -o out", keeps=True),
+    Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),
     *(Target("graded.jsonl", command) for command in _GRADED_COMMANDS),
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.data_model import SUPPORT_LABELS, QueryPassages, parse_object
+from exam_pp.data_model import SUPPORT_LABELS, parse_object
 from exam_pp.errors import SelectionError
 from exam_pp.graders.citation_support import CitingPart, SupportGrader
 from exam_pp.llm import ModelOptions
@@ -26,6 +26,7 @@ from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
 from exam_pp.requests import Completion, Request
+from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 
 Json = dict[str, Any]
 
@@ -54,8 +55,8 @@ LINE = [
 ]
 
 
-def line() -> QueryPassages:
-    return parse_object(json.loads(json.dumps(LINE)))
+def line() -> RawQuery:
+    return raw_query(parse_object(json.loads(json.dumps(LINE))), "answers.jsonl")
 
 
 def judge(script: Callable[[Request], Completion | str] | None = None, name: str = "judge") -> FakeLLM:
@@ -63,7 +64,7 @@ def judge(script: Callable[[Request], Completion | str] | None = None, name: str
 
 
 def run(
-    llm: FakeLLM, query: QueryPassages | None = None, **options: Any
+    llm: FakeLLM, query: RawQuery | None = None, **options: Any
 ) -> tuple[dict[str, list[Json]], CitationSummary]:
     """Id of the part to its sets of grades, and the summary."""
     summary = CitationSummary()
