@@ -219,7 +219,8 @@ def _graded(passage: Passage, grader: SupportGrader) -> set[str]:
     return {
         item.citation
         for grades in passage.support_grades or ()
-        if grades.model == grader.model and grades.prompt_hash == grader.prompt.hash
+        if (grades.model, grades.prompt_class, grades.prompt_hash)
+        == (grader.model, grader.prompt.name, grader.prompt.hash)
         if all((grades.model_options or {}).get(key) == grader.options.get(key) for key in DECISIVE)
         for item in grades.supports
         if item.support is not None

@@ -25,6 +25,7 @@ from exam_pp.phases.grading.grade_citations import (
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
+from exam_pp.prompts.custom import parse_prompt, prompt_as_file
 from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 
@@ -68,7 +69,8 @@ def run(
 ) -> tuple[dict[str, list[Json]], CitationSummary]:
     """Id of the part to its sets of grades, and the summary."""
     summary = CitationSummary()
-    grader = SupportGrader(CITATION_SUPPORT, llm.name, llm.provenance())
+    prompt = options.get("prompt", CITATION_SUPPORT)
+    grader = SupportGrader(prompt, llm.name, llm.provenance())
 
     def answer(requests: Any) -> list[Completion]:
         return [reply for _, reply in sorted(llm.generate(requests), key=lambda item: item[0])]
@@ -183,6 +185,18 @@ def test_known_labels_are_kept_and_ungraded_citations_are_asked_again() -> None:
     assert run(judge(), query)[1].reused == 4
     assert run(judge(name="other"), query)[1].labels.total() == 4
     assert run(judge(), query, regrade=True)[1].labels.total() == 4
+
+
+def test_a_copy_of_a_prompt_under_a_new_name_is_another_grader() -> None:
+    query = line()
+    run(judge(), query)
+    copy = parse_prompt(prompt_as_file(CITATION_SUPPORT), "copy.toml")
+    assert copy.hash == CITATION_SUPPORT.hash
+    grades, summary = run(judge(), query, prompt=copy)
+    assert (summary.reused, summary.labels.total()) == (0, 4)
+    assert [of_set["prompt_info"]["prompt_class"] for of_set in grades["other/q#1"]] == [
+        "CitationSupport", "MyCitationSupport",
+    ]  # fmt: skip
 
 
 def test_selected_systems() -> None:
