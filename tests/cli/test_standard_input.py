@@ -128,7 +128,7 @@ export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
-grade answers-passages.jsonl --queries queries.json --prompt-class AnswerAttempt --model fake -o attempted.jsonl
+grade answers-passages.jsonl --queries queries.json --prompt-class AnswerAttempt {ASK} -o attempted.jsonl
 rename assigned.jsonl --grader random=other -o assigned-too.jsonl
 export assignments assigned.jsonl --bank nuggets-bank.jsonl --grader random -o assignments.jsonl
 grade graded.jsonl --bank bank.jsonl --prompt-class {EXTRACT} {ASK} -o extracted.jsonl
