@@ -47,10 +47,10 @@ def command(
 ) -> None:
     """Compare the scores of systems over queries: box plots, means, medians and intervals.
 
-    SCORES are files with scores of single queries: those of `exam-pp evaluate ... --per-query`, JSON lines of
-    scores, output of `trec_eval -q`, or results of Open RAG Eval (CSV). Pictures are in --format html and
-    --plot. The share of questions answered (Answered) is a bar. Systems NAME-run-1, NAME-run-2 ... are repeats
-    of NAME: their scores are averaged, and adjusted(M) is mean/(1+sd) of a measure M over the repeats.
+    SCORES are files with scores of single queries: those of `exam-pp evaluate ... --per-query`, JSON lines
+    of scores, output of `trec_eval -q`, or results of Open RAG Eval (CSV). The formats html and --plot have
+    pictures; the share of questions answered (Answered) is a bar. Systems NAME-run-1, NAME-run-2 ... are
+    repeats of NAME: their scores are averaged, and adjusted(M) is mean/(1+sd) of the measure M over them.
 
     Examples:
 

@@ -85,9 +85,9 @@ def score_distributions(
 ) -> Distributions:
     """Describe the distribution of scores over queries, for each measure and system.
 
-    Systems called ``NAME-run-1``, ``NAME-run-2`` and so on in one file are repeats of the system ``NAME``. Its
-    score on a query is the mean over the repeats. The measure ``adjusted(M)`` is mean/(1+sd) over the repeats,
-    with the population sd, which is high if the scores are high and differ little.
+    Systems called ``NAME-run-1``, ``NAME-run-2`` and so on in one file are repeats of the system ``NAME``.
+    Its score on a query is the mean over the repeats. The measure ``adjusted(M)`` is mean/(1+sd) over the
+    repeats, with the population sd. It is high if the scores are high and differ little.
 
     Source: Open RAG Eval, metrics documentation, sections "Visualization" and "Statistical Analysis".
 
@@ -106,35 +106,43 @@ def score_distributions(
         SelectionError: A file has only means, or no file has one of the measures.
     """
     paths = list(dict.fromkeys(map(Path, files)))
-    tables: dict[Path, list[Score]] = {}
+    read = {path: _read(path) for path in paths}
+    queries = {
+        query_id: None
+        for path, scores in read.items()
+        for query_id in [*(score.query_id for score in scores), *_query_ids(path)]
+    }
     notes: list[str] = []
-    queries: dict[str, None] = {}
-    for path in paths:
-        scores = [score for score in read_query_scores(path) if score.system != OVERALL_SYSTEM]
-        if not scores:
-            raise SelectionError(
-                f"{path} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."
-            )
-        queries |= dict.fromkeys([*(score.query_id for score in scores), *_query_ids(path)])
-        tables[path] = list(_merged_repeats(scores, notes))
-    columns = _columns(tables)
+    columns = _columns({path: list(_merged_repeats(read[path], measures, notes)) for path in paths})
     known = list(dict.fromkeys(measure for measure, _ in columns))
     if unknown := [measure for measure in measures if measure not in known]:
         raise SelectionError(
-            f"No file has the measure {unknown[0]!r}; the measures of the files are: {listed(known)}."
+            f"No file has the measure {unknown[0]!r} (measures of the files: {listed(known)})."
         )
-    rows = []
-    for measure in measures or known:
-        for (of_measure, system), values in columns.items():
-            if of_measure == measure:
-                interval = _interval(values, confidence, samples, seed)
-                row = SystemDistribution(
-                    measure, system, len(queries) - len(values), distribution(values), interval
-                )
-                rows.append(row)
+    rows = [
+        SystemDistribution(
+            measure,
+            system,
+            len(queries) - len(values),
+            distribution(values),
+            _interval(values, confidence, samples, seed),
+        )
+        for measure in dict.fromkeys(measures or known)
+        for (of_measure, system), values in columns.items()
+        if of_measure == measure
+    ]
     provenance = Provenance(leaderboards=file_names(*paths), queries=len(queries))
-    notes += _notes(rows)
-    return Distributions(rows, confidence, samples, seed, notes, provenance)
+    return Distributions(rows, confidence, samples, seed, [*notes, *_notes(rows)], provenance)
+
+
+def _read(path: Path) -> list[Score]:
+    """The scores of single queries, without the upper bound."""
+    scores = [score for score in read_query_scores(path) if score.system != OVERALL_SYSTEM]
+    if not scores:
+        raise SelectionError(
+            f"{path} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."
+        )
+    return scores
 
 
 def _query_ids(path: Path) -> Iterator[str]:
@@ -144,25 +152,33 @@ def _query_ids(path: Path) -> Iterator[str]:
         yield from (row.query_id for row in read_result_rows(path))
 
 
-def _merged_repeats(scores: Sequence[Score], notes: list[str]) -> Iterator[Score]:
-    """The scores, those of repeats averaged, and the scores adjusted by their consistency."""
+def _merged_repeats(scores: Sequence[Score], measures: Sequence[str], notes: list[str]) -> Iterator[Score]:
+    """The scores, those of repeats averaged, and the scores adjusted by their consistency.
+
+    Notes are about the selected measures; about all if none is selected.
+    """
     repeats = _repeats({score.system for score in scores})
     for system, numbers in repeats.items():
         notes.append(f"{system}: scores are means over {counted(len(numbers), 'repeat')} of each query.")
     table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     for score in scores:
         system, repeat = repeat_of(score.system)
-        numbers = repeats.get(system, ())
+        numbers = repeats.get(system, [])
         if repeat is None or repeat not in numbers:
             yield score
             continue
         of_query = table.setdefault(score.metric, {}).setdefault(system, {})
         of_query.setdefault(score.query_id, [None] * len(numbers))[numbers.index(repeat)] = score.value
+    absent = 0
     for metric, of_system in table.items():
         for system, by_query in of_system.items():
             for query_id, values in by_query.items():
                 present = [value for value in values if value is not None]
+                if not measures or {metric, f"{_ADJUSTED}{metric})"} & set(measures):
+                    absent += len(values) - len(present)
                 yield Score(system, query_id, metric, exact_mean(present))
+    if absent:
+        notes.append(f"{counted(absent, 'score is', 'scores are')} missing from a repeat and in no mean.")
     yield from (score for score in score_consistency(table).scores if score.metric.startswith(_ADJUSTED))
 
 

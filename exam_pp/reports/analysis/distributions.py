@@ -54,7 +54,8 @@ def boxes(rows: Sequence[SystemDistribution]) -> list[plots.Box]:
         plots.Box(
             row.system,
             row.distribution.mean,
-            *(row.interval or (None, None)),
+            row.interval and row.interval.low,
+            row.interval and row.interval.high,
             (row.distribution.lower_quartile, row.distribution.median, row.distribution.upper_quartile),
             row.distribution.whiskers,
             row.distribution.outliers,
