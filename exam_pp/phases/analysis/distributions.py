@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.open_rag_eval_results import read_result_rows
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.distribution import Distribution, distribution
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.uncertainty import Interval, bootstrap_means, intervals
+from exam_pp.metrics.uncertainty import Interval, mean_interval
 from exam_pp.phases.evaluation.repeats import score_consistency
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
@@ -125,7 +123,7 @@ def score_distributions(
             system,
             len(queries) - len(values),
             distribution(values),
-            _interval(values, confidence, samples, seed),
+            mean_interval(values, confidence, samples=samples, seed=seed),
         )
         for measure in dict.fromkeys(measures or known)
         for (of_measure, system), values in columns.items()
@@ -209,13 +207,6 @@ def _columns(tables: Mapping[Path, Sequence[Score]]) -> dict[tuple[str, str], li
             name = score.system if keys[key] == 1 else f"{source}: {score.system}"
             columns.setdefault((score.metric, name), []).append(score.value)
     return columns
-
-
-def _interval(values: Sequence[float], confidence: float, samples: int, seed: int) -> Interval | None:
-    if len(values) < 2:
-        return None
-    means = bootstrap_means(np.array([values]), samples=samples, seed=seed)
-    return intervals(means, confidence)[0]
 
 
 def _notes(rows: Sequence[SystemDistribution]) -> Iterator[str]:
