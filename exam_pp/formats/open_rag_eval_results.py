@@ -93,7 +93,7 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
     Numbers in the objects of JSON cells are scores of the measure ``COLUMN.KEY``. The verdict of the column
     ``generation_score_no_answer_score`` is the measure ``Answered``: 1 for yes, 0 for no. Labels of passages,
     lists and texts are not scores. If the file has several runs, their systems are ``SYSTEM-run-1`` and so
-    on.
+    on. Open RAG Eval also gives a single run the prefix ``run_1_``; it is the system itself.
 
     Args:
         path: The CSV file.
@@ -104,12 +104,14 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
     """
     scores: list[Score] = []
     others: Counter[str] = Counter()
-    for row in read_result_rows(path):
+    rows = list(read_result_rows(path))
+    is_single = {row.repeat for row in rows if row.cells} <= {1}
+    for row in rows:
         prefix = "" if row.repeat is None else f"run_{row.repeat}_"
         for column, value in row.cells.items():
             found = dict(_scores(column, value))
             others[prefix + column] += not found
-            name = run_name(system, row.repeat)
+            name = system if is_single else run_name(system, row.repeat)
             scores += [Score(name, row.query_id, metric, number) for metric, number in found.items()]
     if not scores:
         raise DataError("has no scores.", file=str(path))

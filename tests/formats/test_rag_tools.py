@@ -234,6 +234,13 @@ def test_numbers_in_json_cells_of_open_rag_eval_are_scores(tmp_path: Path) -> No
     }  # fmt: skip
 
 
+def test_a_single_run_of_open_rag_eval_is_the_system(tmp_path: Path) -> None:
+    """Its code writes the prefix for single runs, too."""
+    columns = ["run_1_generation_score_citation_f1_score"]
+    scores, _ = read_results(results_of_open_rag_eval(tmp_path, columns, ["0.5"], [""]), "rag")
+    assert scores == [Score("rag", "q1", "generation_score_citation_f1_score", 0.5)]
+
+
 def test_rows_of_open_rag_eval_keep_cells_and_queries_without_results(tmp_path: Path) -> None:
     columns = ["run_2_retrieval_score_umbrela_scores", "run_1_generation_score_vital_nuggetizer_score"]
     path = results_of_open_rag_eval(tmp_path, columns, ['{"[1]": 3}', "0.25"], ["", ""])

@@ -41,7 +41,7 @@ def test_equal_scores_have_no_outliers(value: float, count: int) -> None:
     """Rounding errors of quartiles would move the box away from the scores."""
     result = distribution([value] * count)
     assert {result.mean, result.median, *result.whiskers} == {value}
-    assert result.outliers == ()
+    assert not result.outliers
 
 
 def test_whiskers_end_at_a_score() -> None:
