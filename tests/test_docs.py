@@ -196,7 +196,7 @@ def test_commands_and_code_of_the_answers_page_work(
 ) -> None:
     pytest.importorskip("rouge_score")
     page = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
-    assert run_commands(page) == 3
+    assert run_commands(page) == 6
     assert "gen-long" in capfd.readouterr().out
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     repeats = [Evaluation([Score("rag", "q1", "V", value)]) for value in (0.25, 0.75)]

@@ -250,7 +250,7 @@ def test_a_ranking_without_a_role_and_an_answer(mixed: Path, tmp_path: Path) -> 
         copy = [QueryPassages(line.query_id, list(line.passages)) for line in lines]
         data = PassageData(judgments=[], rankings=[entry("rag", "d9", rank=2)])
         copy[position].passages.append(Passage(passage_id="d9", text="", data=data))
-        with pytest.raises(SelectionError, match="'rag' .*a ranking without a role.*--role"):
+        with pytest.raises(SelectionError, match=r"'rag' .*a ranking without a role.*--role"):
             list(choose_role(copy))
         assert len(list(choose_role(copy, "retrieved"))) == len(list(choose_role(copy, mixed=True))) == 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from exam_pp.data_model import PassageView
+from exam_pp.data_model import PassageView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics import correlation
@@ -91,6 +91,7 @@ def score_rankings(
     *,
     min_grade: int | Sequence[int] | None = None,
     facets: Facets = "title",
+    role: Role | None = None,
 ) -> Evaluation:
     """Score the rankings in passages, including generated answers, with the measures of ir-measures.
 
@@ -103,6 +104,8 @@ def score_rankings(
             otherwise the default of each measure (usually 1).
         facets: ``title`` (labels of queries), or ``facet`` for labels of facets (``query/facet``), where the
             ranking of a query counts for each of its facets.
+        role: Score only what systems ``retrieved``, or only each ``answer``. None: as for
+            :func:`exam_pp.cover`.
 
     Returns:
         Scores by system and query of the labels.
@@ -120,6 +123,7 @@ def score_rankings(
         default_min_grade=level,
         facets=facets,
         ungraded=ungraded,
+        role=role,
     )
     return _with_origin(evaluation, labels, notes)
 

@@ -13,6 +13,7 @@ from time import monotonic
 
 import click
 
+from exam_pp.cli.guard import guarded
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import OLD_ONLY_IN, OLD_SPELLINGS, OPTIONS, section_of
 
@@ -40,9 +41,10 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; with -v, its time is logged."""
+        """Run the command, with its inputs protected; with -v, its time is logged."""
         started = monotonic()
-        result: object = super().invoke(ctx)
+        with guarded(ctx):
+            result: object = super().invoke(ctx)
         log.debug("%s took %.1f seconds.", ctx.command_path, monotonic() - started)
         return result
 

@@ -17,7 +17,8 @@ _LEVEL = f"{__name__}.level"
 class _EscapingFormatter(logging.Formatter):
     """Escapes control characters: ids and file names in messages may contain any character.
 
-    With ``timed``, as in the log file of a cluster job, a message starts with the local time.
+    Only messages of libraries, and tracebacks, have several lines. With ``timed``, as in the log file of a
+    cluster job, a message starts with the local time.
     """
 
     def __init__(self, *, timed: bool) -> None:
@@ -25,6 +26,11 @@ class _EscapingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(map(in_one_line, super().format(record).split("\n")))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - name of the base class
+        """The message without its traceback."""
+        message = super().formatMessage(record)
+        return in_one_line(message) if record.name.startswith("exam_pp") else message
 
 
 def start_log(context: click.Context) -> None:

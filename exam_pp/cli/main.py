@@ -16,7 +16,7 @@ import click
 from exam_pp.cli.command import Group
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError, StoppedError
-from exam_pp.wording import in_one_line
+from exam_pp.wording import in_one_line, is_unicode
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
@@ -101,6 +101,14 @@ TITLES = {"banks": "Test banks", "sql": "SQL"}
 
 class LazyGroup(Group):
     """A group that imports a command when it is used."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; fails for one that is not UTF-8, which no output could name."""
+        for argument in args:
+            if not (is_unicode(argument) or ctx.resilient_parsing):
+                shown = in_one_line(argument)
+                raise click.UsageError(f"The argument '{shown}' is not UTF-8. Rename a file of such a name.")
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands, in the order of the phases."""
@@ -189,17 +197,29 @@ def main(arguments: list[str] | None = None) -> None:
 
 @contextmanager
 def _sigterm_as_error() -> Iterator[None]:
-    """Raise StoppedError on SIGTERM, so that no partial output and no temporary files are left."""
+    """Raise StoppedError on SIGTERM, so that no partial output and no temporary files are left.
+
+    DuckDB replaces the exception of a signal by a RuntimeError, which becomes the original exception again.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    stopped = StoppedError("stopped by SIGTERM.")
+    received = False
+
     def stop(_signal: int, _frame: object) -> None:
-        raise StoppedError("stopped by SIGTERM.")
+        nonlocal received
+        received = True
+        raise stopped
 
     before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise (stopped if received else KeyboardInterrupt()) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -44,6 +44,30 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             "endpoint) or openai-completions (endpoint for plain text).",
         ),
         click.option("--revision", metavar="NAME", help="Branch, tag or commit of a Hugging Face model."),
+        _hardware_options,
+        click.option(
+            "--greedy",
+            is_flag=True,
+            help="Greedy decoding instead of the published beam search with 5 beams (for text2text; other "
+            "backends are always greedy).",
+        ),
+        click.option(
+            "--thinking-tokens",
+            type=IntRange(0),
+            default=0,
+            show_default=True,
+            help="Tokens for thinking before each reply, with text-generation and openai; 0 switches "
+            "thinking "
+            "off.",
+        ),
+        _endpoint_options,
+        _decoding_options,
+    )
+
+
+def _hardware_options(function: F) -> F:
+    """Add the options for the library, the device and the memory of local models."""
+    return together(
         click.option(
             "--engine",
             type=click.Choice(_ENGINES),
@@ -82,21 +106,12 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             help="Maximum number of tokens in a batch, with padding.  [default: depends on the device]",
         ),
         click.option("--threads", type=IntRange(1), help="Number of CPU threads.  [default: all cores]"),
-        click.option(
-            "--greedy",
-            is_flag=True,
-            help="Greedy decoding instead of the published beam search with 5 beams (for text2text; other "
-            "backends are always greedy).",
-        ),
-        click.option(
-            "--thinking-tokens",
-            type=IntRange(0),
-            default=0,
-            show_default=True,
-            help="Tokens for thinking before each reply, with text-generation and openai; 0 switches "
-            "thinking "
-            "off.",
-        ),
+    )(function)
+
+
+def _endpoint_options(function: F) -> F:
+    """Add the options of endpoints."""
+    return together(
         click.option(
             "--base-url",
             metavar="URL",
@@ -118,12 +133,24 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             show_default=True,
             help="Number of simultaneous requests to an endpoint.",
         ),
-        _decoding_options,
-    )
+        click.option(
+            "--max-reply-mb",
+            type=NumberRange(min=0, min_open=True),
+            default=16.0,
+            show_default=True,
+            help="Maximum size of a reply of an endpoint in megabytes; larger ones are failures.",
+        ),
+        click.option(
+            "--allow-redirects",
+            is_flag=True,
+            help="Follow redirects of an endpoint to another server, which grades record; by default the run "
+            "stops.",
+        ),
+    )(function)
 
 
 def _decoding_options(function: F) -> F:
-    """Add the options for sampling, penalties and the form of replies."""
+    """Add the options for sampling and penalties, and the form of replies."""
     return together(
         click.option(
             "--temperature",
@@ -160,6 +187,13 @@ def _decoding_options(function: F) -> F:
             type=IntRange(1),
             help="Maximum number of tokens in a reply, without thinking.  [default: that of the prompt]",
         ),
+        _reply_options,
+    )(function)
+
+
+def _reply_options(function: F) -> F:
+    """Add the options for the end and the form of replies."""
+    return together(
         click.option(
             "--stop",
             multiple=True,

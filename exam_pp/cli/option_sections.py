@@ -76,8 +76,10 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--threads": "Number of CPU threads",
     },
     "Endpoint": {
+        "--allow-redirects": "Follow redirects to another server",
         "--base-url": "URL of the endpoint",
         "--concurrency": "Number of simultaneous requests",
+        "--max-reply-mb": "Maximum size of a reply",
         "--timeout": "Seconds to wait for a reply",
     },
     "Filter": {

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.guard import note_input, note_output
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
@@ -65,6 +66,23 @@ class InputPath(click.Path):
             if ctx.meta.get(_READS_STANDARD_INPUT):
                 self.fail("standard input (-) can only be one of the inputs.", param, ctx)
             ctx.meta[_READS_STANDARD_INPUT] = True
+        if name != "-" and not (self._data_sets and name.startswith("irds:")):
+            note_input(ctx, Path(name))
+        return super().convert(value, param, ctx)
+
+
+class UncheckedPath(click.Path):
+    """An argument that may be a file to read; the command itself checks whether it can be read."""
+
+    def __init__(self, path_type: type[Path] | None = None) -> None:
+        super().__init__(path_type=path_type, allow_dash=True, readable=False)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the path."""
+        if os.path.exists(value):  # noqa: PTH110 - SQL can be too long for a path, which pathlib raises
+            note_input(ctx, Path(value))
         return super().convert(value, param, ctx)
 
 
@@ -72,13 +90,13 @@ class OutputPath(click.Path):
     """A file to write, or ``-``. Two outputs of a command must be different files.
 
     A file that cannot be written raises OutputError before any work starts. ``folders`` also accepts the name
-    of a folder, which may be new.
+    of a folder, which may be new; ``files`` is False if only a folder is possible.
     """
 
-    def __init__(self, *, folders: bool = False) -> None:
-        super().__init__(path_type=Path, allow_dash=True, readable=False)
+    def __init__(self, *, folders: bool = False, files: bool = True) -> None:
+        super().__init__(path_type=Path, allow_dash=files, file_okay=files, readable=False)
         self._folders = folders
-        self.name = "file"  # The metavar in --help; click would write PATH.
+        self.name = "file" if files else "directory"  # The metavar in --help; click would write PATH.
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
@@ -86,9 +104,9 @@ class OutputPath(click.Path):
         """Return the path; raises :class:`OutputError`, or BadParameter if another option has the path."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if not self._folders:
-            check_output(path)
+            check_output(path, option=param.opts[0] if param is not None else "-o")
         if ctx is not None and param is not None and not is_stream(path):
-            _check_not_output(path, ctx, param)
+            note_output(ctx, path, param)
         return path
 
 
@@ -106,22 +124,12 @@ class FigurePath(OutputPath):
         return path
 
 
-def _check_not_output(path: Path, context: click.Context, option: click.Parameter) -> None:
-    """Raise :class:`click.BadParameter` if the path is also that of another output option."""
-    paths: dict[Path, click.Parameter] = context.meta.setdefault(__name__, {})
-    first = paths.setdefault(path.resolve(), option)
-    if first is not option:
-        raise click.BadParameter(f"{path} is also the file of {first.opts[-1]}.", context, option)
-
-
-def _one_bank(context: click.Context, option: click.Parameter, banks: tuple[Path, ...]) -> Path | None:
+def _one_bank(context: click.Context, _option: click.Parameter, banks: tuple[Path, ...]) -> Path | None:
     """The bank; several banks are merged into a temporary file, which is removed after the command."""
     if len(banks) < 2:
         return banks[0] if banks else None
     from exam_pp.phases.banks.compare import merge_banks
 
-    for bank in banks:
-        _check_not_output(bank, context, option)
     folder = Path(context.with_resource(TemporaryDirectory(prefix="exam-pp-")))
     merged = folder / (
         "+".join(bank.name.removesuffix(".gz").removesuffix(".jsonl") for bank in banks) + ".jsonl"
@@ -163,12 +171,18 @@ CUTOFF = click.option(
     help="Depth to which the rankings are evaluated.",
 )
 
-ROLE = click.option(
-    "--role",
-    type=click.Choice(["retrieved", "answer"]),
-    help="Only the passages that systems retrieved, or only the parts of their answers.  [default: of a "
-    "system with a ranking and an answer, the answer (of `export runs`: the ranking)]",
-)
+
+def role_option(default: str = "of a system with a ranking and an answer, the answer") -> Callable[[F], F]:
+    """``--role``; ``default`` explains a missing option."""
+    return click.option(
+        "--role",
+        type=click.Choice(["retrieved", "answer"]),
+        help="Only the passages that systems retrieved, or only the parts of their answers.  "
+        f"[default: {default}]",
+    )
+
+
+ROLE = role_option()
 
 
 def unparsed_option(default: str) -> Callable[[F], F]:
@@ -270,7 +284,7 @@ journal_options = together(
     ),
     click.option(
         "--journal",
-        type=click.Path(path_type=Path),
+        type=OUTPUT_PATH,
         metavar="FILE",
         help="File that keeps the replies, to continue an interrupted run.  [default: OUTPUT.journal]",
     ),
@@ -315,17 +329,38 @@ def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F
     )
 
 
+PROMPT_HASH = click.option(
+    "--prompt-hash",
+    metavar="HASH",
+    help="Only grades with the version of the prompt that has this hash (see `exam-pp show prompt`).",
+)
+support_filter_options = together(
+    click.option(
+        "--grader",
+        shell_complete=model_names,
+        metavar="NAME",
+        help="Only grades by this model, or by this reviewer (human:NAME).",
+    ),
+    click.option(
+        "--prompt-class",
+        shell_complete=prompt_names,
+        metavar="NAME",
+        help="Only grades with this prompt class.",
+    ),
+    PROMPT_HASH,
+    click.option(
+        "--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated."
+    ),
+)
+"""Options that select the grades of citations by one grader, and systems."""
+
 _grades_options = together(
     click.option(
         "--prompt-type",
         type=click.Choice(["question", "nugget", "direct"]),
         help="Only grades for questions, for nuggets, or for the query itself (direct).",
     ),
-    click.option(
-        "--prompt-hash",
-        metavar="HASH",
-        help="Only grades with the version of the prompt that has this hash (see `exam-pp show prompt`).",
-    ),
+    PROMPT_HASH,
     click.option(
         "--question-set",
         type=click.Choice(["tqa", "genq", "question-bank"]),

@@ -63,6 +63,8 @@ class _Lines:
         now = time.monotonic()
         if total is not None:  # The steps until then are those of an earlier run.
             self._total, self._before, self._start = total, self._done, now
+        if self._total and self._done > self._total:  # Repeated requests are not known beforehand.
+            self._total = self._done
         if now - self._last < _LOG_EVERY_SECONDS:
             return
         self._last = now

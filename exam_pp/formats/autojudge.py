@@ -27,9 +27,9 @@ from exam_pp.formats.dropped_fields import count_dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
+from exam_pp.store.numbers import is_number, parse_number
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.store.trec.scores import without_duplicates
-from exam_pp.store.trec.trec_eval import is_number
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 _VERSION = "v3"
@@ -230,7 +230,7 @@ def _scores(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:
         system, second, third, text = fields
         topic, measure = (second, third) if order == "ir_measures" else (third, second)
         try:
-            value = float(text)
+            value = parse_number(text)
         except ValueError:
             value = math.nan
         if math.isnan(value):

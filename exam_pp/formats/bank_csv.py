@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
@@ -17,7 +16,9 @@ from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
 from exam_pp.formats.sample import with_columns
+from exam_pp.spreadsheets import escaped, unescaped
 from exam_pp.store.files import is_read_once, read_text, write_text
+from exam_pp.store.numbers import parse_number
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id, is_stale
 
 _COLUMNS = (
@@ -25,8 +26,6 @@ _COLUMNS = (
     "gold_answers", "entry_id", "test_collection",
 )  # fmt: skip
 _REQUIRED = ("query_id", "text")
-# A spreadsheet evaluates a cell that looks like a formula, so the writer prefixes it with ' (shown as text).
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _BOM = "\ufeff"
 
 
@@ -83,7 +82,7 @@ def write_bank_csv(
         if not line.query_id.strip():
             raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
-            writer.writerow([_guarded(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
+            writer.writerow([escaped(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
     write_text(path, (_BOM if bom else "") + stream.getvalue(), inputs=inputs)
 
 
@@ -108,7 +107,7 @@ def read_bank_csv(path: str | Path) -> list[Row]:
     """
     rows = []
     for line, record in _records(path):
-        cells = {name: _unguarded(record.get(name) or "") for name in _COLUMNS}
+        cells = {name: unescaped(record.get(name) or "") for name in _COLUMNS}
         for name in _REQUIRED:
             if not cells[name].strip():
                 raise DataError("is empty.", file=str(path), line=line, field=name)
@@ -131,14 +130,6 @@ def _records(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
                 yield reader.line_num, record
     except csv.Error as error:
         raise DataError(f"is not a CSV file ({error}).", file=str(path)) from error
-
-
-def _guarded(cell: str) -> str:
-    return "'" + cell if _FORMULA.match(cell) else cell
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def bank_of_rows(rows: Iterable[tuple[Path, Row]]) -> list[BankLine]:
@@ -188,7 +179,7 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
         values["importance"] = row.importance
     if row.weight:
         try:
-            values["weight"] = float(row.weight.replace(",", "."))
+            values["weight"] = parse_number(row.weight.replace(",", "."))
         except ValueError as error:
             raise DataError(
                 f"{row.weight!r} is not a number.", file=str(file), line=row.line, field="weight"

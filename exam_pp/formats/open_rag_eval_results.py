@@ -21,6 +21,7 @@ from exam_pp.errors import DataError
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import run_name
 from exam_pp.store.csv_cells import read_rows
+from exam_pp.store.numbers import parse_number
 
 QUERY_COLUMNS = ("query_id", "query")
 RUN_COLUMN = re.compile(r"run_([1-9]\d{0,8})_(.+)")
@@ -121,7 +122,7 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
 def _value(cell: str, path: str | Path, line: int, column: str) -> Any:
     """The number, JSON value or text of a cell."""
     try:
-        number = float(cell)
+        number = parse_number(cell)
     except ValueError:
         return _json(cell, path, line, column) if MEASURE.match(column) and cell[0] in "{[" else cell
     if not math.isfinite(number):

@@ -201,7 +201,7 @@ def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Pas
 
 def _rating(answer: str) -> int | None:
     """The number or the rating of the label; None if the text is neither."""
-    if answer.isdecimal():
+    if answer.isascii() and answer.isdecimal():
         return int(answer)
     label = _LABEL.match(answer)
     return _LABELS[label[1].lower()] if label else None

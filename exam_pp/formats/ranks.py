@@ -10,8 +10,8 @@ from exam_pp.formats.base import Format, Schema, Source, make_writer, register
 from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_read_once
+from exam_pp.store.numbers import is_number
 from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks, write_ranks
-from exam_pp.store.trec.trec_eval import is_number
 
 
 def _is_object_of_numbers(sample: Sample) -> bool:

@@ -22,6 +22,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import check_name
 from exam_pp.store.files import is_read_once, write_text
+from exam_pp.store.numbers import is_number
 from exam_pp.store.trec.published_boards import is_board_header
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import (
@@ -33,7 +34,7 @@ from exam_pp.store.trec.scores import (
     read_leaderboard_queries,
     write_scores,
 )
-from exam_pp.store.trec.trec_eval import is_number, is_trec_eval
+from exam_pp.store.trec.trec_eval import is_trec_eval
 
 PUBLISHED_COVER = "ExamCover"
 """The name of Rubric-Cover in the published implementation."""

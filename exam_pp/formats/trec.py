@@ -11,6 +11,7 @@ from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import folder_output, is_read_once, safe_name
+from exam_pp.store.numbers import is_number
 from exam_pp.store.trec.runs import (
     is_qrels_header,
     method_of,
@@ -22,7 +23,6 @@ from exam_pp.store.trec.runs import (
     write_qrels,
     write_run,
 )
-from exam_pp.store.trec.trec_eval import is_number
 
 Runs = Mapping[str, Sequence[RunLine]]
 

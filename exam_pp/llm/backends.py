@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from exam_pp.errors import ModelError, UnknownNameError
 from exam_pp.llm.base import BUNDLED, LLM, SMOLLM2, ModelOptions
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
+from exam_pp.llm.failures import failures_as_model_error
 from exam_pp.registry import Registry
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
@@ -16,6 +18,7 @@ BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
 """Names of models without a checkpoint, with their backends."""
 _PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification")
+_PIPELINES_OF_CHECKPOINTS = (*_PIPELINES_WITHOUT_LISTS, "text-generation")
 _PIPELINES_WITHOUT_THINKING = (*_PIPELINES_WITHOUT_LISTS, "openai-completions")
 _ENDPOINTS = ("openai", "openai-completions")
 
@@ -28,15 +31,22 @@ def load_llm(options: ModelOptions) -> LLM:
     """
     if options.pipeline not in _ENDPOINTS:  # servers have names such as smollm2:135m
         _refuse_misspelt_name(options.model)
-    if options.base_url and options.pipeline not in _ENDPOINTS:
-        raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
+    if options.pipeline not in _ENDPOINTS and (options.base_url or options.allow_redirects):
+        option = "--base-url" if options.base_url else "--allow-redirects"
+        raise ModelError(f"{option} needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
     if options.thinking_tokens and options.model in _OWN_MODELS:
         raise ModelError(f"--thinking-tokens cannot be used with the model {options.model!r}.")
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
         raise ModelError("--thinking-tokens needs --model-pipeline text-generation or openai.")
     _check_pair_scorer(options)
     check_decoding(options, has_own_rules=options.model in _OWN_MODELS)
-    return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
+    backend = BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))
+    if options.pipeline not in _PIPELINES_OF_CHECKPOINTS:
+        return backend(options)
+    from exam_pp.llm.checkpoint import load_error
+
+    with failures_as_model_error(partial(load_error, options)):
+        return backend(options)
 
 
 def _check_pair_scorer(options: ModelOptions) -> None:

@@ -55,6 +55,8 @@ class ModelOptions:
         timeout: Seconds after which a call to an endpoint is cancelled and repeated, and after which a run
             without connection to the endpoint stops.
         concurrency: The number of simultaneous calls to an endpoint.
+        max_reply_mb: The maximal size of an endpoint's reply in megabytes, unpacked.
+        allow_redirects: Whether an endpoint may redirect requests to other servers; grades record where.
         temperature: The temperature of sampling. 0: always the likeliest reply. Local models sample with
             transformers, and the replies do not depend on the batches.
         top_p: The probability of the tokens from which a reply is sampled (nucleus sampling, Holtzman et
@@ -91,6 +93,8 @@ class ModelOptions:
     base_url: str | None = None
     timeout: float = 120.0
     concurrency: int = 16
+    max_reply_mb: float = 16.0
+    allow_redirects: bool = False
     temperature: float = 0
     top_p: float | None = None
     sampling_seed: int | None = None

@@ -10,9 +10,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import plan_batches
 from exam_pp.llm.encoding import Encoded
+from exam_pp.llm.failures import failures_as_model_error, reason_of
 from exam_pp.requests import Completion, Request
 
 log = logging.getLogger(__name__)
@@ -76,9 +78,16 @@ class BatchedLLM(ABC, Generic[E]):
         while running:
             yield from self._finish(requests, encoded, *running.popleft())
 
+    def _failure(self, error: BaseException) -> ModelError:
+        return ModelError(
+            f"The model {self.name!r} has failed ({type(error).__name__}: {reason_of(error)}). Check its "
+            "files, or see the traceback with -v."
+        )
+
     def _encoded(self, requests: Sequence[Request]) -> list[E]:
         if self._planned[0] is not requests:
-            self._planned = (requests, self.encode(requests))
+            with failures_as_model_error(self._failure):
+                self._planned = (requests, self.encode(requests))
         return self._planned[1]
 
     def _start(
@@ -86,7 +95,8 @@ class BatchedLLM(ABC, Generic[E]):
     ) -> Callable[[], list[Completion]]:
         if encoded[batch[0]].error is not None:
             return lambda: [Completion(error=encoded[index].error) for index in batch]
-        return self.start([requests[index] for index in batch], [encoded[index] for index in batch])
+        with failures_as_model_error(self._failure):
+            return self.start([requests[index] for index in batch], [encoded[index] for index in batch])
 
     def _finish(
         self,
@@ -95,7 +105,8 @@ class BatchedLLM(ABC, Generic[E]):
         batch: Batch,
         wait: Callable[[], list[Completion]],
     ) -> Iterator[tuple[int, Completion]]:
-        completions = _wait(wait)
+        with failures_as_model_error(self._failure):
+            completions = _wait(wait)
         if completions is None:
             del wait
             yield from self._retry_halves(requests, encoded, batch)

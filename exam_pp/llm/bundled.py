@@ -8,8 +8,8 @@ prompts are answered from its ratings instead:
   :data:`MIN_ANSWER_RATING`.
 * **Other scales of numbers** (UMBRELA's 0 to 3, Thomas' 0 to 2): the passage is rated from 0 to 5, and the
   expected rating is scaled to the prompt's range.
-* **Claims** (citation support, factual consistency): the passage is rated for the claim as for a key fact, and
-  the expected rating is scaled to the labels of the prompt.
+* **Claims** (citation support, factual consistency): the passage is rated for the claim as for a key fact,
+  and the expected rating is scaled to the labels of the prompt.
 """
 
 from __future__ import annotations

@@ -49,11 +49,8 @@ class CausalCheckpoint(ModelCheckpoint):
         return [i for i in dict.fromkeys([*ids, self.tokenizer.eos_token_id]) if i is not None]
 
     def _generation_end(self) -> Any:
-        try:
-            config = import_transformers().GenerationConfig.from_pretrained(self.path, revision=self.revision)
-        except OSError:  # the file is optional
-            return None
-        return config.eos_token_id
+        config = self.generation_config()
+        return None if config is None else config.eos_token_id
 
 
 class DecoderLLM(BatchedLLM[Encoded]):

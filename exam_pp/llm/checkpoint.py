@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import warnings
 from collections.abc import Collection, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import BUNDLED, ModelOptions, is_gguf
 from exam_pp.llm.conversion_cache import cache_folder, file_hash, folder_hash, make_once
+from exam_pp.llm.failures import reason_of
+from exam_pp.llm.folder_checks import check_folder
 from exam_pp.llm.gguf_files import convert_gguf, find_gguf
 from exam_pp.wording import counted
 
@@ -118,9 +121,10 @@ def load_error(options: ModelOptions, error: BaseException) -> ModelError:
         return ModelError(
             f"The model {name!r} cannot be loaded: the sizes of its weights do not match its config.json."
         )
-    reason = " ".join(str(error).split()).rstrip(".")
-    short = reason if len(reason) < 300 else reason[:300] + " ..."
-    return ModelError(f"The model {name!r} cannot be loaded: {short}.")
+    reason = reason_of(error)
+    if not isinstance(error, OSError | ValueError | RuntimeError | ImportError | ModelError):
+        reason = f"its files are damaged or do not belong together ({type(error).__name__}: {reason})"
+    return ModelError(f"The model {name!r} cannot be loaded: {reason}.")
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -176,6 +180,8 @@ class ModelCheckpoint:
             if gguf:
                 self.path, self.identity = unpacked_gguf(options)
             else:
+                if Path(self.path).is_dir():
+                    check_folder(Path(self.path))
                 self.identity = identity(self.path, options.revision)
             self.revision = self.identity.get("revision")
             self.config: Any = transformers.AutoConfig.from_pretrained(self.path, **self._source)
@@ -183,6 +189,13 @@ class ModelCheckpoint:
             raise load_error(options, error) from error
         self._check_pipeline()
         self.tokenizer: Any = self._load_tokenizer()
+
+    def generation_config(self) -> Any:
+        """Load the generation config of the checkpoint; None if the file is missing."""
+        try:
+            return import_transformers().GenerationConfig.from_pretrained(self.path, revision=self.revision)
+        except OSError:  # the file is optional
+            return None
 
     def placed_model(self, dtype: Any, device: str) -> Any:
         """Load the weights in ``dtype`` to the device, or to all devices with ``device_map``."""
@@ -204,8 +217,9 @@ class ModelCheckpoint:
         try:
             with quiet_loading(transformers):
                 model, info = loader.from_pretrained(
-                    self.path, **self._source, dtype=dtype, output_loading_info=True, **placement
-                )
+                    self.path, config=self.config, **self._source, **OWN_ATTENTION, **placement,
+                    dtype=dtype, output_loading_info=True,
+                )  # fmt: skip
         except (*_LOAD_ERRORS, SafetensorError) as error:
             raise load_error(self.options, error) from error
         self._check_weights(info["missing_keys"], info["unexpected_keys"])
@@ -273,6 +287,10 @@ class ModelCheckpoint:
         return tokenizer
 
 
+OWN_ATTENTION = {"attn_implementation": None}
+"""Argument for loading weights: the attention of transformers for the model (sdpa or eager), never the kernel
+of some repository that config.json names, whose code would run."""
+
 _MIN_PIECES = 10
 """Minimum vocabulary besides special tokens: without files, transformers makes a nearly empty tokenizer."""
 
@@ -293,7 +311,9 @@ def quiet_loading(transformers: Any) -> Iterator[None]:
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
     finally:
         logging.set_verbosity(verbosity)
         if bar:

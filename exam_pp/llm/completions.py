@@ -14,6 +14,7 @@ from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.chat import plain_text
 from exam_pp.llm.encoding import clean
 from exam_pp.llm.endpoint import TOP_LOGPROBS, EndpointLLM
+from exam_pp.llm.endpoint_replies import Token, member, text_tokens
 from exam_pp.requests import Completion, Request
 
 _OPENAI_TOP_LOGPROBS = 5
@@ -39,7 +40,7 @@ class CompletionsLLM(EndpointLLM):
     _limit_name = "max_tokens"
 
     def _create(self, client: Any, arguments: dict[str, Any]) -> Any:
-        return client.completions.create(**arguments)
+        return client.completions.with_raw_response.create(**arguments)
 
     def _prompt(self, request: Request) -> dict[str, Any]:
         return {"prompt": clean(plain_text(self.name, request.parts))}
@@ -52,9 +53,8 @@ class CompletionsLLM(EndpointLLM):
         reply = super()._read(answer, request, has_logprobs)
         return replace(reply, text=reply.text.split("\n", 1)[0].rstrip()) if request.one_line else reply
 
-    def _fields(self, choice: Any) -> tuple[Any, Any, Any]:
-        return choice.text, choice.finish_reason, None
+    def _fields(self, choice: Any) -> tuple[str | None, Any, Any]:
+        return self._text(choice, "text"), member(choice, "finish_reason"), None
 
-    def _tokens(self, choice: Any) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-        for token, likeliest in zip(choice.logprobs.tokens, choice.logprobs.top_logprobs, strict=True):
-            yield token, list(likeliest.items())
+    def _tokens(self, choice: Any) -> Iterator[Token]:
+        return text_tokens(choice)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.checkpoint import ModelCheckpoint, load_error, quiet_loading
+from exam_pp.llm.checkpoint import OWN_ATTENTION, ModelCheckpoint, load_error, quiet_loading
 from exam_pp.llm.conversion_cache import cache_folder, make_once
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
 
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *args: Any, **kwargs: Any) -> Any:
-            model = super().load_model(*args, **kwargs)
+            model = super().load_model(*args, **kwargs | {"config": checkpoint.config} | OWN_ATTENTION)
             # Recent versions of transformers always set `tie_word_embeddings`; the flag for T5's output scale
             # is now `scale_decoder_outputs`, but the converter still reads the old one.
             if hasattr(model.config, "scale_decoder_outputs"):

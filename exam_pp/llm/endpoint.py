@@ -6,52 +6,37 @@ The API key comes from the environment variable ``OPENAI_API_KEY``; it is never 
 from __future__ import annotations
 
 import logging
-import math
-import os
-import random
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from email.utils import parsedate_to_datetime
-from itertools import islice
-from time import monotonic, time
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from exam_pp import __version__
-from exam_pp.errors import MissingExtraError, ModelError
+from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.decoding import recorded_decoding, response_format
 from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
+from exam_pp.llm.endpoint_replies import Token, chat_tokens, first_label_logprobs, label_logprobs, member
+from exam_pp.llm.retries import AttemptError, Outcome, Retries, UnreachableError
+from exam_pp.llm.transport import KEY, BadReplyError, RedirectError, StatusError, Transport, parse_body
+from exam_pp.llm.workers import in_threads
 from exam_pp.requests import THINKING_TAGS, Completion, Part, Request
 
 log = logging.getLogger(__name__)
 
-KEY = "OPENAI_API_KEY"
 BATCH_SIZE = 16
 """Number of replies that are returned, and therefore saved, together."""
-
-ATTEMPTS = 8
-FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
-"""Seconds before the second attempt and their upper limit; delays double and sum to about a minute."""
-
-LONGEST_RETRY_AFTER = 300.0
-"""Maximal delay in seconds that a server may request with Retry-After."""
-
-GIVE_UP_AFTER = 20
-"""Minimum number of consecutive requests that failed in all attempts, after which the run stops."""
 
 LONGEST_REPLY = 4096
 """Maximal number of tokens in a reply; prompts request fewer."""
 
-TOP_LOGPROBS = 20
-UNSEEN_SHARE = 1e-3
-"""Label likelihoods are used only if the labels that the server did not list have less than this share."""
+LONGEST_TEXT, LONGEST_TOKEN = 100_000, 16
+"""Maximal number of characters of a reply, and of further ones for each token of thinking."""
 
-NEGLIGIBLE_LOGPROB = -100.0
+TOP_LOGPROBS = 20
 _ARGUMENTS = {"sampling_seed": "seed"}
 """Names of decoding options in calls, where they differ."""
 _CHOICE_NAMES = ("structured_outputs", "guided_choice")
@@ -63,6 +48,7 @@ _PROBE = Request((Part("Reply with the digit 1, or with the JSON object {}."),),
 With ``--response-format json``, OpenAI refuses prompts without the word JSON.
 """
 _CONNECTION_FAILURES = ("ConnectError", "ConnectTimeout")
+_TIMEOUTS = ("TimeoutError", "ReadTimeout", "WriteTimeout", "PoolTimeout")
 _TAGS = [tag for pair in THINKING_TAGS for tag in pair]
 _RETRIED = {408, 409, 425, 429}
 _HINTS = {
@@ -73,27 +59,11 @@ _HINTS = {
 
 
 def load_endpoint(options: ModelOptions) -> LLM:
-    """Make a model behind an endpoint, without a call; raises :class:`ModelError` for invalid options."""
+    """Make a model behind an endpoint; raises :class:`ModelError` for invalid options.
+
+    Only with ``allow_redirects`` this calls the endpoint, because grades record where redirects end.
+    """
     return EndpointLLM(options)
-
-
-class _AttemptError(Exception):
-    """A failure that may be temporary; ``delay`` is the number of seconds that the server asks to wait."""
-
-    def __init__(self, reason: str, delay: float | None = None) -> None:
-        super().__init__(reason)
-        self.delay = delay
-
-
-class _UnreachableError(_AttemptError):
-    """No connection: the server is not running, so the request itself is not the cause."""
-
-
-class _Outcome(NamedTuple):
-    """A completion; ``refused`` means that the endpoint answered the request without a reply text."""
-
-    completion: Completion
-    refused: bool = False
 
 
 class EndpointLLM:
@@ -107,38 +77,28 @@ class EndpointLLM:
     _expected = "a chat completion"
 
     def __init__(self, options: ModelOptions) -> None:
-        try:
-            import openai
-        except ImportError as error:
-            raise MissingExtraError("An endpoint", "openai") from error
         self.name = options.model
         self._options = options
-        self._openai = openai
-        self._url = options.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        _check_url(self._url)
-        self._key = _read_key()
-        self._is_openai = urlsplit(self._url).hostname == "api.openai.com"
-        if self._is_openai and not self._key:
-            raise ModelError(f"--base-url is missing. To use api.openai.com, set {KEY}.")
-        for library in ("httpx", "httpx2"):  # these log every call with its whole URL
-            logging.getLogger(library).setLevel(logging.WARNING)
+        self._transport = Transport(options)
+        self._is_openai = self._transport.is_openai
+        self._retries = Retries(self._error, options.timeout, options.concurrency)
         self._decoding = recorded_decoding(options)
         self._extra = self._extra_arguments()
         self._supports_logprobs = self._supports_choice = True
-        self._failed_in_a_row = 0
-        self._refused_passage: str | None = None
-        self._ever_reached = self._ever_answered = False
         self._ever_accepted = False
-        self._probing = threading.Lock()
-        self._unreachable_since: float | None = None
+        self._lock = threading.Lock()
+        self._warned: set[str] = set()
+        if options.allow_redirects:
+            self._find_redirect()
 
     def provenance(self) -> dict[str, Any]:
         """The known settings that determine the replies, without credentials."""
-        url = urlsplit(self._url)
+        url, redirected_to = urlsplit(self._transport.url), self._transport.redirected_to
         return {
             "pipeline": self._options.pipeline,
             "engine": "openai",
             "base_url": f"{url.scheme}://{url.netloc}{url.path}",
+            **({"redirected_to": redirected_to} if redirected_to else {}),
             **({} if self._options.choose else self._limits),
             **self._decoding,
             **self._options.thinking,
@@ -161,146 +121,90 @@ class EndpointLLM:
             index for batch in (self.batches(requests) if batches is None else batches) for index in batch
         )
         stopped = threading.Event()
-        running: dict[Future[_Outcome], int] = {}
-        with self._client() as client, ThreadPoolExecutor(self._options.concurrency, "endpoint") as pool:
+        with self._transport.client(stopped) as client:
+
+            def work(index: int) -> Outcome:
+                return self._reply(client, requests[index], stopped)
+
             try:
-                while True:
-                    for index in islice(order, self._options.concurrency - len(running)):
-                        running[pool.submit(self._reply, client, requests[index], stopped)] = index
-                    if not running:
-                        return
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        index, outcome = running.pop(future), future.result()
-                        self._watch(requests[index], outcome)
-                        yield index, outcome.completion
+                for index, outcome in in_threads(work, order, self._options.concurrency):
+                    self._retries.watch(requests[index], outcome)
+                    yield index, outcome.completion
             finally:
                 stopped.set()  # ends threads that wait for their next attempt
-
-    def _client(self) -> Any:
-        try:
-            # Local servers often need no key, but the client requires a value.
-            return self._openai.OpenAI(
-                base_url=self._url,
-                api_key=self._key or "none",
-                timeout=self._options.timeout,
-                max_retries=0,
-                http_client=self._openai.DefaultHttpxClient(event_hooks={"response": [self._limit_body]}),
-            )
-        except (ImportError, ValueError, OSError) as error:
-            # The text of a ValueError contains the proxy's address, which may include a password.
-            reason = (
-                "an address is not valid" if isinstance(error, ValueError) else " ".join(str(error).split())
-            )
-            raise ModelError(
-                "The proxies or certificates of the environment cannot be used (HTTP_PROXY, HTTPS_PROXY, "
-                f"ALL_PROXY, SSL_CERT_FILE ...): {reason.rstrip('.')}."
-            ) from error
-
-    def _limit_body(self, response: Any) -> None:
-        """Apply the timeout to the whole body, because every chunk restarts the client's own timeout."""
-        read, end = response.iter_raw, monotonic() + self._options.timeout
-
-        def limited(chunk_size: int | None = None) -> Iterator[bytes]:
-            for chunk in read(chunk_size):
-                if monotonic() > end:
-                    raise TimeoutError
-                yield chunk
-
-        response.iter_raw = limited
-
-    def _watch(self, request: Request, outcome: _Outcome) -> None:
-        """Raise ModelError after too many consecutive failures.
-
-        Before the first reply, refusals count once for each passage: a passage that is too long is refused
-        for every entry, but an endpoint that refuses many passages does not support our calls. After the
-        first reply, a refusal concerns only its request and does not count.
-        """
-        reason = outcome.completion.error
-        self._ever_answered = self._ever_answered or reason is None
-        if outcome.refused and not self._ever_answered:
-            passage = "".join(part.text for part in request.parts if part.may_be_cut)
-            self._failed_in_a_row += passage != self._refused_passage
-            self._refused_passage = passage
-        else:
-            self._failed_in_a_row = 0 if reason is None or outcome.refused else self._failed_in_a_row + 1
-        if self._failed_in_a_row >= max(GIVE_UP_AFTER, self._options.concurrency):
-            raise self._error(f"has failed {self._failed_in_a_row} times in a row ({reason})")
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"The endpoint {self.provenance()['base_url']} {problem}.")
 
-    def _reply(self, client: Any, request: Request, stopped: threading.Event) -> _Outcome:
+    def _find_redirect(self) -> None:
+        """Send a short request, whose redirects may lead to other servers, which later requests then use."""
+        self._transport.follows_new_redirects = True
+        try:
+            with self._transport.client(threading.Event()) as client:
+                self._call(client, self._arguments(_PROBE, wants_logprobs=False))
+        except BadReplyError:  # the server is known nevertheless
+            pass
+        except AttemptError as failure:
+            raise self._error(f"does not answer ({failure})") from None
+        finally:
+            self._transport.follows_new_redirects = False
+
+    def _reply(self, client: Any, request: Request, stopped: threading.Event) -> Outcome:
         """Send one request, with retries after temporary failures."""
-        delay, reason, attempts = FIRST_DELAY, "stopped", 0
-        while not stopped.is_set():
-            try:
-                completion = self._attempt(client, request)
-            except _AttemptError as failure:
-                reason = str(failure)
-                # The random factor keeps threads from retrying at the same moment.
-                pause = max(delay * random.uniform(0.75, 1.25), failure.delay or 0.0)
-                if isinstance(failure, _UnreachableError):
-                    pause = min(pause, self._patience(reason))
-                else:
-                    self._unreachable_since = None
-                    attempts += 1
-                if attempts == ATTEMPTS:
-                    if not self._accepts_short_request(client):
-                        raise self._error(
-                            f"has failed for every request ({reason}): check --model {self.name}"
-                        ) from None
-                    break
-                stopped.wait(min(LONGEST_RETRY_AFTER, pause))
-                delay = min(2 * delay, LONGEST_DELAY)
-                continue
-            self._ever_reached = True
-            self._unreachable_since = None
-            return _Outcome(completion, refused=completion.error is not None)
-        return _Outcome(Completion(error=f"the endpoint failed {ATTEMPTS} times; the last failure: {reason}"))
 
-    def _patience(self, reason: str) -> float:
-        """Seconds for which a run still waits for a server without connection.
+        def check_others(reason: str) -> None:
+            if not self._accepts_short_request(client):
+                raise self._error(f"has failed for every request ({reason}): check --model {self.name}")
 
-        Raises ModelError after ``timeout`` seconds without connection.
-        """
-        now, limit = monotonic(), self._options.timeout
-        if self._unreachable_since is None:
-            self._unreachable_since = now
-            log.warning("The endpoint cannot be reached (%s); waiting up to %g s for it.", reason, limit)
-        left = self._unreachable_since + limit - now
-        if left <= 0:
-            raise self._error(
-                f"has not been reachable for {limit:g} s (--timeout; {reason}): start the server again and "
-                "repeat the command, which continues with the replies so far"
-            )
-        return left
+        return self._retries.reply(lambda: self._attempt(client, request), check_others, stopped)
 
     def _attempt(self, client: Any, request: Request) -> Completion:
-        api = self._openai
         wants_logprobs = bool(request.labels) and self._supports_logprobs
         try:
-            answer = self._create(client, self._arguments(request, wants_logprobs))
-        except api.APIStatusError as error:
+            answer = self._call(client, self._arguments(request, wants_logprobs))
+        except StatusError as error:
             return self._after_status_error(client, request, error, wants_logprobs)
-        except (api.APIConnectionError, TimeoutError) as error:  # including the client's timeouts
-            raise self._connection_failure(error) from error
-        except (api.APIError, ValueError, TypeError) as error:  # the body is not a JSON object
-            raise self._not_a_completion() from error
+        except RedirectError as error:
+            raise self._error(
+                f"redirects requests to {error}: name that server with --base-url, or permit other servers "
+                "with --allow-redirects"
+            ) from None
+        except BadReplyError as error:
+            raise AttemptError(str(error)) from None
         self._ever_accepted = True
         return self._read(answer, request, wants_logprobs)
 
-    def _connection_failure(self, error: Exception) -> _AttemptError:
+    def _call(self, client: Any, arguments: dict[str, Any]) -> Any:
+        """The JSON value of the reply to a call.
+
+        Raises :class:`BadReplyError`, :class:`AttemptError` and :class:`ModelError`.
+        """
+        self._transport.begin()
+        try:
+            data = self._create(client, arguments).content
+        except Exception as error:
+            # The client wraps some errors; its code for odd responses may also raise any other error.
+            cause = error.__cause__ or error
+            if isinstance(cause, BadReplyError):
+                raise cause from None
+            raise self._connection_failure(cause) from error
+        try:
+            return parse_body(data)
+        except BadReplyError as error:
+            raise BadReplyError(f"the reply is not {self._expected}: {error}") from None
+
+    def _connection_failure(self, cause: BaseException) -> AttemptError:
         """The failure of an attempt, or ModelError if no connection was ever made."""
-        is_timeout = isinstance(error, (self._openai.APITimeoutError, TimeoutError))
-        reason = self._hide_key(str(error.__cause__ or error))
-        if type(error.__cause__).__name__ not in _CONNECTION_FAILURES:
-            if is_timeout:
-                return _AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)")
-            return _AttemptError(f"connection failed ({reason})")
+        reason = self._hide(str(cause))
+        names = {kind.__name__ for kind in type(cause).__mro__}
+        if names.isdisjoint(_CONNECTION_FAILURES):
+            if not names.isdisjoint(_TIMEOUTS):
+                return AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)")
+            return AttemptError(f"connection failed ({reason})")
         # A server that was never there is more likely a wrong address than a restart.
-        if not self._ever_reached:
+        if not self._retries.ever_reached:
             raise self._error(f"cannot be reached ({reason}): check that the server is running") from None
-        return _UnreachableError(reason)
+        return UnreachableError(reason)
 
     def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
         longest = self._options.max_tokens or min(request.max_new_tokens, LONGEST_REPLY)
@@ -338,8 +242,8 @@ class EndpointLLM:
         return arguments
 
     def _create(self, client: Any, arguments: dict[str, Any]) -> Any:
-        """Call the endpoint."""
-        return client.chat.completions.create(**arguments)
+        """Call the endpoint; returns a response with its ``content``."""
+        return client.chat.completions.with_raw_response.create(**arguments)
 
     def _prompt(self, request: Request) -> dict[str, Any]:
         """The argument with the prompt."""
@@ -358,30 +262,34 @@ class EndpointLLM:
         """The arguments that request likelihoods."""
         return {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
 
-    def _not_a_completion(self) -> _AttemptError:
-        return _AttemptError(f"the reply is not {self._expected}")
+    def _not_a_completion(self) -> AttemptError:
+        return AttemptError(f"the reply is not {self._expected}")
 
     def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
-        """Read text and label likelihoods of a reply; raises :class:`_AttemptError` for other replies.
+        """Read text and label likelihoods of a reply; raises :class:`AttemptError` for other replies.
 
         Servers return thinking text in a separate field or before the text. In the latter case, a text that
         was cut off without a closing tag is all thinking text, and gets an opening tag.
         """
-        try:
-            choice = answer.choices[0]
-            text, finish, reasoning = self._fields(choice)
-        except (AttributeError, IndexError, TypeError) as error:
-            raise self._not_a_completion() from error
-        if text is not None and not isinstance(text, str):
-            raise self._not_a_completion()
+        choice = member(answer, "choices", 0)
+        text, finish, reasoning = self._fields(choice)
         # A model may run out of tokens while thinking; its empty reply would be read as a grade.
         if (
             text is None
             or finish == "content_filter"
             or (not text.strip() and (finish == "length" or reasoning))
         ):
-            return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
-        text = clean(text).strip()
+            return Completion(
+                error=f"the endpoint's reply has no text (finish reason: {self._hide(str(finish))})"
+            )
+        if len(text) > (longest := LONGEST_TEXT + LONGEST_TOKEN * self._options.thinking_tokens):
+            raise AttemptError(f"the reply has more than {longest:,} characters")
+        received = clean(text).strip()
+        text = self._transport.secrets.mask(received)
+        if text != received:
+            if self._is_first("secrets"):
+                log.warning("The endpoint returned the key or a password; replies have *** in its place.")
+            return Completion(text)
         if self._chooses(request):
             return self._choice(choice, text, request.labels)
         thinks = self._options.thinking_tokens > 0
@@ -389,24 +297,45 @@ class EndpointLLM:
             text = THINKING_TAGS[0][0] + text
         if not (has_logprobs and request.labels):
             return Completion(text)
+        return self._with_likelihoods(choice, text, request)
+
+    def _with_likelihoods(self, choice: Any, text: str, request: Request) -> Completion:
+        """The completion with the likelihoods of the labels, as far as the endpoint lists them."""
+        self._check_likelihoods(choice)
         span = None if request.search is None else request.search.find(text)
         if request.search is not None and span is None:
             return Completion(text)
-        logprobs = _label_logprobs(lambda: self._tokens(choice), request.labels, text, span)
+        logprobs = label_logprobs(lambda: self._tokens(choice), request.labels, text, span)
         return Completion(text, label_logprobs=logprobs, definition="number")
+
+    def _check_likelihoods(self, choice: Any) -> None:
+        """Warn once if the endpoint ignores the request for likelihoods."""
+        if member(choice, "logprobs") is None and self._is_first("likelihoods"):
+            log.warning(
+                "The endpoint ignores the request for likelihoods (logprobs); replies without them have no "
+                "soft grades."
+            )
+
+    def _is_first(self, topic: str) -> bool:
+        """Whether this is the first warning about a topic."""
+        with self._lock:
+            is_first = topic not in self._warned
+            self._warned.add(topic)
+        return is_first
 
     def _choice(self, choice: Any, text: str, labels: Sequence[str]) -> Completion:
         """The completion with the likeliest label, by the likelihoods of the first token, else by the reply.
 
         Raises :class:`ModelError` if the endpoint neither returns likelihoods nor limits its replies.
         """
-        likelihoods = _first_label_logprobs(lambda: self._tokens(choice), labels)
+        likelihoods = first_label_logprobs(lambda: self._tokens(choice), labels)
         if likelihoods is not None and (chosen := choose(labels, likelihoods, "choice")) is not None:
-            logprobs = _label_logprobs(
+            logprobs = label_logprobs(
                 lambda: self._tokens(choice), labels, chosen.text, (0, len(chosen.text))
             )
             return Completion(chosen.text, label_logprobs=logprobs, definition="choice")
         if text in labels:
+            self._check_likelihoods(choice)
             return Completion(text)
         if likelihoods is None:
             raise self._error(
@@ -415,40 +344,43 @@ class EndpointLLM:
             )
         return Completion(error=f"the endpoint lists no label among its {TOP_LOGPROBS} likeliest tokens")
 
-    def _fields(self, choice: Any) -> tuple[Any, Any, Any]:
-        """The text, the finish reason and the thinking text of a reply."""
-        message = choice.message
-        reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
-        return message.content, choice.finish_reason, reasoning
+    def _fields(self, choice: Any) -> tuple[str | None, Any, Any]:
+        """The text, the finish reason and the thinking text of a reply; raises :class:`AttemptError`."""
+        message = member(choice, "message")
+        reasoning = member(message, "reasoning_content") or member(message, "reasoning")
+        return self._text(message, "content"), member(choice, "finish_reason"), reasoning
 
-    def _tokens(self, choice: Any) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    def _text(self, value: Any, key: str) -> str | None:
+        """A text of a reply, which may be missing; raises :class:`AttemptError` for other values."""
+        text = member(value, key)
+        if not isinstance(value, dict) or not (text is None or isinstance(text, str)):
+            raise self._not_a_completion()
+        return text
+
+    def _tokens(self, choice: Any) -> Iterator[Token]:
         """Each token of the reply with the likeliest tokens at its place and their log-probabilities."""
-        for token in choice.logprobs.content:
-            yield token.token, [(other.token, other.logprob) for other in token.top_logprobs]
+        return chat_tokens(choice)
 
     def _after_status_error(
-        self, client: Any, request: Request, error: Any, wants_logprobs: bool
+        self, client: Any, request: Request, error: StatusError, wants_logprobs: bool
     ) -> Completion:
-        """Return a completion with an error, or raise ModelError or :class:`_AttemptError`, by the status.
+        """Return a completion with an error, or raise ModelError or :class:`AttemptError`, by the status.
 
         If the endpoint refuses ``logprobs``, the request is sent again without them.
         """
-        status = error.status_code
-        reason = self._hide_key(_message(error))
-        if status in _HINTS or getattr(error, "code", None) == "insufficient_quota":
+        status, reason = error.status, self._hide(str(error))
+        if status in _HINTS or error.code == "insufficient_quota":
             hint = f": {_HINTS[status]}" if status in _HINTS else ""
             raise self._error(
                 f"returns status {status} ({reason}) for the model {self.name!r}{hint}"
             ) from None
         if status in _RETRIED or status >= 500:
-            raise _AttemptError(
-                f"status {status} ({reason})", _retry_after(error.response.headers)
-            ) from error
+            raise AttemptError(f"status {status} ({reason})", error.delay) from error
         if self._chooses(request) and any(name in reason for name in _CHOICE_NAMES) and self._supports_choice:
             self._supports_choice = False
             return self._attempt(client, request)
         if wants_logprobs and "logprobs" in reason:
-            if self._supports_logprobs:
+            if self._is_first("likelihoods"):
                 log.warning("The endpoint does not return likelihoods; there will be no soft grades.")
             self._supports_logprobs = False
             return self._attempt(client, request)
@@ -465,130 +397,17 @@ class EndpointLLM:
         A short request is sent only if no request was accepted so far. It separates refusals of long prompts
         from those of every request: some servers refuse a wrong name of the model like an invalid prompt.
         """
-        with self._probing:
+        with self._lock:
             if not self._ever_accepted:
                 try:
-                    self._create(client, self._arguments(_PROBE, wants_logprobs=False))
-                except self._openai.APIStatusError as error:
-                    return None if error.status_code in _RETRIED or error.status_code >= 500 else False
-                except (self._openai.OpenAIError, TimeoutError, ValueError, TypeError):
+                    self._call(client, self._arguments(_PROBE, wants_logprobs=False))
+                except StatusError as error:
+                    return None if error.status in _RETRIED or error.status >= 500 else False
+                except (BadReplyError, AttemptError):
                     return None
             self._ever_accepted = True
             return True
 
-    def _hide_key(self, text: str) -> str:
-        """Remove the key from a message of the server, which may quote it."""
-        if self._key:
-            text = text.replace(self._key, "***")
-        return " ".join(clean(text).split())[:300]
-
-
-def _check_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # the port is not valid
-        is_valid = False
-    if not is_valid:
-        raise ModelError(f"--base-url must be a URL such as http://localhost:8000/v1, not {url!r}.")
-    if "@" in parts.netloc:
-        raise ModelError(f"--base-url must not contain credentials; set the key in {KEY}.")
-
-
-def _read_key() -> str:
-    """The stripped key, empty if the variable is not set.
-
-    Raises :class:`ModelError` for characters that a header cannot contain, because the client's error would
-    quote the key.
-    """
-    key = os.environ.get(KEY, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ModelError(f"The key in {KEY} contains characters that are not allowed in a key; set it again.")
-    return key
-
-
-def _message(error: Any) -> str:
-    """The error message in the body of a response, in the formats that servers use."""
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error")
-    text = (inner.get("message") if isinstance(inner, dict) else inner) or body.get("message")
-    return str(text or body.get("detail") or error.response.reason_phrase or "unknown reason").rstrip(".")
-
-
-def _retry_after(headers: Any) -> float | None:
-    """Seconds from the Retry-After header, which is a number or a date; None if missing or invalid."""
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
-        return None
-
-
-Tokens = Callable[[], Iterator[tuple[str, list[tuple[str, float]]]]]
-"""Returns each token of a reply, with the likeliest tokens at its place and their log-probabilities."""
-
-
-def _label_logprobs(
-    tokens: Tokens, labels: Sequence[str], text: str, span: tuple[int, int] | None
-) -> tuple[float, ...]:
-    """Log-probabilities of the labels where the label of the reply stands; empty if they are unknown.
-
-    ``span`` is the label in the stripped ``text``; None: the first token that is not blank, if it is a label.
-    They are known only if a single token holds the label, and the labels that the server does not list have a
-    negligible share.
-    """
-    label = text if span is None else text[slice(*span)]
-    try:
-        token, likeliest = _token_at(tokens, span[0] if span else 0)
-        if (token.strip() not in labels) if span is None else (label not in token):
-            return ()
-        mass = dict.fromkeys(labels, 0.0)
-        seen = 0.0
-        before, _, after = token.strip().partition(label if span else token.strip())
-        for other, logprob in likeliest:
-            probability = math.exp(min(float(logprob), 0.0))  # min() in this order keeps NaN
-            seen += probability
-            name = other.strip().removeprefix(before).removesuffix(after)
-            if name in mass and other.strip() == f"{before}{name}{after}":
-                mass[name] += probability
-    except (AttributeError, TypeError, ValueError, StopIteration):
-        return ()
-    total = math.fsum(mass.values())
-    if not total > 0 or (0.0 in mass.values() and max(0.0, 1 - seen) > UNSEEN_SHARE * total):
-        return ()
-    return tuple(math.log(p) if p > 0 else NEGLIGIBLE_LOGPROB for p in mass.values())
-
-
-def _token_at(tokens: Tokens, at: int) -> tuple[str, list[tuple[str, float]]]:
-    """The token of a reply at this position of its stripped text; raises StopIteration after its end."""
-    text = ""
-    for token, likeliest in tokens():
-        text = (text + token).lstrip()
-        if len(text) > at:
-            return token, likeliest
-    raise StopIteration
-
-
-def _first_label_logprobs(tokens: Tokens, labels: Sequence[str]) -> list[float] | None:
-    """Log-probabilities of the labels by the first token of the reply; None without likelihoods.
-
-    A token counts for the label that it begins, if it begins only one. Labels without a token have −inf.
-    """
-    try:
-        _, likeliest = _token_at(tokens, 0)
-        mass = dict.fromkeys(labels, 0.0)
-        for token, logprob in likeliest:
-            begun = token.strip()
-            fitting = [label for label in labels if begun and label.startswith(begun)]
-            names = [begun] if begun in mass else fitting
-            if len(names) == 1:
-                mass[names[0]] += math.exp(min(float(logprob), 0.0))
-    except (AttributeError, TypeError, ValueError, StopIteration):
-        return None
-    return [math.log(p) if p > 0 else -math.inf for p in mass.values()]
+    def _hide(self, text: str) -> str:
+        """A message of the server in one line without secrets, which it may quote."""
+        return " ".join(self._transport.secrets.mask(clean(text)).split())[:300]

@@ -18,7 +18,7 @@ class FakeLLM(Baseline):
 
     ``script`` maps a request to its reply; ``calls`` counts the requests. Without a script:
 
-    * ratings are ``round(5 × share)``; yes/no labels, nugget assignments and citation support divide the share equally;
+    * ratings are ``round(5 × share)``; labels (yes/no, assignments, citation support) divide the share;
     * free text is the passage's first sentence that shares a word with the entry, or "unanswerable";
     * an answer is verified as correct if it shares a word with the gold answer;
     * a generated test bank has an entry for each word of the query;

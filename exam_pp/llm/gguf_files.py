@@ -64,7 +64,12 @@ def convert_gguf(transformers: Any, file: Path, folder: Path) -> None:
     if hasattr(transformers, "GgufConfig"):  # older versions always unpack the weights
         where["quantization_config"] = transformers.GgufConfig(dequantize=True)
     model, info = transformers.AutoModelForCausalLM.from_pretrained(
-        file.parent, config=config, **where, dtype=torch.float32, output_loading_info=True
+        file.parent,
+        config=config,
+        **where,
+        attn_implementation=None,
+        dtype=torch.float32,
+        output_loading_info=True,
     )
     if info["missing_keys"]:  # they would be random numbers
         raise ModelError(f"it lacks weights such as {min(info['missing_keys'])!r}")

@@ -44,6 +44,7 @@ class Checkpoint(ModelCheckpoint):
             getattr(self.tokenizer, "model_max_length", None) or _PUBLISHED_INPUT_TOKENS,
             positions or _PUBLISHED_INPUT_TOKENS,
         )
+        self._check_numbers()
         unsupported = [key for key in ("bad_words_ids", "suppress_tokens") if self._option(key)]
         if unsupported:
             raise ModelError(
@@ -51,13 +52,26 @@ class Checkpoint(ModelCheckpoint):
                 "not supported; it is usual in models for translation."
             )
 
+    def _check_numbers(self) -> None:
+        """Raise ModelError for limits below 1 and a first token that is not in the vocabulary."""
+        limits = {"input": self.max_input_tokens, "reply": self.max_new_tokens}
+        for name, limit in limits.items():
+            if limit < 1:
+                raise ModelError(
+                    f"The model {self.options.model!r} cannot be loaded: its files limit the {name} to "
+                    f"{limit} tokens."
+                )
+        for token in self.start_tokens:
+            if not 0 <= token < self.config.vocab_size:
+                raise ModelError(
+                    f"The model {self.options.model!r} cannot be loaded: its files name the first token "
+                    f"{token} of a reply, but its vocabulary has {self.config.vocab_size} tokens."
+                )
+
     @cached_property
     def _generation(self) -> Any:
         """The generation config of the checkpoint; None if the file is missing."""
-        try:
-            return import_transformers().GenerationConfig.from_pretrained(self.path, revision=self.revision)
-        except OSError:  # the file is optional
-            return None
+        return self.generation_config()
 
     def _first_of(self, *keys: str) -> int | None:
         """The first of these settings of the config that is not None."""

@@ -213,7 +213,8 @@ class LexicalLLM(Baseline):
         entry, passage = entry_of(request), request.slot("context")
         if entry is None or passage is None:
             return Completion(
-                error="the lexical baseline can only compare a passage with a question, nugget, query or claim"
+                error="the lexical baseline can only compare a passage with a question, nugget, query or "
+                "claim"
             )
         if labels := scale_of(request):
             thresholds = ASSIGNMENT_THRESHOLDS if labels in (ASSIGNMENTS, SUPPORT_LABELS) else THRESHOLDS

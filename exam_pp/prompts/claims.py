@@ -28,11 +28,14 @@ Answer:""",
 )
 
 _LABEL = re.compile(r"(?<!\w)(?P<n>(?P<degree>full|partial|no)[\s_-]+support)(?!\w)", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:not|no|without|neither|nor)\s+(?:an?\s+|any\s+)?$", re.IGNORECASE)
 
 
 def _find_support(reply: str, _unparsed: Unparsed) -> re.Match[str] | None:
-    """The label, unless the reply has several different ones."""
+    """The label, unless the reply has several different ones, or negates one."""
     matches = list(_LABEL.finditer(reply))
+    if any(_NEGATED.search(reply, 0, match.start()) for match in matches):
+        return None
     return matches[0] if len({match["degree"].lower() for match in matches}) == 1 else None
 
 
@@ -46,8 +49,8 @@ def _read_support(reply: str, _entry: Entry | None, unparsed: Unparsed) -> Verdi
 
 SUPPORT = ReadingRule(
     "support",
-    "full_support is 2, partial_support is 1, no_support is 0; a reply without a label, or with several "
-    "ones, stays ungraded",
+    "full_support is 2, partial_support is 1, no_support is 0; a reply without a label, with several "
+    "ones, or with a negated one, stays ungraded",
     _read_support,
     _find_support,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, Literal, NamedTuple
@@ -198,7 +198,7 @@ def prompt_of(keys: PromptFile, file: str | None = None, read: ReadText | None =
         template=template,
         parse=rule,
         cite=keys.cite,
-        max_rating=ASSIGNMENT_RATINGS[choices[-1]] if keys.kind == "assignment" else keys.scale,
+        max_rating=_highest_label(keys.kind, choices) if keys.scale is None else keys.scale,
         choices=choices,
         answer_key=keys.kind == "verification" or any(rule is key_rule for key_rule in key_rules),
         version=keys.version,
@@ -334,6 +334,13 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
         return YES_NO, ("No", "Yes")
     choices = _choices(keys.choices, file)
     return yes_no_reader(choices), choices
+
+
+def _highest_label(kind: str, choices: Sequence[str]) -> int | None:
+    """The rating of the highest label, if labels are ratings."""
+    if kind == "assignment":
+        return ASSIGNMENT_RATINGS[choices[-1]]
+    return len(choices) - 1 if kind == "support" else None
 
 
 def _assignment_labels(choices: tuple[str, ...], file: str | None) -> tuple[str, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import string
+from itertools import islice
 from typing import Any
 
 from exam_pp.prompts.near_json import (
+    MAX_TRIES,
     complete_strings,
     json_pieces,
     json_values,
@@ -15,13 +17,14 @@ from exam_pp.prompts.near_json import (
 )
 from exam_pp.prompts.thinking import without_thinking
 
-_NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*|[qn])?#?\s*[(（]?\d{1,2}\s*[.):．、）：]\s*"
+# Possessive quantifiers keep the search linear in replies with thousands of spaces.
+_NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*+|[qn])?+#?+\s*+[(（]?\d{1,2}\s*+[.):．、）：]\s*"
 _MARKED = re.compile(rf"^(?:\*\*)?(?:{_NUMBER}|[-*•–]\s+)\s*(\S.*)$", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"^(?:{_NUMBER})(?=\D)", re.IGNORECASE)
 # A label before an entry: "Question:", "**Nugget 3:**", "Key fact 2 -".
 _LABEL = re.compile(
-    r"^[\s*_#>•-]*(?:(?:question|nugget|key fact|fact)(?:\s*text)?|q)\s*"
-    r"(?:[*_\s]*:|#?\d{1,2}[*_\s]*(?:[:.)]|[–—-](?=\s)))[\s*_]*(?=\S)",
+    r"^[\s*_#>•-]*+(?:(?:question|nugget|key fact|fact)(?:\s*+text)?|q)"
+    r"(?:[*_\s]*+:|\s*+#?\d{1,2}[*_\s]*+(?:[:.)]|[–—-](?=\s)))[\s*_]*(?=\S)",
     re.IGNORECASE,
 )
 # Numbered prose: "1. ... 2. ... 3. ..." on one line.
@@ -145,9 +148,8 @@ def _last_list(reply: str, key: str) -> list[str]:
     """The last of several lists, such as an old list and its update; empty if the reply has objects."""
     if len(_LIST.findall(reply)) < 2 or "{" in reply:
         return []
-    return next(
-        (texts for text in reversed(_lists(reply)) if (texts := _texts(parse_near_json(text), key))), []
-    )
+    last = islice(reversed(_lists(reply)), MAX_TRIES)
+    return next((texts for text in last if (texts := _texts(parse_near_json(text), key))), [])
 
 
 def _lists(reply: str) -> list[str]:

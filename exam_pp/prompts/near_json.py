@@ -10,18 +10,21 @@ from functools import lru_cache
 from typing import Any
 from warnings import catch_warnings
 
-_FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[a-zA-Z0-9]*+\s*+(.*?)```", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(\s*[\]}])")
 # Without the comma, Python would join the two strings.
 _MISSING_COMMA = re.compile(r"([\"'])(\s+)(?=\1)")
 _COMMENT = re.compile(r"^[^\S\n]*(?://|#).*$", re.MULTILINE)
-_BRACED_LIST = re.compile(r"\{((?:[^{}:'\"]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*)\}(?!\s*:)")
+_IN_BRACES = re.compile(r"\{((?:[^{}:'\"]|\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')*+)")
+_AFTER_LIST = re.compile(r"\}(?!\s*:)")
 _QUOTES = str.maketrans("“”„‟", '""""')
 # Escapes of Markdown, which are invalid in JSON and Python.
 _ESCAPED_MARK = re.compile(r"(?<!\\)\\([_*\[\](){}<>#&$%~`.!?+-])")
 _BRACKET = re.compile(r"[\[{]")
-_MAX_TRIES = 100
+MAX_TRIES = 100
 """Number of brackets at which parsing is tried: text has few, but a broken reply may have very many."""
+_MAX_SCANS = 10
+"""How often each character of a reply may be scanned on average, in search of lists in braces."""
 
 
 def json_values(reply: str) -> Iterator[Any]:
@@ -38,7 +41,7 @@ def json_pieces(reply: str) -> Iterator[Any]:
     """Yield the valid JSON lists and objects of a reply in order; any text may be between them."""
     decoder = json.JSONDecoder(strict=False)
     position = 0
-    for _ in range(_MAX_TRIES):
+    for _ in range(MAX_TRIES):
         bracket = _BRACKET.search(reply, position)
         if bracket is None:
             return
@@ -59,13 +62,35 @@ def parse_near_json(text: str) -> Any:
             return json.loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
-    for candidate in (_BRACED_LIST.sub(r"[\1]", plain), plain):  # a set would lose the order
+    for candidate in (_with_square_brackets(plain), plain):  # a set would lose the order
         try:
             with catch_warnings(action="ignore"):  # SyntaxWarnings for "4or 5" and "\\d" in a reply
                 return ast.literal_eval(candidate)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
     return None
+
+
+def _with_square_brackets(text: str) -> str:
+    """The text with square brackets in place of braces around lists.
+
+    A search from an opening brace may reach the end of the text in vain. Their sum is limited, because a
+    broken reply may have very many braces; all later ones are unchanged.
+    """
+    parts: list[str] = []
+    position = start = scanned = 0
+    while scanned <= _MAX_SCANS * len(text) and (start := text.find("{", start)) >= 0:
+        inside = _IN_BRACES.match(text, start)
+        end = start + 1 if inside is None else inside.end()
+        if inside is not None and _AFTER_LIST.match(text, end):
+            parts += [text[position:start], "[", inside[1], "]"]
+            position = end = end + 1
+            start = end
+            continue
+        # An open quotation mark is searched to the end.
+        scanned += (len(text) if text[end : end + 1] in {"'", '"'} else end) - start
+        start += 1
+    return "".join([*parts, text[position:]])
 
 
 def remove_escapes(text: str) -> str:

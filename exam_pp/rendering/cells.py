@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from exam_pp.rendering.document import Cell, Table
+from exam_pp.rendering.document import (
+    Cell,
+    Heading,
+    Image,
+    Link,
+    Paragraph,
+    Quote,
+    Report,
+    Table,
+    TextBlock,
+)
 
 WIDTH = 100
 """Line width of paragraphs in text and Markdown, in characters."""
 
+_BREAK = re.compile(r"[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # Passages can contain control characters, which would clear or overwrite the terminal.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -53,9 +65,31 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
-def one_line(cell: str) -> str:
-    """Replace tabs and line ends in a cell by spaces, because they would break the table."""
-    return " ".join(cell.split()) if "\n" in cell or "\t" in cell or "\r" in cell else cell
+def one_line(text: str) -> str:
+    """Replace tabs and all kinds of line ends by spaces, because they would break a table or a heading."""
+    return " ".join(text.split()) if _BREAK.search(text) else text
+
+
+def text_blocks(report: Report) -> Iterator[TextBlock]:
+    """Yield the blocks for line-oriented formats; ids in them cannot start a line of their own.
+
+    Only the text of a quote keeps its lines, which the formats indent. Cells are left to the formats.
+    """
+    for block in report.text_content:
+        match block:
+            case Table():
+                columns = [one_line(name) for name in block.columns]
+                yield replace(block, title=one_line(block.title), columns=columns)
+            case Paragraph(text):
+                yield Paragraph(one_line(text))
+            case Quote():
+                yield replace(block, label=one_line(block.label))
+            case Heading():
+                yield replace(block, text=one_line(block.text))
+            case Link(text, target):
+                yield Link(one_line(text), one_line(target))
+            case Image():
+                yield replace(block, caption=one_line(block.caption))
 
 
 def spaced(blocks: Iterable[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from exam_pp.rendering.cells import format_row, one_line, printable
+from exam_pp.rendering.cells import format_row, one_line, printable, text_blocks
 from exam_pp.rendering.document import Cell, Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
 
 _SPECIAL = {
@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 
 def latex(report: Report) -> str:
     """Render tables as ``table`` environments with captions, and paragraphs as text."""
-    return "\n\n".join([_comment(report.title), *map(_block, report.text_content)]) + "\n"
+    return "\n\n".join([_comment(report.title), *map(_block, text_blocks(report))]) + "\n"
 
 
 def _comment(text: str) -> str:
@@ -51,7 +51,7 @@ def _block(block: TextBlock) -> str:
             lead = f"\\textbf{{{escape(label)}}}\n" if label else ""
             return f"{lead}\\begin{{quote}}\n{escape(text)}\n\\end{{quote}}"
         case Heading(text, level):
-            return f"\\{'sub' * (min(level, 3) - 1)}section*{{{escape(one_line(text))}}}"
+            return f"\\{'sub' * (min(level, 3) - 1)}section*{{{escape(text)}}}"
         case Link(text, target):
             return f"{escape(text)}: \\texttt{{{escape(target)}}}"
         case Image(_, caption):
@@ -71,7 +71,7 @@ def _table(table: Table) -> str:
                 text = f"\\fbox{{{text}}}"
             cells.append(text)
         lines.append(_row(cells))
-    caption = [f"\\caption{{{escape(one_line(table.title))}}}"] if table.title else []
+    caption = [f"\\caption{{{escape(table.title)}}}"] if table.title else []
     types = [_column_type(column) for column in columns]
     size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in types else []
     begin = f"\\begin{{tabular}}{{{''.join(types)}}}"

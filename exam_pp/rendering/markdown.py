@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import chain
 from textwrap import fill, indent
 
-from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, spaced
+from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, one_line, spaced, text_blocks
 from exam_pp.rendering.document import Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
 
 
 def markdown(report: Report) -> Iterator[str]:
     """Yield the parts of the report as Markdown."""
-    title = [f"# {_escaped(report.title)}"] if report.title else []
-    return spaced(chain(title, map(_markdown_block, report.text_content)))
+    title = [f"# {_escaped(one_line(report.title))}"] if report.title else []
+    return spaced(chain(title, map(_markdown_block, text_blocks(report))))
 
 
 def _markdown_block(block: TextBlock) -> str:
@@ -34,7 +34,7 @@ def _markdown_block(block: TextBlock) -> str:
                 fill(_escaped(text), WIDTH - 2), "> ", lambda _line: True
             )
         case Heading(text, level):
-            return f"{'#' * (level + 1)} {' '.join(_escaped(text).split())}"
+            return f"{'#' * (level + 1)} {_escaped(text)}"
         case Link(text, target):
             return f"[{_escaped(text)}](<{target}>)"
         case Image(_, caption):

@@ -15,6 +15,7 @@ from typing import IO, Any
 from exam_pp.rendering.cells import one_line
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
+from exam_pp.spreadsheets import escaped, is_number
 
 _BATCH = 1000
 
@@ -23,7 +24,8 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO
     """Write a table as text, tsv, json, jsonl, md or csv, in UTF-8.
 
     ``text`` and ``md`` keep all rows in memory to align the columns and round floats; the other formats
-    stream and keep all digits. Duplicate column names are numbered. NULL is an empty cell, in JSON null.
+    stream and keep all digits. Duplicate column names are numbered. NULL is an empty cell, in JSON null. In
+    CSV, texts that a spreadsheet would run as formulas get an apostrophe before them; numbers do not.
     """
     columns = unique(columns)
     match form:
@@ -117,9 +119,15 @@ def _separated(
             buffer = io.StringIO(newline="")
             plain = csv.writer(buffer, lineterminator="\n")
             quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
-            for row in batch:  # with this line terminator, csv.writer does not quote "\r"
+            for cells in batch:
+                row = list(map(_for_spreadsheets, cells))
+                # With this line terminator, csv.writer does not quote "\r".
                 (quoted if any("\r" in text for text in row) else plain).writerow(row)
             stream.write(buffer.getvalue().encode())
+
+
+def _for_spreadsheets(cell: str) -> str:
+    return cell if is_number(cell) else escaped(cell)
 
 
 def _text(value: Any) -> str:

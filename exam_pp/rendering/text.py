@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from textwrap import fill, indent
 
-from exam_pp.rendering.cells import WIDTH, format_row, is_numeric, one_line, spaced
+from exam_pp.rendering.cells import WIDTH, format_row, is_numeric, one_line, spaced, text_blocks
 from exam_pp.rendering.document import Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
 from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, wrapped_rows
 
@@ -16,8 +16,8 @@ def text(report: Report, width: int | None = None) -> Iterator[str]:
 
     With ``width``, that of a terminal in columns, paragraphs and wide tables are fitted to it.
     """
-    title = [report.title] if report.title else []
-    return spaced(chain(title, (_text_block(block, width) for block in report.text_content)))
+    title = [one_line(report.title)] if report.title else []
+    return spaced(chain(title, (_text_block(block, width) for block in text_blocks(report))))
 
 
 def _filled(text: str, width: int) -> str:

@@ -18,7 +18,7 @@ def tsv(report: Report) -> Iterator[str]:
         if number:
             yield "\n"
         if len(tables) > 1 and table.title:
-            yield f"# {table.title}\n"
+            yield f"# {one_line(table.title)}\n"
         yield from map(_tsv_row, format_rows(table))
 
 

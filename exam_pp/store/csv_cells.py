@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.errors import DataError
+from exam_pp.spreadsheets import is_formula, is_number
 from exam_pp.store.files import read_text, write_text
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,12 @@ def write_cells(
     ids: Collection[str] = (),
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write a CSV file; raises :class:`DataError` for an id that is empty or has whitespace around it."""
+    """Write a CSV file for another tool, which reads its cells as they are.
+
+    Cells that a spreadsheet would run as formulas are counted in a warning. Raises :class:`DataError` for an
+    id that is empty or has whitespace around it.
+    """
+    formulas = 0
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)  # quotes cells with "\r", because its default line end is "\r\n"
     writer.writerow(columns)
@@ -125,8 +135,19 @@ def write_cells(
         for column, cell in zip(columns, row, strict=True):
             if column in ids:
                 checked_id(cell)
+        formulas += sum(map(_is_run, row))
         writer.writerow(row)
     write_text(path, stream.getvalue(), inputs=inputs)
+    if formulas:
+        begin = counted(formulas, "cell begins", "cells begin")
+        log.warning(
+            "%s: %s like a formula (=, +, -, @). Import the columns into a spreadsheet as text.", path, begin
+        )
+
+
+def _is_run(cell: str) -> bool:
+    """Whether a spreadsheet may run the cell, which is not a number."""
+    return is_formula(cell) and not cell.startswith("'") and not is_number(cell)
 
 
 def checked_id(identifier: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import gzip
 import hashlib
 import io
@@ -13,7 +12,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +23,17 @@ from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+from exam_pp.store.inputs import forget, is_input, note_opened
+from exam_pp.store.temporary import (
+    Kind,
+    Lock,
+    create_part,
+    create_work_folder,
+    lock_path,
+    remove_leftovers,
+    signals_held,
+)
+from exam_pp.wording import in_one_line, is_unicode
 
 log = logging.getLogger(__name__)
 
@@ -160,6 +170,8 @@ def size_and_sha256(path: str | Path) -> tuple[int, str]:
             if str(path) == STDIO
             else Path(path).open("rb")
         ) as stream:
+            if str(path) != STDIO:
+                note_opened(path, os.fstat(stream.fileno()))
             digest = hashlib.sha256()
             size = 0
             while piece := stream.read(PIECE):
@@ -219,6 +231,7 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
             if pipe in _opened_pipes and not raw.peek(1):
                 raise DataError(_ALREADY_READ, file=str(path))
             _opened_pipes.add(pipe)
+        note_opened(path, state)
         yield unzipped(raw, str(path))
 
 
@@ -230,17 +243,19 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
     equal bytes. ``-`` is standard output. ``inputs`` are files that must not be overwritten.
     Only one process can write an output at a time. Raises :class:`OutputError`.
     """
+    inputs = list(inputs)
+    target = check_output(path, inputs)
     if str(path) == STDIO:
         with _standard_output() as stream:
             yield stream
         return
-    target = check_output(path, inputs)
     try:
         if target.exists() and not target.is_file():  # never replace a device or a pipe, such as /dev/null
             with target.open("wb") as device:
                 yield device
             return
-        with _replacing_on_success(target.resolve()) as raw:  # resolved, to keep a symbolic link
+        # resolved, to keep a symbolic link
+        with _replacing_on_success(target.resolve(), inputs) as raw:
             if target.name.endswith(".gz"):
                 with gzip_ng.GzipNGFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as zipped:
                     yield zipped
@@ -263,26 +278,44 @@ def _standard_output() -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _replacing_on_success(target: Path) -> Iterator[IO[bytes]]:
+def _replacing_on_success(target: Path, inputs: Sequence[str | Path] = ()) -> Iterator[IO[bytes]]:
     """Open a temporary file next to the target, which it replaces at the end; it is removed after an error.
 
-    Its name is fixed, and it is locked while it is written. So two processes cannot write the same output,
-    and the next process reuses the file of a killed process.
+    The lock of the target keeps two processes from writing the same output.
     """
-    part, raw = _locked_part(target)
+    lock = part = raw = None
     try:
+        with signals_held():
+            lock = _lock(target, "part", inputs)
+            part, raw = create_part(target)
         _copy_permissions(target, raw.fileno())
         yield raw
         raw.flush()
         os.fsync(raw.fileno())
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+        check_output(target, inputs)  # by now, all inputs were read
+        with signals_held():
+            part.replace(target)
+            part = None
+            forget(target)
+            _sync(target.parent)
     finally:
-        with suppress(OSError):  # a write error is already being raised
-            raw.close()
-    _sync_folder(target.parent)
+        with signals_held():
+            if raw is not None:
+                with suppress(OSError):  # a write error is already being raised
+                    raw.close()
+            if part is not None:
+                part.unlink(missing_ok=True)
+            if lock is not None:
+                lock.release()
+
+
+def _lock(target: Path, kind: Kind, inputs: Sequence[str | Path]) -> Lock:
+    """Lock an output, and remove the temporary files of this kind that a killed process left."""
+    in_use = f"{target} is being written by another process. Wait for it, or name another file with -o."
+    lock = Lock.take(lock_path(target, kind), in_use, inputs)
+    if lock.was_left:
+        remove_leftovers(target, kind, inputs)
+    return lock
 
 
 def _copy_permissions(target: Path, part: int | Path) -> None:
@@ -292,61 +325,27 @@ def _copy_permissions(target: Path, part: int | Path) -> None:
 
 
 @contextmanager
-def work_folder(target: Path) -> Iterator[Path]:
-    """Make a folder ``.NAME.work`` next to an output for intermediate files; it is removed after the block.
+def work_folder(target: Path, inputs: Iterable[str | Path] = ()) -> Iterator[Path]:
+    """Make a folder ``.NAME.RANDOM.work`` next to an output for intermediate files; removed after the block.
 
     Only one process can use it at a time; files of a killed process are deleted. Raises :class:`OutputError`.
     """
+    inputs = list(inputs)
+    lock = folder = None
     try:
-        lock, raw = _locked_part(target.with_name(f"{target.name}.work"), target)
-    except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
-    folder = lock.with_suffix("")
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        try:
+            with signals_held():
+                lock = _lock(target, "work", inputs)
+                folder = create_work_folder(target)
+        except OSError as error:
+            raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        lock.unlink(missing_ok=True)
-        raw.close()
-
-
-def _locked_part(target: Path, shown: Path | None = None) -> tuple[Path, IO[bytes]]:
-    """Create and lock the file ``.NAME.part``; raises OutputError, which names ``shown``, if it is locked."""
-    part = target.with_name(f".{target.name}.part")
-    while True:
-        raw = _open_part(part)
-        try:
-            fcntl.flock(raw, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raw.close()
-            raise OutputError(
-                f"{shown or target} is being written by another process. Wait for it, or name another file "
-                "with -o."
-            ) from None
-        except OSError:  # a file system without locks: use a name that no other process uses
-            raw.close()
-            part.unlink(missing_ok=True)
-            part = target.with_name(f".{target.name}.{os.getpid()}.part")
-            return part, _open_part(part, os.O_EXCL)
-        if _is_open_file(part, raw):
-            raw.truncate(0)
-            return part, raw
-        raw.close()  # the other writer finished between open and lock: try again
-
-
-def _open_part(part: Path, flags: int = 0) -> IO[bytes]:
-    # O_NOFOLLOW: do not follow a symlink planted in a world-writable directory.
-    flags |= os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(part, flags, 0o666), "wb")
-
-
-def _is_open_file(path: Path, stream: IO[bytes]) -> bool:
-    try:
-        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(stream.fileno()))
-    except FileNotFoundError:
-        return False
+        with signals_held():
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            if lock is not None:
+                lock.release()
 
 
 def is_stream(path: str | Path) -> bool:
@@ -400,69 +399,148 @@ def _copy_standard_input() -> bool:
     return True
 
 
-def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
-    """Return the path; raises :class:`OutputError` if it cannot be written or is one of the inputs."""
+def check_output(path: str | Path, inputs: Iterable[str | Path] = (), *, option: str = "-o") -> Path:
+    """Return the path; raises :class:`OutputError` if it cannot be written or would harm an input.
+
+    Every output of a command goes through this function. Inputs are ``inputs`` and those of
+    :func:`~exam_pp.store.inputs.reading`. An output is refused if it is an input, or a link of any kind to
+    an input. So is an output whose lock file is an input. Other temporary files have random names.
+
+    Args:
+        path: The output; ``-`` is standard output.
+        inputs: Files that must not be overwritten.
+        option: The option that names the output, for the message.
+    """
     target = Path(path)
-    if str(path) == STDIO:
-        return target
     try:
-        _check_target(target, inputs)
-    except OSError as error:  # for example, the name is too long
-        raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
+        if str(path) == STDIO:
+            _check_standard_output(inputs)
+        else:
+            _check_target(target, list(inputs), option)
+    except (OSError, RuntimeError) as error:  # the name is too long, or a link to itself (RuntimeError)
+        reason = error.strerror if isinstance(error, OSError) else "it is a symbolic link to itself"
+        raise OutputError(f"{target} cannot be written: {reason or error}.") from error
     return target
 
 
-def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
+def _check_standard_output(inputs: Iterable[str | Path]) -> None:
+    """Raise :class:`OutputError` if standard output is appended to an input, as by ``>> input``."""
+    try:
+        descriptor = sys.stdout.fileno()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return
+    except (AttributeError, OSError, ValueError):  # replaced by a test or a notebook, or closed
+        return
+    if is_input(Path(f"/dev/fd/{descriptor}"), inputs):
+        raise OutputError("Standard output is also an input. Redirect it to another file.")
+
+
+def _check_target(target: Path, inputs: list[str | Path], option: str) -> None:
     if target.is_dir():
-        raise OutputError(f"{target} is a folder. Name a file with -o.")
+        raise OutputError(f"{target} is a folder. Name a file with {option}.")
     # A symbolic link is kept and its target is replaced, so the target's folder is checked.
-    folder = (target.resolve() if target.is_symlink() else target).parent
+    written = target.resolve() if target.is_symlink() else target
+    folder = written.parent
     if not folder.is_dir():
         problem = "is a file" if folder.exists() else "does not exist"
         raise OutputError(f"{target} cannot be written: the folder {folder} {problem}.")
     if not is_stream(target) and not os.access(folder, os.W_OK):
         raise OutputError(f"{target} cannot be written: no permission for the folder {folder}.")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise OutputError(f"{target} is write-protected. Name another file with -o, or allow writing to it.")
-    for source in inputs:
-        if str(source) != STDIO and target.exists() and Path(source).exists() and target.samefile(source):
-            raise OutputError(f"{target} is also an input. Name another file with -o.")
+    if target.exists() and not _is_writable(target):
+        raise OutputError(
+            f"{target} is write-protected. Name another file with {option}, or allow writing to it."
+        )
+    for place in (target, lock_path(written)):
+        if is_input(place, inputs):
+            reason = "is also" if place == target else f"needs the lock {place.name}, which is"
+            raise OutputError(f"{target} {reason} an input. Name another file with {option}.")
+
+
+def _is_writable(target: Path) -> bool:
+    """Whether a file may be replaced: root may write every file, but respects a missing permission."""
+    state = target.stat()
+    return os.access(target, os.W_OK) and (not stat.S_ISREG(state.st_mode) or bool(state.st_mode & 0o200))
 
 
 @contextmanager
 def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str = "files") -> Iterator[Path]:
-    """Make an empty folder whose files are moved to the folder ``path`` when the block ends without an error.
+    """Make an empty folder whose files are in the folder ``path`` when the block ends without an error.
 
-    ``path`` is created if it does not exist; other files in it are kept. Only one process at a time can write
-    an output with the same ``name`` there. Raises :class:`OutputError`.
+    A new folder is written next to its place and then renamed, so it is complete or absent. In a folder that
+    exists, files are moved one by one as the last step, and other files are kept; signals wait for the last
+    move. Only one process at a time can write an output with the same ``name`` there. Raises
+    :class:`OutputError`.
     """
-    target = Path(path)
-    new_folders = [folder for folder in (target, *target.parents) if not folder.exists()]
+    inputs = list(inputs)
     try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"The folder {target} cannot be created: {error.strerror}.") from error
+        target = Path(path).resolve()  # the parts of `new/../folder` are not all there
+        is_new = not target.exists()
+        if not is_new:
+            target.mkdir(exist_ok=True)  # raises an error for a file
+    except (OSError, RuntimeError) as error:
+        raise _not_created(path, error) from error
+    if lock_path(target, "work").exists() and not is_new:  # a process was killed after it made the folder
+        with suppress(OSError), signals_held():
+            _lock(target, "work", inputs).release()
+    filled = _new_folder(path, target, inputs) if is_new else _filled_folder(Path(path), name, inputs)
+    with filled as work:
+        try:
+            yield work
+        except OutputError as error:  # name the user's folder, not the temporary one
+            raise OutputError(str(error).replace(f"{work}/", f"{path}/")) from error
+
+
+@contextmanager
+def _new_folder(shown: str | Path, target: Path, inputs: Sequence[str | Path]) -> Iterator[Path]:
+    """Make a folder that is renamed to ``target`` at the end."""
+    parents = [folder for folder in target.parents if not folder.exists()]
     try:
-        with work_folder(target / name) as work:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _not_created(shown, error) from error
+        with work_folder(target, inputs) as work:
+            yield work
             try:
-                yield work
-            except OutputError as error:  # name the user's folder, not the temporary one
-                raise OutputError(str(error).replace(f"{work}/", f"{target}/")) from error
-            files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
+                for path in [*work.rglob("*"), work]:
+                    _sync(path)
+                with signals_held():
+                    work.rename(target)
+            except OSError as error:
+                raise _not_created(shown, error) from error
+            for folder in (target, *parents):
+                _sync(folder.parent)
+    except BaseException:
+        with suppress(OSError):  # not empty: it is complete, or another process writes there, too
+            for folder in parents:
+                folder.rmdir()
+        raise
+
+
+def _not_created(folder: str | Path, error: OSError | RuntimeError) -> OutputError:
+    """The error for a folder; a RuntimeError is raised for a link to itself."""
+    reason = error.strerror if isinstance(error, OSError) else "it is a symbolic link to itself"
+    return OutputError(f"The folder {folder} cannot be created: {reason}.")
+
+
+@contextmanager
+def _filled_folder(target: Path, name: str, inputs: Sequence[str | Path]) -> Iterator[Path]:
+    """Make a folder whose files are moved to the existing folder ``target`` at the end."""
+    with work_folder(target / name, inputs) as work:
+        yield work
+        files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
+        for file, destination in files.items():
+            _copy_permissions(destination, file)
+            _sync(file)
+        with signals_held():
             for file, destination in files.items():
-                _copy_permissions(destination, file)
                 try:
                     _move(file, destination.resolve())
                 except OSError as error:
                     raise OutputError(
                         f"{destination} cannot be written: {error.strerror or error}."
                     ) from error
-            _sync_folder(target)
-    except BaseException:
-        with suppress(OSError):  # not empty: another process writes there, too
-            for folder in new_folders:
-                folder.rmdir()
-        raise
+            _sync(target)
 
 
 def _move(file: Path, destination: Path) -> None:
@@ -485,6 +563,16 @@ def safe_name(identifier: str) -> str:
     return "%2E" + name[1:] if name.startswith(".") else name or "%"
 
 
+def check_utf8_name(path: str | Path) -> None:
+    """Raise :class:`DataError` for a name that is not UTF-8, which no output could name."""
+    path = Path(path)
+    if not is_unicode(path.name):
+        raise DataError(
+            f"the name of the file '{in_one_line(path.name)}' is not UTF-8. Rename the file.",
+            file=in_one_line(str(path.parent)),
+        )
+
+
 def write_text(path: str | Path, text: str | Iterable[str], *, inputs: Iterable[str | Path] = ()) -> None:
     """Write a text, or an iterable of its parts, atomically."""
     with atomic_output(path, inputs=inputs) as stream:
@@ -492,15 +580,15 @@ def write_text(path: str | Path, text: str | Iterable[str], *, inputs: Iterable[
             stream.write(part.encode("utf-8"))
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power failure, if the file system supports it."""
+def _sync(path: Path) -> None:
+    """Make a file, or a rename in a folder, survive a power failure, if the file system supports it."""
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY)
     except OSError:
         return
     try:
         os.fsync(handle)
     except OSError:
-        pass  # some network file systems cannot sync a folder; the file itself is synced
+        pass  # some network file systems cannot sync a folder
     finally:
         os.close(handle)

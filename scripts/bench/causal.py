@@ -2,9 +2,11 @@
 
 Usage: python -m scripts.bench.causal [--work FOLDER] [--tasks rating,extraction] [--rounds 3] [--json FILE]
                                       [--smoke]
+       python -m scripts.bench.causal --gpu [--seconds 4] [--shapes llama-8b,smollm2] [--peak TFLOPS] ...
 
 The model is a Llama of 8 layers and 512 dimensions with known answers (see keyed_llama.py), which is made in
 the work folder on first use. Passages, questions, processes and clock are the same as in engines.py.
+`--gpu` measures the real model smollm2 and a Llama of 8 billion weights on a GPU (see gpu.py).
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts.bench import keyed_llama, keyed_model
+from scripts.bench import gpu, keyed_llama, keyed_model
 from scripts.bench.engines import PASSAGES
 from scripts.bench.engines_task import demo_pairs
-from scripts.bench.engines_worker import PROMPTS, Measured, Task, Way, bench, parser_of
+from scripts.bench.engines_worker import PROMPTS, Measured, Task, Way, bench
 
 ONE = "transformers, one prompt at a time"
 _CAUSAL: dict[str, Any] = {"pipeline": "text-generation", "beams": 1}
@@ -73,7 +75,10 @@ def table(results: Sequence[Measured]) -> str:
 
 def main() -> None:
     """Measure, print Markdown, write JSON."""
-    arguments = parser_of(__doc__, "causal").parse_args()
+    arguments = gpu.options(__doc__, "causal").parse_args()
+    if arguments.gpu:
+        gpu.bench(arguments, ["llama-8b", "smollm2"], ["llama-tiny"])
+        return
     shape, passages = dict(keyed_llama.SMALL), PASSAGES
     ways: Sequence[Way] = WAYS
     if arguments.smoke:

@@ -2,12 +2,14 @@
 
 Usage: python -m scripts.bench.engines [--work FOLDER] [--tasks rating,extraction] [--rounds 3]
                                        [--both-cores] [--smoke] [--json FILE]
+       python -m scripts.bench.engines --gpu [--seconds 4] [--shapes flan-t5-large] [--peak TFLOPS] ...
 
 The model is a checkpoint of the shape of FLAN-T5-small with known answers (see keyed_model.py), which is made
 in the work folder on first use. It grades six passages with eight questions each; prompts have realistic
 lengths. Every way of grading runs in its own process with one thread; the processes take turns (A B C A B C),
 and the result is the median of their CPU time. A ratio gets no verdict if the times of a side spread by more
 than 15 %. `--both-cores` measures ways with two threads by wall clock instead; it needs an idle machine.
+`--gpu` measures on a GPU, with the shape of FLAN-T5-large (see gpu.py).
 """
 
 from __future__ import annotations
@@ -17,12 +19,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.bench import keyed_model
+from scripts.bench import gpu, keyed_model
 from scripts.bench.engines_task import make_task
-from scripts.bench.engines_worker import Measured, Task, Way, bench, parser_of
+from scripts.bench.engines_worker import Measured, Task, Way, bench, verdict_of
 
 PASSAGES = 6
-SPREAD = 0.15
 PUBLISHED, PUBLISHED_10, GREEDY = (
     "published loop, inner batch 1",
     "published loop, inner batch 10",
@@ -111,7 +112,9 @@ def verdicts(kind: str, results: Sequence[Measured], targets: Iterable[Target]) 
         way, baseline = by_name[target.way], by_name[target.baseline]
         ratio = way.rate / baseline.rate
         differs = target.same is not None and not way.is_same_as(by_name[target.same])
-        verdict = "replies differ" if differs else _verdict(ratio, target.must, target.stretch, way, baseline)
+        verdict = (
+            "replies differ" if differs else verdict_of(ratio, target.must, target.stretch, way, baseline)
+        )
         rows.append(
             f"| {way.way.name} / {baseline.way.name} | {ratio:.2f} | {target.must} | {target.stretch} "
             f"| {verdict} |"
@@ -119,21 +122,13 @@ def verdicts(kind: str, results: Sequence[Measured], targets: Iterable[Target]) 
     for name in [name for name in by_name if name.endswith(", soft")]:
         soft, plain = by_name[name], by_name[name.removesuffix(", soft")]
         cost = soft.seconds / plain.seconds - 1
-        verdict = _verdict(-cost, -SOFT_MUST, 0, soft, plain)
+        verdict = verdict_of(-cost, -SOFT_MUST, 0, soft, plain)
         rows.append(f"| {name}: cost of soft grades | {cost:+.0%} | {SOFT_MUST:.0%} | 0 % | {verdict} |")
     return (
         "\n".join(["| target | measured | required | stretch | verdict |", "|---|---|---|---|---|", *rows])
         if rows
         else ""
     )
-
-
-def _verdict(value: float, must: float, stretch: float, *sides: Measured) -> str:
-    if any(side.spread > SPREAD for side in sides):
-        return "no verdict: spread over 15 %"
-    if value >= stretch:
-        return "stretch met"
-    return "met" if value >= must else "**not met**"
 
 
 def choose(arguments: argparse.Namespace) -> tuple[tuple[Way, ...], tuple[Target, ...], str]:
@@ -149,9 +144,12 @@ def choose(arguments: argparse.Namespace) -> tuple[tuple[Way, ...], tuple[Target
 
 def main() -> None:
     """Measure, print Markdown, write JSON."""
-    parser = parser_of(__doc__, "engines")
+    parser = gpu.options(__doc__, "engines")
     parser.add_argument("--both-cores", action="store_true", help="two threads, wall clock")
     arguments = parser.parse_args()
+    if arguments.gpu:
+        gpu.bench(arguments, ["flan-t5-large"], ["t5-tiny"])
+        return
     ways, targets, clock = choose(arguments)
     shape, passages = (keyed_model.TINY, 2) if arguments.smoke else (keyed_model.SMALL, PASSAGES)
 

@@ -16,12 +16,14 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from exam_pp.llm.base import Engine, ModelOptions
+from exam_pp.llm.base import Dtype, Engine, ModelOptions
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.requests import Request
 from scripts.bench.ways import environment
 
 PROMPTS = {"rating": QUESTION_SELF_RATED, "extraction": QUESTION_EXTRACTION}
+SPREAD = 0.15
+"""A ratio gets no verdict if the times of a side spread by more."""
 PUBLISHED_LENGTH = 512
 """Maximum length of prompts and of replies, in tokens."""
 
@@ -33,7 +35,8 @@ _LIBRARIES = ("torch", "transformers", "transformers.models.t5.modeling_t5", "ct
 class Way:
     """A way of grading: the published loop (``inner_batch`` prompts per call) or an engine of exam_pp.
 
-    ``batch_tokens`` and ``shares`` (compute the common start of prompts once) are for causal models.
+    ``batch_tokens`` and ``shares`` (compute the common start of prompts once) are for causal models;
+    ``dtype`` and ``choose`` (take the likeliest label) are for GPUs.
     """
 
     name: str
@@ -46,6 +49,8 @@ class Way:
     pipeline: str = "text2text"
     batch_tokens: int | None = None
     shares: bool = True
+    dtype: Dtype = "float32"
+    choose: bool = False
 
     @property
     def is_published(self) -> bool:
@@ -262,6 +267,15 @@ class Measured:
 
     def _equal(self, other: Measured) -> int:
         return sum(a == b for a, b in zip(self.replies, other.replies, strict=False))
+
+
+def verdict_of(value: float, must: float, stretch: float, *sides: Measured) -> str:
+    """Whether a value of these measurements meets its target."""
+    if any(side.spread > SPREAD for side in sides):
+        return "no verdict: spread over 15 %"
+    if value >= stretch:
+        return "stretch met"
+    return "met" if value >= must else "**not met**"
 
 
 class Worker:

@@ -65,20 +65,34 @@ def run_case(folder: Path, target: Target, damage: str, data: bytes) -> Outcome:
     folder.mkdir()
     lay_out(folder)
     (folder / target.file).write_bytes(data)
-    before = _snapshot(folder)
+    before = snapshot(folder)
+    ran = run_inside(folder, target.command.format(target.file))
+    problem = ran.crash or _problem(target, data, ran.code, before, snapshot(folder), ran.output, ran.message)
+    return Outcome(damage, target.file, target.command, ran.code, ran.message, problem)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The result of a command: exit code, standard output and error, and its exception or ""."""
+
+    code: int
+    output: str
+    message: str
+    crash: str
+
+
+def run_inside(folder: Path, command: str) -> Ran:
+    """Run a command in this process, with a folder as the working directory."""
     out, err = Standard(), Standard()
     code, crash = 0, ""
     with _inside(folder), redirect_stdout(out), redirect_stderr(err):
         try:
-            exam_pp(["-q", *shlex.split(target.command.format(target.file))])
+            exam_pp(["-q", *shlex.split(command)])
         except SystemExit as stop:
             code = int(stop.code or 0)
         except BaseException as error:  # noqa: BLE001 - any exception is a problem
             crash = _where(error)
-    after = _snapshot(folder)
-    message = err.content().strip()
-    problem = crash or _problem(target, data, code, before, after, out.content(), message)
-    return Outcome(damage, target.file, target.command, code, message, problem)
+    return Ran(code, out.content(), err.content().strip(), crash)
 
 
 def _where(error: BaseException) -> str:
@@ -88,7 +102,8 @@ def _where(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:200]} at {place}"
 
 
-def _snapshot(folder: Path) -> dict[str, bytes]:
+def snapshot(folder: Path) -> dict[str, bytes]:
+    """The content of all files in a folder, by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -141,21 +156,38 @@ def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
     """The data that a copying command lost, or ""."""
     if not target.keeps:
         return ""
+    # A conversion counts duplicate keys, of which it keeps the last value.
+    decode = json.loads if target.command.startswith("convert") else _decoded
     try:
         content = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
         lines = [line.strip() for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-        values = [json.loads(line) for line in lines if line]
+        values = [decode(line) for line in lines if line]
     except (ValueError, OSError, EOFError, RecursionError) as error:
         return f"an output was written although the input is not valid ({error})"
     written: dict[str, list[Any]] = {}
     for line in after[target.output].splitlines():
-        query_id, passages = json.loads(line)
+        query_id, passages = decode(line)
         written.setdefault(str(query_id), []).extend(passages)
     for query_id, passages in values:
         for passage in passages:
             if not any(_contains(copy, passage) for copy in written.get(_as_text(query_id), ())):
                 return f"lost: {json.dumps(passage)[:300]}"
     return ""
+
+
+def _decoded(line: bytes) -> Any:
+    """A JSON line with integers as texts, which have any length, and all values of duplicate keys."""
+    return json.loads(line, parse_int=str, object_pairs_hook=_with_duplicates)
+
+
+def _with_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        name = key
+        while name in value:
+            name += " again"
+        value[name] = item
+    return value
 
 
 def _as_text(value: Any) -> str:
@@ -197,7 +229,7 @@ def fuzz(cases: int, seed: int = 1, targets: Sequence[Target] = TARGETS, keep: P
         folder = Path(name) / "case"
         folder.mkdir()
         lay_out(folder)
-        good = _snapshot(folder)
+        good = snapshot(folder)
         for number in range(cases):
             target = targets[number % len(targets)]
             damage, data = mutate(rng, good[target.file])

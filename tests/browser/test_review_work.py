@@ -187,6 +187,18 @@ UNKNOWN = {"query_id": "d01", "passage_id": "p", "id": "zzz"}
         ({"ratings": [UNKNOWN | {"rating": 7}]}, "The rating 7 is not on the scale"),
         ({"format": "other"}, 'its "format" is not exam_pp.edits.v1'),
         ({"ratings": 3}, "must be lists"),
+        ({"reviewer": 3}, "must be texts"),
+        ({"ratings": [{"query_id": "d01", "id": "zzz", "rating": 1}]}, 'Rating 1 needs a "query_id"'),
+        ({"ratings": [UNKNOWN | {"rating": 1, "comment": 3}]}, '"comment" that is not a text'),
+        ({"bank": [{"query_id": "d01"}]}, 'Change 1 of the bank needs an "op"'),
+        ({"bank": [REMOVE | {"op": "toString"}]}, 'needs an "op"'),
+        ({"bank": [REMOVE | {"id": None}]}, 'needs an "id"'),
+        ({"bank": [{"op": "add", "query_id": 3, "text": "x"}]}, 'needs a "query_id"'),
+        ({"bank": [{"op": "add", "query_id": "d01", "text": " "}]}, 'needs a "text"'),
+        ({"bank": [REMOVE | {"op": "weight", "value": "2"}]}, "a number of at least 0"),
+        ({"bank": [REMOVE | {"op": "importance", "value": "great"}]}, "vital or okay"),
+        ({"bank": [REMOVE | {"op": "add_gold_answer", "value": 3}]}, "a text and not empty"),
+        ({"bank": [REMOVE | {"reason": ["x"]}]}, "is not a text"),
         (None, "it is not JSON"),
     ],
 )  # fmt: skip
@@ -205,6 +217,38 @@ def test_edits_that_do_not_fit_need_a_confirmation(
     assert message in page.text("#dialog")
     page.press("Escape")
     assert page.text("#status") == "no edits yet"
+
+
+@pytest.mark.parametrize(
+    "stored", ["{", '{"edits": {"format": "exam_pp.edits.v1", "bank": [{"query_id": "x"}]}}']
+)
+def test_damaged_work_in_the_browser_can_be_deleted(demo: Path, tab: OpenTab, stored: str) -> None:
+    page = tab(demo / "review.html").go("#/q/0/p/0/e/0").press("2")
+    page.page.evaluate(
+        """text => {
+            const keys = Object.keys(localStorage).filter((key) => key.startsWith("exam_pp.review"));
+            const [main, bank] = keys.sort((a, b) => a.length - b.length);
+            localStorage.setItem(main, text);
+            localStorage.setItem(bank, JSON.stringify({bank: [{query_id: "x"}], saved: true}));
+        }""",
+        stored,
+    )
+    page.page.reload()
+    page.page.wait_for_selector("#dialog[open]")
+    assert "work for this page that cannot be read" in page.text("#dialog")
+    with page.page.expect_download() as download:
+        page.page.click("#dialog a")
+    assert stored in Path(download.value.path()).read_text("utf-8")
+    page.press("Escape")
+    page.go("#/work")
+    assert "No changes yet." in page.text("main")
+    page.page.reload()
+    page.page.wait_for_selector("#dialog[open]")
+    page.page.click("#dialog .primary")
+    page.go("#/q/0/p/0/e/0").press("3")
+    page.page.reload()
+    page.page.wait_for_selector("#status:has-text('1 rating')")
+    assert page.page.locator("#dialog[open]").count() == 0
 
 
 def test_passage_page(demo: Path, tab: OpenTab) -> None:

@@ -28,7 +28,6 @@ from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import command_tree, commands
 from tests.llm.endpoint_server import Answer, completion, serve
-from tests.llm.small_models import save_bert_classifier
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
@@ -98,6 +97,8 @@ def _make_files(folder: Path, data: Path) -> None:
     shutil.copy(demo / "questions.jsonl", folder / "questions-2.jsonl")
     shutil.copytree(demo / "runs", folder / "runs")
     shutil.copy(demo / "runs" / "bm25.run", folder)
+    from tests.llm.small_models import save_bert_classifier
+
     save_bert_classifier(folder / "nli-model", ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
     for command in _SETUP.strip().splitlines():
         main(shlex.split(command))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
+from exam_pp.cli.main import cli, main
+from exam_pp.errors import StoppedError
 from tests.conftest import passage, rubric, without_times
 
 
@@ -105,6 +108,24 @@ def test_the_message_of_ctrl_c_mentions_kept_replies(
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_during_a_query_of_duckdb(
+    sent: signal.Signals, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB raises a RuntimeError in place of the exception of the signal."""
+
+    def query(**_options: Any) -> None:
+        with suppress(KeyboardInterrupt, StoppedError):
+            signal.raise_signal(sent)
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(cli, "main", query)
+    with pytest.raises(SystemExit) as stop:
+        main(["query"])
+    assert stop.value.code == code
+    assert capsys.readouterr().err.strip() in {"exam-pp: interrupted.", "exam-pp: stopped by SIGTERM."}
 
 
 @pytest.mark.parametrize("quiet", [[], ["-q"]])

@@ -251,8 +251,8 @@ def test_a_repair_is_plain_text(causal_checkpoints: dict[str, Path], tmp_path: P
     ],
 )
 def test_faulty_completions(answer: Any, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exam_pp.llm.endpoint.FIRST_DELAY", 0.0)
-    monkeypatch.setattr("exam_pp.llm.endpoint.LONGEST_DELAY", 0.0)
+    monkeypatch.setattr("exam_pp.llm.retries.FIRST_DELAY", 0.0)
+    monkeypatch.setattr("exam_pp.llm.retries.LONGEST_DELAY", 0.0)
     with serve(lambda _body, _count: answer) as server:
         (reply,) = ask(endpoint(server, "openai-completions"), [request("a")])
     assert reason in (reply.error or "")

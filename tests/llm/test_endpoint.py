@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ pytest.importorskip("openai")
 
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
-from exam_pp.llm import ModelOptions, endpoint, load_llm
+from exam_pp.llm import ModelOptions, load_llm, retries, transport
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.prompts import PROMPTS
@@ -36,8 +35,8 @@ RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "FIRST_DELAY", 0.001)
-    monkeypatch.setattr(endpoint, "LONGEST_DELAY", 0.01)
+    monkeypatch.setattr(retries, "FIRST_DELAY", 0.001)
+    monkeypatch.setattr(retries, "LONGEST_DELAY", 0.01)
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
 
 
@@ -204,7 +203,7 @@ def test_a_request_that_fails_in_all_attempts_is_an_error_of_its_completion(answ
 
     with serve(behave) as server:
         first, bad, last = ask(server.url, [request("good"), request("bad"), request("also good")])
-        assert sum(server.seen.values()) == 2 + endpoint.ATTEMPTS
+        assert sum(server.seen.values()) == 2 + retries.ATTEMPTS
     assert reason in (bad.error or "")
     assert SECRET not in (bad.error or "")
     assert (first.error, last.error) == (None, None)
@@ -237,7 +236,7 @@ def test_the_timeout_covers_the_whole_body() -> None:
         server.piece = 4
         with pytest.raises(ModelError, match=r"every request .*no reply within 0\.2 s"):
             ask(server.url, [request("a")], timeout=0.2)
-        assert sum(server.seen.values()) == endpoint.ATTEMPTS + 1  # and a short request
+        assert sum(server.seen.values()) == retries.ATTEMPTS + 1  # and a short request
 
 
 @pytest.mark.parametrize(
@@ -314,7 +313,7 @@ def test_an_exceeded_quota_stops_the_run() -> None:
 
 
 def test_the_delay_that_a_server_may_request_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_RETRY_AFTER", 0.1)
+    monkeypatch.setattr(transport, "LONGEST_RETRY_AFTER", 0.1)
 
     def behave(body: dict[str, Any], count: int) -> Any:
         return failure(429, "slow down", retry_after="3600") if count == 1 else rating(body)
@@ -432,7 +431,7 @@ def test_a_run_waits_for_a_server_that_is_restarted(limit: float) -> None:
         replies = llm.generate(requests)
         got = [next(replies) for _ in range(6)]
         port = server.port
-    llm._options = replace(llm._options, timeout=limit or 0.2)
+    llm._retries.timeout = limit or 0.2
     if not limit:
         with pytest.raises(ModelError, match=r"reachable for 0\.2 s \(--timeout; .*repeat the command"):
             got.extend(replies)

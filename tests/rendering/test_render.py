@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -189,3 +190,21 @@ def test_long_names_and_headings_are_wrapped_in_latex() -> None:
 
     assert r"Question\-Self\-Rated\-Unanswerable\-Prompt\-With\-Choices & 0.500" in text
     assert r"\shortstack{Krippendorff's\\$\alpha$ (ordinal)}" in text
+
+
+_INJECTED = "INJECTED 0.9"
+_BREAKS = ("\n", "\r", "\r\n", "\n\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\t\n")
+
+
+@pytest.mark.parametrize("line_end", _BREAKS, ids=ascii)
+@pytest.mark.parametrize("form", ["text", "md", "tsv", "latex"])
+def test_no_text_of_a_report_starts_a_line(form: str, line_end: str) -> None:
+    """Whatever a text names, such as a model or a query: its second line is not a line of the report."""
+    name = f"name{line_end}{_INJECTED}"
+    table = Table([name, "b"], [[name, 1.0], ["x", 2.0]], name)
+    blocks: list[Block] = [
+        Heading(name), Paragraph(name), Quote("text", name), Link(name, name), Image(b"", name), table,
+        replace(table, title=f"{name} again"),
+    ]  # fmt: skip
+    lines = render(Report(name, blocks), form).splitlines()
+    assert not [line for line in lines if line.lstrip("#%*> ").startswith(_INJECTED)]

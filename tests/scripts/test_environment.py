@@ -15,6 +15,7 @@ def checkout(repository: Path, tmp_path: Path) -> Path:
     """The files from which the environment is made; pyproject.toml asks for nothing that exists."""
     (tmp_path / "scripts").mkdir()
     shutil.copy(repository / "scripts" / "_environment.sh", tmp_path / "scripts")
+    shutil.copytree(repository / "scripts" / "locks", tmp_path / "scripts" / "locks")
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'nothing'\n")
     (tmp_path / "constraints.txt").touch()
     return tmp_path

@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import os
+import signal
 import stat
 import threading
 from collections.abc import Callable, Sequence
@@ -34,8 +35,11 @@ from exam_pp.store.files import (
     read_text,
     read_text_lines,
     safe_name,
+    work_folder,
     write_text,
 )
+from exam_pp.store.inputs import reading
+from exam_pp.store.temporary import create_part, create_work_folder, lock_path, signals_held
 from tests.conftest import data_error
 
 
@@ -327,12 +331,11 @@ def test_links_and_permissions_are_kept(tmp_path: Path) -> None:
         assert target.stat().st_mode & 0o777 == mode
 
 
-def test_write_protected_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_protected_files_are_kept(tmp_path: Path) -> None:
+    """Also for the superuser, who could write to the file."""
     target = tmp_path / "target.txt"
     write_text(target, "old")
     target.chmod(0o444)
-    if os.geteuid() == 0:  # root may write nevertheless
-        monkeypatch.setattr(os, "access", lambda path, mode: path != target)
     with pytest.raises(OutputError, match=f"{target} .*protected"):
         write_text(target, "new")
     assert target.read_text() == "old"
@@ -361,11 +364,64 @@ def test_pipes_are_read(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_files_of_a_killed_process_are_reused(tmp_path: Path) -> None:
-    (tmp_path / ".out.jsonl.part").write_bytes(b"half of a longer line")
-    write_text(tmp_path / "out.jsonl", "whole")
-    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
-    assert (tmp_path / "out.jsonl").read_text() == "whole"
+def leave_temporary_files(target: Path) -> tuple[Path, Path]:
+    """The temporary file and the work folder that a killed writer leaves, with their locks."""
+    lock_path(target).touch()
+    lock_path(target, "work").touch()
+    part, stream = create_part(target)
+    stream.write(b"half of it")
+    stream.close()
+    folder = create_work_folder(target)
+    (folder / "table").write_text("half")
+    return part, folder
+
+
+def test_files_of_a_killed_process_are_removed(tmp_path: Path) -> None:
+    """A work folder of this process is not a leftover."""
+    for name in ("out.jsonl", "n" * 250):
+        target = tmp_path / name
+        leave_temporary_files(target)
+        with work_folder(target) as folder:
+            write_text(target, "whole")
+            assert folder.is_dir()
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+        assert target.read_text() == "whole"
+        target.unlink()
+
+
+def test_the_lock_of_a_process_that_was_killed_after_its_last_step_is_removed(tmp_path: Path) -> None:
+    fill(tmp_path / "out", {"a": "first"})
+    lock_path(tmp_path / "out", "work").touch()
+    fill(tmp_path / "out", {"b": "second"})
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "out"]
+
+
+def test_only_own_temporary_files_are_removed(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    linked, _ = leave_temporary_files(target)
+    (tmp_path / "link").hardlink_to(linked)
+    rescued, folder = leave_temporary_files(target)
+    of_other, _ = leave_temporary_files(tmp_path / "other.jsonl")
+    foreign = [tmp_path / ".out.jsonl.part", tmp_path / ".out.jsonl.0123456789abcdef.part"]
+    for path in foreign:
+        path.write_text("precious")
+    inputs = [rescued, folder / "table"]
+    with work_folder(target, inputs):
+        write_text(target, "whole", inputs=inputs)
+    assert all(path.exists() for path in (linked, rescued, folder / "table", of_other, *foreign, target))
+
+
+def test_a_lock_with_content_is_kept(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    lock_path(target).write_text("precious")
+    write_text(target, "whole")
+    assert lock_path(target).read_text() == "precious"
+    with pytest.raises(OutputError, match=r"needs the lock .*input"):
+        write_text(target, "whole", inputs=[lock_path(target)])
+    lock_path(target).unlink()
+    os.mkfifo(lock_path(target))
+    with pytest.raises(OutputError, match="is not a file"):
+        write_text(target, "whole")
 
 
 def test_one_process_writes_an_output_at_a_time(tmp_path: Path) -> None:
@@ -387,7 +443,7 @@ def test_a_writer_that_ends_between_opening_and_locking(
     def late(stream: Any, operation: int) -> None:
         lock(stream, operation)
         if next(times) == 0:
-            (tmp_path / ".f.part").replace(tmp_path / "f")  # as the other writer does at the end
+            lock_path(tmp_path / "f").unlink()  # as the other writer does at the end
 
     monkeypatch.setattr(fcntl, "flock", late)
     write_text(tmp_path / "f", "text")
@@ -416,10 +472,82 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_planted_symlink_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    (tmp_path / ".out.jsonl.part").symlink_to(victim)
+    lock_path(tmp_path / "out.jsonl").symlink_to(victim)
     with pytest.raises(OutputError, match=r"out\.jsonl .*written"):
         write_text(tmp_path / "out.jsonl", "text")
     assert victim.read_text() == "precious"
+
+
+def test_a_link_to_itself_is_an_error(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(link)
+    with pytest.raises(OutputError, match=rf"{link} cannot be written: .* link to itself"):
+        write_text(link, "text")
+    with pytest.raises(OutputError, match=rf"{link} cannot be created: .* link to itself"):
+        fill(link, {"a": ""})
+
+
+def test_the_inputs_of_a_command_are_never_outputs(tmp_path: Path) -> None:
+    source, link, hard = tmp_path / "in", tmp_path / "link", tmp_path / "hard"
+    source.write_text("precious")
+    link.symlink_to(source)
+    hard.hardlink_to(source)
+    with reading([source]):
+        for output in (source, link, hard):
+            with pytest.raises(OutputError, match="input"):
+                write_text(output, "new")
+        with pytest.raises(OutputError, match="input"):
+            fill(tmp_path, {"in": "new"}, [source])
+    with reading():
+        assert read_text(source) == "precious"
+        with pytest.raises(OutputError, match="input"):
+            write_text(hard, "new")
+    assert source.read_text() == "precious"
+
+
+def test_standard_output_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by ``>> input`` in a shell."""
+    (tmp_path / "in").write_text("precious")
+    with (tmp_path / "in").open("a") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        with pytest.raises(OutputError, match=r"^Standard output is also an input"):
+            write_text("-", "text", inputs=[tmp_path / "in"])
+        write_text("-", "text", inputs=[tmp_path])
+
+
+def test_a_file_that_changes_between_two_readings_is_an_error(tmp_path: Path) -> None:
+    source, other = tmp_path / "in", tmp_path / "other"
+    for text in ("same size", "SAME SIZE"):
+        source.write_text("same size")
+        with reading():
+            assert read_text(source) == "same size"
+            assert list(read_lines(source))
+            other.write_text(text)
+            other.replace(source)
+            with data_error(source, about="was replaced or changed while"):
+                read_text(source)
+        assert read_text(source) == text
+
+
+def test_an_output_can_be_written_twice_and_read_again(tmp_path: Path) -> None:
+    with reading():
+        for text in ("first", "second"):
+            write_text(tmp_path / "status", text)
+        assert read_text(tmp_path / "status") == "second"
+
+
+def test_signals_wait_for_the_end_of_a_step() -> None:
+    steps = []
+
+    def work() -> None:
+        with signals_held():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("second step")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert steps == ["second step"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_standard_output_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -512,10 +640,27 @@ def test_errors_in_a_folder_output_name_the_final_path(
     def full(_self: Path, _place: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OutputError, match=f"{target}/a .*: No space left"):
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OutputError, match=f"{target} .*: No space left"):
         fill(target, {"a": "x"})
     assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(Path, "replace", full)
+    target.mkdir()
+    with pytest.raises(OutputError, match=f"{target}/a .*: No space left"):
+        fill(target, {"a": "x"})
+    assert not list(target.iterdir())
+
+
+def test_a_new_folder_and_its_parent_are_synchronised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    new = tmp_path / "new"
+    fill(new / "out", {"a": "x"})
+    inodes = [path.stat().st_ino for path in (tmp_path, new, new / "out", new / "out" / "a")]
+    assert set(inodes) <= set(synced)
+    assert synced[-2:] == [inodes[1], inodes[0]], "after the rename"
 
 
 def test_a_link_in_an_output_folder_to_another_file_system(

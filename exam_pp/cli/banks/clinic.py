@@ -177,8 +177,8 @@ def closed_book_command(
     """
     from exam_pp.phases.banks.closed_book import closed_book
     from exam_pp.phases.grading.prompt_files import read_prompt
-    from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import PROMPTS
+    from exam_pp.signals import STOP
 
     if (prompt_class is None) == (prompt_file is None):
         raise click.UsageError("bank closed-book needs either --prompt-class or --prompt-file.")

@@ -162,7 +162,7 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
         generate_answers_file,
     )
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     if options["contexts"] is None:
         refuse_without("--contexts", "ranking", "max_passages")
@@ -184,7 +184,7 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
 def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.phases.banks.generate import GenerateOptions, generate_file
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     model = take_model_options(options)
     generate_options = GenerateOptions(

@@ -57,7 +57,7 @@ def command(bank: Path, output: Path, queries: Path | None, **options: Any) -> N
     from exam_pp.phases.banks.nuggetize import nuggetizer_prompts
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     model = take_model_options(options)
     prompts = nuggetizer_prompts(choose_prompts((), options.pop("prompt_files")))

@@ -15,6 +15,7 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,
     NEW_BANK,
+    OUTPUT_PATH,
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
@@ -116,7 +117,7 @@ if TYPE_CHECKING:
     help="URL of the endpoint of --importance-model.  [default: that of --base-url, with the same backend]",
 )
 @click.option(
-    "--trace", type=click.Path(path_type=Path), metavar="FILE",
+    "--trace", type=OUTPUT_PATH, metavar="FILE",
     help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
 )  # fmt: skip
 @prompt_file_option(
@@ -147,8 +148,8 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.phases.banks.relevant_passages import Relevance
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
     from exam_pp.prompts import GRADED_RELEVANCE
+    from exam_pp.signals import STOP
 
     if options["source"] != "model":
         refuse_without("--relevance model", "judge", "judge_prompt")

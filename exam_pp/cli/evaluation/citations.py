@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options, missing_queries_option
-from exam_pp.cli.options import GRADED, ONLY_QUERIES
+from exam_pp.cli.options import GRADED, ONLY_QUERIES, support_filter_options
 
 if TYPE_CHECKING:
     from exam_pp.metrics.citations import CitationRule
@@ -20,14 +19,7 @@ if TYPE_CHECKING:
 @click.command("citations", cls=Command)
 @GRADED
 @ONLY_QUERIES
-@click.option("--grader", shell_complete=model_names, metavar="NAME", help="Only grades by this model.")
-@click.option(
-    "--prompt-class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Only grades with this prompt class.",
-)
-@click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated.")
+@support_filter_options
 @click.option(
     "--citations",
     "rule",
@@ -42,12 +34,10 @@ def command(
     *,
     graded: Path,
     queries: Path | None,
-    grader: str | None,
-    prompt_class: str | None,
-    systems: tuple[str, ...],
     rule: CitationRule,
     missing_queries: MissingQueries,
     output: LeaderboardOutput,
+    **selection: Any,
 ) -> None:
     """Score systems by whether the passages that their answers cite support them.
 
@@ -61,12 +51,13 @@ def command(
     \b
       exam-pp evaluate citations citations.jsonl.gz
     """
-    from exam_pp.phases.evaluation.citations import SupportFilter, citations
+    from exam_pp.phases.evaluation.citations import citations
+    from exam_pp.phases.evaluation.graded_citations import SupportFilter
     from exam_pp.phases.evaluation.inputs import query_ids
 
     evaluation = citations(
         graded,
-        selection=SupportFilter(grader, prompt_class, systems),
+        selection=SupportFilter(model=selection.pop("grader"), **selection),
         rule=rule,
         queries=None if queries is None else query_ids(queries),
         missing_queries=missing_queries,

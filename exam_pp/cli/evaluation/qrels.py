@@ -148,8 +148,9 @@ def command(
         sets = [(grade,) for grade in thresholds] or [()]
     if not scored or qrels_output:
         _check_single(selections, thresholds if not scored else sets)
-    make = partial(_subtopics, label=label, role=role)
-    if not subtopics:
+    if subtopics:
+        make = partial(_subtopics, label=label, role=role)
+    else:
         make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes, role=role)
     label_sets = {
         grader: [make(graded, bank, queries, selection, grades) for grades in sets]

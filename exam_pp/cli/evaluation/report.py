@@ -16,6 +16,7 @@ from exam_pp.cli.options import (
     MIN_GRADE,
     MIN_RELEVANT,
     ROLE,
+    OutputPath,
     filter_options,
     grade_filter,
     log_summary,
@@ -58,7 +59,7 @@ from exam_pp.cli.options import (
 )
 @filter_options
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write."
+    "-o", "--output", type=OutputPath(folders=True, files=False), required=True, help="Folder to write."
 )
 @click.pass_context
 def command(

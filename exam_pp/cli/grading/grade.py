@@ -16,6 +16,7 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     ANSWER_MATCH,
     JOURNAL,
+    OUTPUT_PATH,
     PASSAGES,
     QUERIES_FILE,
     QUERY_FORMATS,
@@ -27,6 +28,7 @@ from exam_pp.cli.options import (
     prompt_file_option,
     repairs_option,
     required_output,
+    role_option,
     take,
     unparsed_option,
 )
@@ -42,7 +44,16 @@ if TYPE_CHECKING:
 GRADE_POLICY = "chat for text-generation, openai and openai-completions, else default"
 NO_REQUESTS = 3
 """Exit code of ``--plan`` if no requests are left to send."""
-_GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_passages", "only_unjudged")
+_GRADE_OPTIONS = (
+    "unparsed",
+    "soft",
+    "regrade",
+    "repairs",
+    "max_queries",
+    "max_passages",
+    "only_unjudged",
+    "role",
+)
 """Options that are fields of ``GradeOptions``."""
 
 
@@ -78,6 +89,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
 @click.option(
     "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
 )
+@role_option("all passages")
 @click.option(
     "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
 )
@@ -95,7 +107,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
 @click.option(
     "--status",
     "status_file",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     metavar="FILE",
     help="Write the progress to this JSON file every few seconds, for dashboards.",
 )
@@ -129,7 +141,7 @@ def command(
         --prompt-class GradedRelevance --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.grading.grade import GradeOptions
-    from exam_pp.phases.grading.grading_run import GradeFiles, check_status
+    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.sharding import Shard
     from exam_pp.prompts.answer_key import with_answer_match
@@ -144,8 +156,6 @@ def command(
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
     files = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
-    if options["status_file"]:
-        check_status(options["status_file"], files, options["prompt_files"])
     if options["planned"]:
         _plan(files, model, grade_options, shard, options["form"])
     else:
@@ -161,7 +171,7 @@ def _grade(
 ) -> None:
     from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.grading_run import grade_file
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     with STOP.on_sigterm(), process_group_from_environment() as group:
         if not group.leads:

@@ -55,7 +55,7 @@ def command(passages: Path, output: Path, prompt_class: str | None, **options: A
     from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.signals import STOP
+    from exam_pp.signals import STOP
 
     model = take_model_options(options)
     prompts = choose_prompts([prompt_class] if prompt_class else [], options["prompt_files"])

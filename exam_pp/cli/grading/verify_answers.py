@@ -73,9 +73,9 @@ def command(
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import read_prompt
-    from exam_pp.phases.grading.signals import STOP
     from exam_pp.phases.grading.verify_answers import verify_answers
     from exam_pp.prompts import ANSWER_VERIFICATION
+    from exam_pp.signals import STOP
 
     prompt_file = options["prompt_file"]
     prompt = ANSWER_VERIFICATION if prompt_file is None else read_prompt(prompt_file)

@@ -13,12 +13,13 @@ from exam_pp.cli.options import (
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
-    ROLE,
+    OutputPath,
     bank_option,
     filter_options,
     grade_filter,
     log_summary,
     output_option,
+    role_option,
 )
 from exam_pp.wording import counted
 
@@ -32,12 +33,12 @@ def command() -> None:
 
 @command.command()
 @PASSAGES
-@ROLE
+@role_option("of a system with a ranking and an answer, the ranking")
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutputPath(folders=True, files=False),
     help="Folder for the run files; created if missing.",
 )
 def runs(passages: Path, role: Any, output: Path) -> None:

@@ -11,11 +11,11 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     ONLY_QUERIES,
     PASSAGES,
-    ROLE,
     filter_options,
     grade_filter,
     log_summary,
     output_option,
+    role_option,
 )
 
 
@@ -31,7 +31,7 @@ from exam_pp.cli.options import (
     metavar="NAME",
     help="Only the rankings of this system and the passages that it returned; may be repeated.",
 )
-@ROLE
+@role_option("both")
 @click.option("--judged", is_flag=True, help="Only passages with a judgment.")
 @click.option("--min-judgment", type=int, help="Only passages with a judgment of at least this.")
 @click.option("--graded/--ungraded", default=None, help="Only passages with grades, or without grades.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import PASSAGES, log_summary
+from exam_pp.cli.options import PASSAGES, OutputPath, log_summary
 from exam_pp.cli.ranges import IntRange
 from exam_pp.wording import counted
 
@@ -18,7 +18,7 @@ from exam_pp.wording import counted
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path),
+    type=OutputPath(folders=True),
     metavar="DIRECTORY",
     required=True,
     help="Folder to write; created if missing.",

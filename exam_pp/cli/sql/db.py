@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import FILE, log_summary
+from exam_pp.cli.options import FILE, OutputPath, log_summary
 from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
 
 
@@ -26,7 +26,7 @@ from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limi
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputPath(folders=True),
     required=True,
     help="Database file to write; with --format parquet a folder.",
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import FILE, emit, output_option
+from exam_pp.cli.options import FILE, UncheckedPath, emit, output_option
 from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ class _SqlCommand(Command):
 
 
 @click.command("query", cls=_SqlCommand)
-@click.argument(
-    "arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True, readable=False)
-)
+@click.argument("arguments", nargs=-1, metavar="FILE... SQL", type=UncheckedPath())
 @source_options
 @click.option("--sql-file", type=FILE, help="Read the SQL from this file; all arguments are then files.")
 @click.option(
@@ -73,8 +71,8 @@ def command(
     """Run a SQL query on graded files, banks, runs and leaderboards.
 
     FILE is a graded file; it may also be a database made by `exam-pp db`. The SQL dialect is that of DuckDB.
-    The tables are queries, passages, judgments, rankings, grades, ratings, answers, bank, runs and scores.
-    Only tables that the SQL names are filled. The SQL can only read these tables.
+    The tables are queries, passages, judgments, rankings, grades, ratings, answers, supports, bank, runs and
+    scores. Only tables that the SQL names are filled. The SQL can only read these tables.
 
     Examples:
 

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import FILE, emit_rendered, format_option, output_option
+from exam_pp.cli.options import FILE, UncheckedPath, emit_rendered, format_option, output_option
 from exam_pp.cli.ranges import IntRange
 
-_ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
+_ANY_FILE = UncheckedPath(Path)
 """An unreadable file is a finding, not a usage error."""
 
 

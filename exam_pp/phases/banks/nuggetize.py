@@ -24,6 +24,7 @@ from exam_pp.prompts.nuggets import IMPORTANCE
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, atomic_output, check_output
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.passages.journal import importance_journal_path
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import BankLine, Nugget, entry_id
 from exam_pp.wording import counted
@@ -316,7 +317,7 @@ def nuggetize_file(
 def _importance_files(files: GradeFiles) -> GradeFiles:
     """The files with the journal of another model, next to the first journal."""
     journal = journal_of(files)
-    return replace(files, journal=journal and journal.with_name(f"{journal.name}.importance"))
+    return replace(files, journal=journal and importance_journal_path(journal))
 
 
 def _read(

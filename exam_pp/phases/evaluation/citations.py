@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
-from exam_pp.data_model import CitationSupport, Passage, QueryPassages, SupportGrades
-from exam_pp.errors import SelectionError
-from exam_pp.metrics.citations import SUPPORT_VALUES, CitationRule, citation_scores
+from exam_pp.data_model import QueryPassages
+from exam_pp.metrics.citations import CitationRule, citation_scores
+from exam_pp.phases.evaluation.graded_citations import (
+    CitationReader,
+    GradedCitation,
+    SupportFilter,
+    provenance_of,
+)
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
-from exam_pp.provenance import Provenance
 from exam_pp.results import Score
-from exam_pp.roles import AnswerPart, SystemOutput, outputs_of
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.wording import counted
 
 METRICS = ("citation_precision", "citation_recall", "citation_F1")
-
-
-@dataclass(frozen=True)
-class SupportFilter:
-    """Which grades of citations count; None accepts all.
-
-    Attributes:
-        model: Name of the model.
-        prompt_class: Name of the prompt.
-        systems: Names of the systems; empty for all.
-    """
-
-    model: str | None = None
-    prompt_class: str | None = None
-    systems: Collection[str] = ()
-
-    def accepts(self, grades: SupportGrades) -> bool:
-        """Whether the grades match all criteria."""
-        return self.model in (None, grades.model) and self.prompt_class in (None, grades.prompt_class)
 
 
 @dataclass
@@ -47,7 +31,6 @@ class _Evaluated:
     best_case: list[Score] = field(default_factory=list)
     queries: dict[str, None] = field(default_factory=dict)
     systems: dict[str, set[str]] = field(default_factory=dict)
-    graders: Counter[tuple[str, str]] = field(default_factory=Counter)
     missing: dict[str, None] = field(default_factory=dict)
     ungraded: int = 0
     without_citations: int = 0
@@ -72,12 +55,12 @@ def citations(
     """Score systems by the support of their answers by the passages that they cite.
 
     A citation of a passage that the file lacks, or that has no text, is no support. An ungraded citation
-    counts as no support; in ``best_case`` as full support. An empty answer scores 0. If a model graded a
-    citation several times, the last grade counts.
+    counts as no support; in ``best_case`` as full support. An empty answer scores 0. Of several grades of a
+    citation, the last one with a label counts.
 
     Args:
         source: A graded file of ``exam-pp grade-citations``, or its queries.
-        selection: The grades that count; all must be by the same model and prompt.
+        selection: The grades that count; all must be by the same model, with the same prompt.
         rule: ``all`` citations of a part count, or only the ``first``, as in the TREC RAG track.
         queries: Ids of the queries to evaluate; None for all.
         missing_queries: ``zero``: a query without an answer of a system scores 0. ``skip``: it is not in the
@@ -90,79 +73,45 @@ def citations(
     Raises:
         SelectionError: No grades match, or grades by several models or prompts do.
     """
-    chosen = selection or SupportFilter()
+    reader = CitationReader(selection or SupportFilter())
     name = str(source) if isinstance(source, str | Path) else "The file"
     result = _Evaluated()
     for query in read_passages(source) if isinstance(source, str | Path) else source:
         if queries is None or query.query_id in queries:
-            _add_query(result, query, chosen, rule)
-    _check(result, name)
+            for output, parts in reader.answers(query):
+                _add_answer(result, query.query_id, output.name, [citations for _, citations in parts], rule)
+    grader = reader.grader(name)
     check_names(result.queries, result.systems)
     notes = _notes(result)
     if missing_queries == "zero":
         notes += _add_missing(result)
-    ((model, prompt_class),) = result.graders
-    provenance = Provenance(
-        (model,), (prompt_class,) if prompt_class else (), queries=len({s.query_id for s in result.scores})
+    provenance = provenance_of(grader, len({score.query_id for score in result.scores}))
+    return Evaluation(
+        result.scores, notes, result.best_case if result.ungraded else [], provenance=provenance
     )
-    best_case = result.best_case if result.ungraded else []
-    return Evaluation(result.scores, notes, best_case, provenance=provenance)
 
 
-def _add_query(result: _Evaluated, query: QueryPassages, chosen: SupportFilter, rule: CitationRule) -> None:
-    for output in outputs_of(query).values():
-        if not output.answered or (chosen.systems and output.system not in chosen.systems):
-            continue
-        result.queries[query.query_id] = None
-        parts = [part for part in output.parts if part.passage.text.strip()]
-        low, high = [], []
-        for part in parts:
-            values = _values(result, output, part, chosen)
-            result.parts += 1
-            result.without_citations += not values
-            low.append({key: value or 0.0 for key, value in values.items()})
-            high.append({key: 1.0 if value is None else value for key, value in values.items()})
-        result.add(output.name, query.query_id, citation_scores(low, rule), citation_scores(high, rule))
-
-
-def _values(
-    result: _Evaluated, output: SystemOutput, part: AnswerPart, chosen: SupportFilter
-) -> dict[str, float | None]:
-    """Citation to the value of its support; None if it is ungraded."""
-    graded = _supports(result, part.passage, chosen)
-    values: dict[str, float | None] = {}
-    for citation in part.citations:
-        passage = output.cited.get(citation)
-        item = graded.get(citation)
-        if item is not None and item.support is not None:
-            values[citation] = SUPPORT_VALUES[item.support]
-        elif passage is None or not passage.text.strip():
-            result.missing[citation] = None
-            values[citation] = 0.0
-        else:
-            result.ungraded += 1
-            values[citation] = None
-    return values
-
-
-def _supports(result: _Evaluated, passage: Passage, chosen: SupportFilter) -> dict[str, CitationSupport]:
-    """The last grade of each citation of a part."""
-    selected = [grades for grades in passage.support_grades or () if chosen.accepts(grades)]
-    result.graders.update((grades.model or "(no model)", grades.prompt_class or "") for grades in selected)
-    return {item.citation: item for grades in selected for item in grades.supports}
-
-
-def _check(result: _Evaluated, name: str) -> None:
-    if not result.graders:
-        raise SelectionError(
-            f"{name} has no selected grades of citations; make them with `exam-pp grade-citations`."
-        )
-    if len(result.graders) > 1:
-        listing = "; ".join(
-            f"--grader {model!r}{f' --prompt-class {prompt!r}' if prompt else ''}"
-            for model, prompt in sorted(result.graders)
-        )
-        raise SelectionError(f"{name} has grades by several models or prompts; choose one: {listing}.")
+def _add_answer(
+    result: _Evaluated,
+    query_id: str,
+    name: str,
+    parts: Sequence[Sequence[GradedCitation]],
+    rule: CitationRule,
+) -> None:
+    if rule == "first":
+        parts = [part[:1] for part in parts]
+    result.queries[query_id] = None
+    result.parts += len(parts)
+    result.without_citations += sum(not part for part in parts)
+    for citation in chain.from_iterable(parts):
+        if citation.is_missing:
+            result.missing[citation.citation] = None
+        result.ungraded += citation.value is None
+    low, high = (
+        [{c.citation: ungraded if c.value is None else c.value for c in part} for part in parts]
+        for ungraded in (0.0, 1.0)
+    )
+    result.add(name, query_id, citation_scores(low, rule), citation_scores(high, rule))
 
 
 def _notes(result: _Evaluated) -> list[str]:

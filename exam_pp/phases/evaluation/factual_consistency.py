@@ -66,7 +66,7 @@ def factual_consistency(
         claims without a score and on shortened texts.
 
     Raises:
-        SelectionError: No grades match, or grades by several models or prompts do.
+        SelectionError: No grades match, none has a score, or grades by several models or prompts match.
     """
     chosen = selection or ConsistencyFilter()
     name = str(source) if isinstance(source, str | Path) else "The file"
@@ -87,6 +87,12 @@ def factual_consistency(
     if not graders:
         raise SelectionError(
             f"{name} has no selected scores of factual consistency; make them with `exam-pp score-answers`."
+        )
+    if not scores:
+        reason = next((str(g.error["failure_reason"]) for g in grades_of if g.error), "unknown reason")
+        raise SelectionError(
+            f"{name} has {counted(len(grades_of), 'claim')} without a score and none with a score, the first "
+            f"because {reason}; `exam-pp score-answers` lists the reasons."
         )
     check_names(query_ids, {score.system for score in scores})
     ((model, prompt_class),) = graders

@@ -26,7 +26,7 @@ from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import allow_rereading
+from exam_pp.store.files import allow_rereading, check_utf8_name
 from exam_pp.store.trec.run_types import read_run_types
 from exam_pp.wording import counted
 
@@ -163,11 +163,17 @@ def _conditions(
 
 
 def score_files(source: PathLike) -> list[Path]:
-    """The files of a folder, sorted by name, without hidden files; for a file, only this file."""
+    """The files of a folder, sorted by name, without hidden files; for a file, only this file.
+
+    Raises :class:`~exam_pp.errors.DataError` for a file of the folder whose name is not UTF-8.
+    """
     path = Path(source)
     if not path.is_dir():
         return [path]
-    return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    for file in files:
+        check_utf8_name(file)
+    return files
 
 
 def read_any_scores(source: PathLike) -> list[Score]:

@@ -178,7 +178,9 @@ def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
 
 
 def threshold_notes(data: SelectedGrades) -> list[str]:
-    """A note if the threshold is above every grade."""
+    """A note if the threshold is above every grade, or below all of them."""
+    if data.min_grade <= 0:
+        return [f"--min-grade {data.min_grade} covers every graded entry, because grades start at 0."]
     best = data.file.best_grade
     if best is None or best >= data.min_grade:
         return []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView
+from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView, Role
 from exam_pp.graders.base import Grader, PassageUnit
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.make import make_grader
@@ -24,7 +24,7 @@ from exam_pp.phases.grading.scheduler import (
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import PROMPTS, Prompt, Unparsed
 from exam_pp.requests import LOW_MASS
-from exam_pp.roles import answers_in, joined_text
+from exam_pp.roles import accepted_entries, answers_in, joined_text
 from exam_pp.test_bank import Entry, TestBank
 
 
@@ -38,7 +38,8 @@ class GradeOptions:
     grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
     after a list that cannot be read. ``max_queries`` and ``max_passages`` keep only the first queries and
     the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
-    None for all queries. With ``only_unjudged``, passages with judgments are not graded.
+    None for all queries. With ``only_unjudged``, passages with judgments are not graded. ``role``
+    grades only what systems retrieved, or only parts of answers.
     """
 
     prompts: Sequence[Prompt]
@@ -50,6 +51,7 @@ class GradeOptions:
     max_passages: int | None = None
     positions: frozenset[int] | None = None
     only_unjudged: bool = False
+    role: Role | None = None
 
 
 @dataclass
@@ -158,6 +160,7 @@ DECISIVE = (
     "revision",
     "checkpoint_hash",
     "base_url",
+    "redirected_to",
     "dtype",
     "num_beams",
     "max_input_tokens",
@@ -170,7 +173,7 @@ DECISIVE = (
 ANSWER_MATCH = "--answer-match"
 """The name under which reused grades by another rule for answer keys are counted."""
 _DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(["no_answer_at", *DECODING]),
+    **dict.fromkeys(["no_answer_at", "redirected_to", *DECODING]),
     "thinking_tokens": 0,
     "temperature": 0,
     "choose": False,
@@ -214,7 +217,7 @@ def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: Gr
     for query in select(queries, options):
         for prompt in options.prompts:
             targets = exam.targets(query.query_id, prompt)
-            for _, passage, _ in _texts(query, prompt):
+            for _, passage, _ in _texts(query, prompt, options.role):
                 if options.only_unjudged and passage.judgments:
                     continue
                 ungraded = len(_ungraded_targets(passage, targets, prompt, model, options))
@@ -223,14 +226,21 @@ def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: Gr
     return PairCounts(total, graded_before=graded_before)
 
 
-def _texts(query: AnyQuery, prompt: Prompt) -> Iterator[tuple[int, PassageView, str]]:
+def _texts(query: AnyQuery, prompt: Prompt, role: Role | None) -> Iterator[tuple[int, PassageView, str]]:
     """The texts that the prompt grades, with the position and the passage that gets the grade.
 
-    For a prompt on whole answers, they are the answers of systems, each with its first part.
+    For a prompt on whole answers, they are the answers of systems, each with its first part. For others, they
+    are the passages of a role; None: all.
     """
     passages = query.passages
     if not prompt.whole_answer:
-        yield from ((position, passage, passage.text) for position, passage in enumerate(passages))
+        for position, passage in enumerate(passages):
+            entries = passage.rankings
+            if (
+                role is None
+                or accepted_entries(query.query_id, passage.passage_id, entries, role) is not None
+            ):
+                yield position, passage, passage.text
         return
     for positions in answers_in(query).values():
         parts = [passages[position] for position in positions]
@@ -315,7 +325,7 @@ def _jobs(
         counts.without_text.append(query.query_id)
     for prompt, grader in graders:
         targets = exam.targets(query.query_id, prompt)
-        for position, passage, context in _texts(query, prompt):
+        for position, passage, context in _texts(query, prompt, options.role):
             ungraded = _ungraded_targets(passage, targets, prompt, model, options)
             counts.pairs += len(ungraded)
             if options.only_unjudged and passage.judgments:

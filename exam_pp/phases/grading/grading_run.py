@@ -33,6 +33,7 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.requests import LOW_MASS, Completion
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.raw_passages import read_raw_passages
@@ -120,6 +121,7 @@ class FileSummary(GradeSummary):
             yield f"Written: {self.output}"
 
 
+@reading()
 def grade_file(
     files: GradeFiles,
     model: ModelOptions,
@@ -336,16 +338,6 @@ def journal_of(files: GradeFiles) -> Path | None:
     if files.journal.resolve() == files.output.resolve():
         raise OutputError(f"--journal and --output are the same file: {files.journal}.")
     return files.journal
-
-
-def check_status(status: Path, files: GradeFiles, prompt_files: Iterable[Path] = ()) -> None:
-    """Raise :class:`OutputError` if the status file is an input, the output or the journal of the grading."""
-    used = [*files.inputs, *prompt_files, files.output, journal_of(files)]
-    if any(path is not None and path.resolve() == status.resolve() for path in used):
-        raise OutputError(
-            f"--status {status} is also an input, the output or the journal of this grading. Choose another "
-            "path."
-        )
 
 
 @contextmanager

@@ -95,7 +95,7 @@ class Rereader:
         else:
             after = reread_direct(before, prompt, self.unparsed)
         self.summary.add(before, after)
-        return RawGrades.of(after)
+        return raw.with_grades(before, after)
 
     def _prompt(self, raw: RawGrades) -> Prompt | None:
         """The prompt that reads these grades; None, with the reason counted, if they cannot be read again."""

@@ -110,7 +110,10 @@ class ScoreSummary:
             )
         if self.missing:
             are = counted(len(self.missing), "cited passage is", "cited passages are")
-            yield f"{are} not in the file: {listed(list(self.missing))}."
+            yield (
+                f"{are} not in the file: {listed(list(self.missing))}. Import them with the answers "
+                "(`exam-pp import --runs RUNS --texts TEXTS`)."
+            )
         yield f"Wrote {self.output}."
 
 

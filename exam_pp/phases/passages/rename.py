@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from exam_pp.data_model import ConsistencyGrade, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import Rewritten, rewrite
@@ -20,12 +21,12 @@ from exam_pp.store.passages.raw_json import (
     encode_string,
     text_at,
 )
-from exam_pp.store.passages.raw_passages import RawGrades, RawQuery
+from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)
 
-CONSISTENCY_GRADES = "consistency_grades"
-"""The key of the factual consistency of answers in a passage."""
+ANSWER_GRADES = ("consistency_grades", "support_grades")
+"""The keys of a passage with grades of answers: factual consistency, and support of citations."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ class Renaming:
         """Return rankings with the new names of their systems."""
         return encode_list(self._with_name(ranking, "method", self.systems) for ranking in decode_list(old))
 
-    def consistency_grades(self, old: RawJson | None) -> RawJson:
-        """Return consistency grades with the new names of their systems, models and prompt classes."""
-        return encode_list(self._consistency_grade(grade) for grade in decode_list(old))
+    def answer_grades(self, old: RawJson | None) -> RawJson:
+        """Return grades of answers with the new names of their systems, models and prompt classes."""
+        return encode_list(self._answer_grade(grade) for grade in decode_list(old))
 
-    def _consistency_grade(self, old: RawJson) -> RawJson:
+    def _answer_grade(self, old: RawJson) -> RawJson:
         new = self._with_name(self._with_name(old, "method", self.systems), "llm", self.models)
         fields = decode_object(new)
         if "prompt_info" not in fields:  # pair scorers have no prompt
@@ -101,11 +102,10 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
                 systems.update(methods)
                 if methods & renaming.systems.keys():
                     passage.change(("paragraph_data", "rankings"), renaming.rankings)
-            scored = passage.full().consistency_grades if CONSISTENCY_GRADES in passage.fields else None
-            if scored:
-                models.update(grade.model for grade in scored if grade.model)
-                classes.update(grade.prompt_class for grade in scored if grade.prompt_class)
-                passage.change((CONSISTENCY_GRADES,), renaming.consistency_grades)
+            for key, graded in answer_grades(passage):
+                models.update(grade.model for grade in graded if grade.model)
+                classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
+                passage.change((key,), renaming.answer_grades)
         return query
 
     def check(_counts: Rewritten) -> None:
@@ -118,6 +118,16 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
         _check_distinct(sorted(systems), new_names, "system")
 
     return rewrite(source, output, change, check=check)
+
+
+def answer_grades(
+    passage: RawPassage,
+) -> Iterator[tuple[str, Sequence[ConsistencyGrade | SupportGrades]]]:
+    """Yield the keys of a passage that hold grades of answers, with the grades."""
+    for key in ANSWER_GRADES:
+        grades = getattr(passage.full(), key) if key in passage.fields else None
+        if grades:
+            yield key, grades
 
 
 def _check_known(source: Path, noun: str, old_names: Collection[str], present: Collection[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Literal
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.store.files import is_read_once
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 
 Stratify = Literal["proportional", "equal"]
@@ -32,6 +33,7 @@ class SampleOptions:
     by_judgment: Stratify | None = None
 
 
+@reading()
 def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten:
     """Write a random sample of a passages file, in the order of the file.
 

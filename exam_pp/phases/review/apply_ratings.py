@@ -12,13 +12,14 @@ from exam_pp.edits import Edits, HumanRating
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.passages.transform import rewrite
+from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.human_grades import RatedClass, add_ratings
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.test_bank import EntryKind
@@ -60,6 +61,7 @@ class AppliedRatings:
             yield f"{skipped} not applied: use `exam-pp bank apply`."
 
 
+@reading()
 def apply_ratings(
     graded: Path,
     edits: Sequence[Path],
@@ -329,7 +331,11 @@ def _write(
                 raw.take_grades(passage)
         return query
 
-    rewrite(graded, output, change, inputs=inputs)
+    def check(_counts: Rewritten) -> None:
+        if by_passage:
+            raise DataError("was changed while it was read. Run the command again.", file=str(graded))
+
+    rewrite(graded, output, change, inputs=inputs, check=check)
 
 
 def _by_passage(

@@ -17,6 +17,7 @@ from exam_pp.errors import DataError
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.parsing import sentence
+from exam_pp.store.passages.raw_json import without_lone_surrogates
 from exam_pp.store.passages.structs import PassageFields, QueryFields
 
 log = logging.getLogger(__name__)
@@ -132,15 +133,19 @@ def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
 
 def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
     """Parse a line that Python's json module accepts and pydantic rejects, mostly for lone surrogates."""
+    repaired = without_lone_surrogates(line)
     try:
-        value = _without_surrogates(json.loads(line))
+        value = json.loads(repaired.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise DataError(NO_UTF8, file=file, line=number) from error
     except (ValueError, RecursionError) as error:
         if not line.lstrip().startswith(b"["):
             raise DataError(_NOT_A_QUERY, file=file, line=number) from error
         raise DataError(f"is not valid JSON ({error}).", file=file, line=number) from error
-    log.warning("%s, line %d: replaced characters that are not valid Unicode (lone surrogates)", file, number)
+    if repaired != line:
+        log.warning(
+            "%s, line %d: replaced characters that are not valid Unicode (lone surrogates)", file, number
+        )
     try:
         return parse_object(value)
     except ValidationError as error:
@@ -151,16 +156,6 @@ def _shape_error(error: Any, file: str, number: int) -> DataError:
     if not error["loc"]:  # the file has another format, such as a bank or a run
         return DataError(_NOT_A_QUERY, file=file, line=number)
     return DataError(sentence(error), file=file, line=number, field=passage_field(error["loc"]))
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
-    if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    return value
 
 
 def passage_field(loc: Sequence[int | str]) -> str:

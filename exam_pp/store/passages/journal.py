@@ -1,28 +1,34 @@
 """The journal of model replies, from which an interrupted grading run resumes.
 
 Every reply is on disk as soon as its batch is done. Its key is made from the request and from all settings
-of the model that influence the reply.
+of the model that influence the reply. Every row has a checksum, so that damage is never taken for a reply.
 """
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import json
-import os
+import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from exam_pp.errors import OutputError
 from exam_pp.requests import Completion
+from exam_pp.store.temporary import Lock, signals_held
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 _SUFFIX = ".journal"
 _OF_PROBE = ', "probe": true}'
 """End of the row of a reply of a probe; no other row has it, because texts in JSON escape quotes."""
+_UNCHECKED = "replies"
+"""The table of journals of earlier versions, whose replies have no checksums."""
 
 
 def journal_path(output: str | Path) -> Path:
@@ -42,6 +48,24 @@ def rank_journal_path(journal: Path, rank: int) -> Path:
     return journal.with_name(f"{journal.name}.rank{rank}") if rank else journal
 
 
+def journal_files(journal: Path) -> list[Path]:
+    """Return all files that a journal writes: the database, its log, which SQLite names, and its lock.
+
+    They include those of the journal for the importance of nuggets, which has its own model.
+    """
+    journals = [journal, importance_journal_path(journal)]
+    return [file for path in journals for file in (*_database_files(path), _lock_path(path))]
+
+
+def importance_journal_path(journal: Path) -> Path:
+    """Return the path of the journal for the importance of nuggets, next to the first journal."""
+    return journal.with_name(f"{journal.name}.importance")
+
+
+def _database_files(journal: Path) -> list[Path]:
+    return [journal.with_name(journal.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
 class Journal:
     """Replies by key; the first reply of a key is kept.
 
@@ -54,12 +78,13 @@ class Journal:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.model = ""
-        self._lock = None if path is None else _open_lock(path)
-        try:
-            self._open()
-        except OutputError:
-            self._unlock()
-            raise
+        with signals_held():
+            self._lock = None if path is None else _take_lock(path)
+            try:
+                self._open()
+            except OutputError:
+                self._unlock()
+                raise
 
     def _open(self) -> None:
         path = self.path
@@ -80,11 +105,24 @@ class Journal:
         self._refuse_other_databases()  # before the first write
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
-        self._db.execute(
-            "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID"
-        )
+        self._db.text_factory = partial(str, encoding="utf-8", errors="replace")
         self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS checked_replies (key TEXT PRIMARY KEY, reply TEXT, checksum TEXT) "
+            "WITHOUT ROWID"
+        )
+        if _UNCHECKED in self._tables():
+            self._add_checksums()
         self._db.execute("COMMIT")
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def _add_checksums(self) -> None:
+        """Move the replies of a journal of an earlier version, which has no checksums."""
+        self._db.create_function("checksum", 2, _checksum, deterministic=True)
+        self._db.execute("INSERT INTO checked_replies SELECT key, reply, checksum(key, reply) FROM replies")
+        self._db.execute("DROP TABLE replies")
 
     @contextmanager
     def _access(self) -> Iterator[None]:
@@ -95,8 +133,7 @@ class Journal:
 
     def _refuse_other_databases(self) -> None:
         """Raise an error for any other SQLite database, because a journal is written and deleted."""
-        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if tables - {"replies"}:
+        if self._tables() - {_UNCHECKED, "checked_replies"}:
             raise sqlite3.DatabaseError("it has other tables")
 
     def __enter__(self) -> Journal:
@@ -109,14 +146,14 @@ class Journal:
 
     def __len__(self) -> int:
         with self._access():
-            count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
+            count: int = self._db.execute("SELECT count(*) FROM checked_replies").fetchone()[0]
         return count
 
     def count_other_replies(self, *, probes: bool = True) -> int:
         """Return the number of replies of models other than :attr:`model`; ``probes`` are those of plans."""
         with self._access():
             rows = self._db.execute(
-                "SELECT count(*) FROM replies WHERE NOT (key > ? AND key < ?) "
+                "SELECT count(*) FROM checked_replies WHERE NOT (key > ? AND key < ?) "
                 "AND (? OR substr(reply, ?) <> ?)",
                 (*self._own_keys, probes, -len(_OF_PROBE), _OF_PROBE),
             )
@@ -126,26 +163,38 @@ class Journal:
     def remove_own_replies(self) -> None:
         """Remove the replies of :attr:`model`."""
         with self._access():
-            self._db.execute("DELETE FROM replies WHERE key > ? AND key < ?", self._own_keys)
+            self._db.execute("DELETE FROM checked_replies WHERE key > ? AND key < ?", self._own_keys)
 
     @property
     def _own_keys(self) -> tuple[str, str]:
         return f"{self.model}/", f"{self.model}0"  # "0" follows "/" in ASCII
 
     def get(self, keys: Iterable[str]) -> dict[str, Completion]:
-        """Return the stored replies by key; keys without a reply are absent."""
-        replies: dict[str, Completion] = {}
+        """Return the stored replies by key; keys without a reply are absent.
+
+        Replies whose checksum is wrong are removed with a warning, so that they are requested again.
+        """
         with self._access():
-            for key in keys:
-                row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-                if row is not None:
-                    replies[key] = _decode(row[0])
-        return replies
+            rows = [
+                row
+                for key in keys
+                for row in self._db.execute("SELECT * FROM checked_replies WHERE key = ?", (key,))
+            ]
+            return self._intact(rows)
 
     def all_replies(self) -> dict[str, Completion]:
-        """Return all replies by key."""
+        """Return all replies by key; replies whose checksum is wrong are removed as by :meth:`get`."""
         with self._access():
-            return {key: _decode(reply) for key, reply in self._db.execute("SELECT key, reply FROM replies")}
+            return self._intact(self._db.execute("SELECT * FROM checked_replies").fetchall())
+
+    def _intact(self, rows: Sequence[tuple[str, str, str]]) -> dict[str, Completion]:
+        intact = [row for row in rows if row[2] == _checksum(row[0], row[1])]
+        if len(intact) < len(rows):
+            damaged = [(row[0],) for row in rows if row[2] != _checksum(row[0], row[1])]
+            self._db.executemany("DELETE FROM checked_replies WHERE key = ?", damaged)
+            were = counted(len(damaged), "reply is damaged and was", "replies are damaged and were")
+            log.warning("The journal %s: %s removed, to be requested again.", self.path, were)
+        return {key: _decode(reply) for key, reply, _ in intact}
 
     def add(self, replies: Mapping[str, Completion], *, probe: bool = False) -> None:
         """Add the replies of one batch in one transaction; a key that has a reply keeps it.
@@ -155,9 +204,10 @@ class Journal:
         self._insert([(key, _encode(reply, probe=probe)) for key, reply in replies.items()])
 
     def _insert(self, rows: Sequence[tuple[str, str]]) -> None:
+        checked = [(key, reply, _checksum(key, reply)) for key, reply in rows]
         with self._access():
             self._db.execute("BEGIN")
-            self._db.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?)", rows)
+            self._db.executemany("INSERT OR IGNORE INTO checked_replies VALUES (?, ?, ?)", checked)
             self._db.execute("COMMIT")
 
     def take_over(self, other: Path) -> int:
@@ -173,7 +223,7 @@ class Journal:
         # SQLite's JSON functions reject infinite numbers, which log-probabilities may be.
         failed = [(key,) for key, reply in self.all_replies().items() if reply.error is not None]
         with self._access():
-            self._db.executemany("DELETE FROM replies WHERE key = ?", failed)
+            self._db.executemany("DELETE FROM checked_replies WHERE key = ?", failed)
         return len(failed)
 
     def close(self) -> None:
@@ -185,42 +235,30 @@ class Journal:
         """Close and delete the file; for use when the output is complete."""
         self._db.close()
         if self.path is not None:
-            for suffix in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            for path in _database_files(self.path):
+                path.unlink(missing_ok=True)
         self._unlock()
 
     def _unlock(self) -> None:
         if self._lock is not None:
-            Path(self._lock.name).unlink(missing_ok=True)
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
 
-def _open_lock(path: Path) -> IO[bytes] | None:
-    """Lock a file next to the journal; None if the file system does not support locks.
+def _take_lock(path: Path) -> Lock | None:
+    """Lock a file next to the journal; None if it cannot be created.
 
     A lock on the database is not enough: its owner deletes it at the end, and a waiting process would then
     have opened a deleted file. Raises :class:`OutputError` if another process has the lock.
     """
-    name = path.with_name(f"{path.name}.lock")
-    while True:
-        try:
-            lock = name.open("ab")
-        except OSError:  # opening the database raises the error with the cause
-            return None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(name.stat(), os.fstat(lock.fileno())):
-                return lock
-            lock.close()
-        except FileNotFoundError:  # the owner finished between open and lock: try again
-            lock.close()
-        except BlockingIOError:
-            lock.close()
-            raise OutputError(_in_use(path)) from None
-        except OSError:
-            lock.close()
-            return None
+    try:
+        return Lock.take(_lock_path(path), _in_use(path))
+    except OSError:  # opening the database raises the error with the cause
+        return None
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
 
 
 def _in_use(path: Path | None) -> str:
@@ -245,6 +283,10 @@ def _reason(path: Path | None, error: Exception) -> str:
     if isinstance(error, sqlite3.OperationalError):
         return f"The journal {path} cannot be written: {error}."
     return f"{path} is not a journal of exam-pp ({error}). Name another file with --journal."
+
+
+def _checksum(key: object, reply: object) -> str:
+    return hashlib.blake2b(f"{key}\0{reply}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _encode(reply: Completion, *, probe: bool) -> str:

@@ -6,9 +6,10 @@ Edited records are written as in the published files, with a space after colons 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,6 +23,22 @@ _RECORD = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw] | None)
 
 
+_PYTHON = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
+"""Finds the ends of values; converts no numbers, because Python refuses integers of 4,300 digits."""
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_ESCAPE = re.compile(
+    rb"\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<lone>\\u[dD][89a-fA-F]..|\xed[\xa0-\xbf][\x80-\xbf])",
+    re.DOTALL,
+)
+
+
+class Digits(str):
+    """An integer as its digits, since Python converts only integers of up to 4,300 digits."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 class ShapeError(ValueError):
     """JSON of an unexpected type, or an object with a duplicate key, whose values an edit would not keep."""
 
@@ -31,34 +48,59 @@ def decode_object(record: RawJson) -> dict[str, RawJson]:
     try:
         fields: dict[str, RawJson] = dict(_RECORD.decode(record))
     except msgspec.DecodeError:  # NaN or Infinity, which only Python's json module reads
-        values: Any = json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
-        if not isinstance(values, dict):
-            raise ShapeError("is not a JSON object.") from None
-        return {key: json.dumps(value, ensure_ascii=False).encode() for key, value in values.items()}
-    if _size(record) not in _possible_sizes(fields):  # a duplicate key may have been dropped
-        json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
+        pass
+    else:
+        if _has_all_members(fields, record):
+            return fields
+    members = _split(record, "{}")
+    fields = dict(members)
+    if len(fields) < len(members):
+        raise ShapeError(f"has the key {_duplicate(members)!r} twice.")
     return fields
+
+
+def _has_all_members(fields: Mapping[str, RawJson], record: RawJson) -> bool:
+    """Whether a record has no further members, which the decoder drops if their keys are duplicates.
+
+    Returns False for records with unusual blanks or escapes, too.
+    """
+    if not fields:
+        return memoryview(record).nbytes == len(b"{}")
+    keys, data = list(map(encode_string, fields)), bytes(record)
+    if data.startswith(b": ", 1 + len(keys[0])):
+        return data == b"{%b}" % b", ".join(map(b"%b: %b".__mod__, zip(keys, fields.values(), strict=True)))
+    # At the smallest possible size, no byte is left for another member.
+    return len(data) == sum(map(len, keys)) + sum(map(_size, fields.values())) + 2 * len(keys) + 1
 
 
 def _size(value: RawJson) -> int:
     return memoryview(value).nbytes
 
 
-def _possible_sizes(fields: Mapping[str, RawJson]) -> tuple[int, int]:
-    """Return the size in bytes of an object of these fields, with and without spaces after separators."""
-    content = sum(len(encode_string(key)) + _size(value) for key, value in fields.items())
-    separators = max(2 * len(fields) - 1, 0)
-    return content + 2 + 2 * separators, content + 2 + separators
+def _split(value: RawJson, brackets: Literal["{}", "[]"]) -> list[tuple[str, RawJson]]:
+    """Split JSON that Python's json module reads into its members; the keys of a list are empty."""
+    text = bytes(value).decode()
+    if not text.startswith(brackets[0]):
+        raise ShapeError(f"is not a JSON {'object' if brackets == '{}' else 'list'}.")
+    members: list[tuple[str, RawJson]] = []
+    position, key = _after_blanks(text, 1), ""
+    while text[position] != brackets[1]:
+        if brackets == "{}":
+            key, position = _PYTHON.raw_decode(text, position)
+            position = _after_blanks(text, _after_blanks(text, position) + 1)  # 1 for the colon
+        end = _PYTHON.raw_decode(text, position)[1]
+        members.append((key, text[position:end].encode()))
+        position = _after_blanks(text, end)
+        position = _after_blanks(text, position + (text[position] == ","))
+    return members
 
 
-def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ShapeError(f"has the key {_duplicate(pairs)!r} twice.")
-    return record
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
 
 
-def _duplicate(pairs: list[tuple[str, Any]]) -> str:
+def _duplicate(pairs: Sequence[tuple[str, Any]]) -> str:
     """Return the first key that occurs more than once."""
     return next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
 
@@ -71,7 +113,7 @@ def duplicate_key(value: RawJson) -> str | None:
         if len(dict(pairs)) < len(pairs):
             duplicates.append(_duplicate(pairs))
 
-    json.loads(bytes(value), object_pairs_hook=check)
+    json.loads(bytes(value), object_pairs_hook=check, parse_int=Digits)
     return duplicates[0] if duplicates else None
 
 
@@ -82,10 +124,7 @@ def decode_list(value: RawJson | None) -> list[RawJson]:
     try:
         return list(_LIST.decode(value) or ())
     except msgspec.DecodeError:
-        items = json.loads(bytes(value))
-        if not isinstance(items, list):
-            raise ShapeError("is not a JSON list.") from None
-        return [json.dumps(item, ensure_ascii=False).encode() for item in items]
+        return [item for _, item in _split(value, "[]")]
 
 
 def encode_object(fields: Mapping[str, RawJson]) -> bytes:
@@ -103,12 +142,20 @@ def encode_string(value: str) -> bytes:
     return msgspec.json.encode(value)
 
 
+def without_lone_surrogates(line: bytes) -> bytes:
+    r"""Replace lone surrogates, such as ``\ud83d`` without its second half, by question marks."""
+    return _ESCAPE.sub(lambda match: b"?" if match["lone"] else match[0], line)
+
+
 def canonical(value: RawJson) -> bytes:
-    """Encode a JSON value with sorted keys and without spaces, so that equal values have equal bytes."""
+    """Return bytes that are equal for equal JSON values, whatever their spelling and the order of keys."""
     try:
         return msgspec.json.encode(msgspec.json.decode(value), order="sorted")
-    except (msgspec.DecodeError, msgspec.ValidationError):
-        return json.dumps(json.loads(bytes(value)), sort_keys=True).encode()
+    except msgspec.DecodeError:  # NaN, or numbers that msgspec does not read
+        sorted_keys: Any = json.loads(
+            bytes(value), parse_int=Digits, object_pairs_hook=lambda pairs: dict(sorted(dict(pairs).items()))
+        )
+        return repr(sorted_keys).encode()
 
 
 def text_at(record: RawJson, key: str) -> str:
@@ -131,3 +178,31 @@ def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) 
     else:
         after[key] = new
     return after
+
+
+def updated(value: RawJson, before: RawJson, after: RawJson) -> RawJson:
+    """Apply the difference between ``before`` and ``after`` to a value; equal parts keep its bytes.
+
+    ``before`` is the value in another spelling. Raises :class:`ShapeError` for a duplicate key in an object
+    that changes.
+    """
+    if bytes(before) == bytes(after):
+        return value
+    starts = {bytes(part)[:1] for part in (value, before, after)}
+    if starts == {b"{"}:
+        fields, old, new = decode_object(value), decode_object(before), decode_object(after)
+        kept = {key: part for key, part in fields.items() if key in new or key not in old}
+        return encode_object(
+            kept | {key: _updated_member(key, part, fields, old) for key, part in new.items()}
+        )
+    if starts == {b"["}:
+        lists = [decode_list(part) for part in (value, before, after)]
+        if len(set(map(len, lists))) == 1:
+            return encode_list(updated(*parts) for parts in zip(*lists, strict=True))
+    return after
+
+
+def _updated_member(
+    key: str, new: RawJson, fields: Mapping[str, RawJson], old: Mapping[str, RawJson]
+) -> RawJson:
+    return updated(fields[key], old[key], new) if key in fields and key in old else new

@@ -6,7 +6,6 @@ so that unknown keys and the order of keys stay the same.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -39,9 +38,12 @@ from exam_pp.store.passages.raw_json import (
     changed,
     decode_list,
     decode_object,
+    duplicate_key,
     encode_list,
     encode_object,
     encode_string,
+    updated,
+    without_lone_surrogates,
 )
 from exam_pp.store.passages.structs import PassageFields, PassageHead
 
@@ -98,23 +100,14 @@ def _read(line: _Line) -> RawQuery:
         return RawQuery(query_id, passages, _Original(line.data, raw_id, tuple(passages)))
     except DECODER_ERRORS:
         query = parse_query(line.data, line.file, line.number)
+    line.data = without_lone_surrogates(line.data)  # `parse_query` has named the line
+    id_part, list_part = decode_list(line.data)
+    parts = zip(decode_list(list_part), query.passages, strict=True)
     passages = [
-        RawPassage(line, position, dump(passage), passage.passage_id, passage.text)
-        for position, passage in enumerate(query.passages)
+        RawPassage(line, position, part, passage.passage_id, passage.text)
+        for position, (part, passage) in enumerate(parts)
     ]
-    if not _is_unicode(line.data):  # surrogates were replaced, so the original line is not written
-        return RawQuery(query.query_id, passages)
-    return RawQuery(
-        query.query_id, passages, _Original(line.data, encode_string(query.query_id), tuple(passages))
-    )
-
-
-def _is_unicode(line: bytes) -> bool:
-    try:
-        json.dumps(json.loads(line), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return RawQuery(query.query_id, passages, _Original(line.data, id_part, tuple(passages)))
 
 
 def dump(record: Record) -> bytes:
@@ -168,6 +161,11 @@ class RawGrades:
     def is_direct(self) -> bool:
         """Whether this is a direct grade."""
         return self.key == "grades"
+
+    def with_grades(self, before: AnyGrades, after: AnyGrades) -> RawGrades:
+        """Return the grades with the changes between two objects; other values keep their bytes."""
+        raw = updated(self.raw, dump(before), dump(after))
+        return self if raw is self.raw else RawGrades(self.key, after, raw)
 
     def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
         """Return grades with ``change`` applied at a path of keys; their ``view`` is not updated."""
@@ -312,6 +310,9 @@ class RawPassage:
             before = decode_list(self.fields.get(key))
             old_bytes = {canonical(raw): raw for raw in before}
             new = [old_bytes.get(canonical(raw), raw) for raw in map(dump, grades or ())]
+            for raw in before:
+                if raw not in new and (duplicate := duplicate_key(raw)) is not None:
+                    raise self._error(f"has the key {duplicate!r} twice.", key)
             if new != before:
                 self.change([key], partial(_replaced, new))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from exam_pp.errors import DataError, QueryError
 from exam_pp.store.files import is_stream
 from exam_pp.store.sql.tables import TABLES, Row, SqlType, SqlValue, Table, TableName
+from exam_pp.wording import is_unicode
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,6 +35,8 @@ _READ_ONLY_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")
 DuckDB 1.2 to 1.4 parse PIVOT as several statements, so it is refused there."""
 _QUERY_FUNCTION = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
+_NOT_IN_PYTHON = re.compile(r"TIMESTAMP(_NS)? WITH TIME ZONE|TIMESTAMP_NS|INTERVAL")
+"""Types whose values Python represents only with further packages, or not completely."""
 _MAGIC = b"DUCK"
 
 
@@ -110,6 +113,8 @@ def _create_tables(connection: duckdb.DuckDBPyConnection) -> None:
 def _connect(path: Path, limits: Limits, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb  # noqa: PLC0415 - slow to import
 
+    if not is_unicode(str(path)):  # duckdb raises RuntimeError: std::bad_cast
+        raise DataError("a database cannot be in a folder whose name is not UTF-8.", file=str(path.parent))
     try:
         connection = duckdb.connect(str(path), read_only=read_only, config=limits.config())
     except (duckdb.Error, ValueError) as error:
@@ -224,15 +229,35 @@ def _column(sql_type: SqlType, values: Sequence[Any]) -> Any:
 
 
 class Result:
-    """The rows of a query, fetched in batches during iteration."""
+    """The rows of a query, fetched in batches during iteration; the first batch is fetched at once.
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+    So a result whose values cannot be converted to Python raises :class:`QueryError` before anything is
+    written.
+    """
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, columns: Sequence[str] | None = None) -> None:
         self._cursor = cursor
-        self.columns: list[str] = [column[0] for column in cursor.description or ()]
+        names = [column[0] for column in cursor.description or ()]
+        self.columns: list[str] = names if columns is None else list(columns)
+        self._first = self._fetch()
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        while rows := self._cursor.fetchmany(_BATCH):
+        rows, self._first = self._first, []
+        while rows:
             yield from rows
+            rows = self._fetch()
+
+    def _fetch(self) -> list[tuple[Any, ...]]:
+        import duckdb  # noqa: PLC0415 - slow to import
+
+        try:
+            return self._cursor.fetchmany(_BATCH)
+        except (duckdb.Error, OverflowError) as error:
+            if isinstance(error, duckdb.Error) and "Traceback" not in str(error):
+                raise
+            raise QueryError(
+                "The result has a value that Python cannot represent. Cast its column to VARCHAR."
+            ) from error
 
 
 class Reader:
@@ -247,10 +272,24 @@ class Reader:
         self._sandboxed = sandboxed
 
     def run(self, sql: str, parameters: Mapping[str, SqlValue] | None = None) -> Result:
-        """Run a statement with parameters ``$name``; raises :class:`QueryError`."""
+        """Run a statement with parameters ``$name``; raises :class:`QueryError`.
+
+        Times with a time zone, and other values that Python cannot represent, become texts.
+        """
         if self._sandboxed:
             _check_reads_only(self._connection, sql)
-        return Result(self._connection.execute(sql, dict(parameters) if parameters else None))
+        values = dict(parameters) if parameters else None
+        cursor = self._connection.execute(sql, values)
+        description = cursor.description or []
+        columns = [name for name, *_ in description]
+        types = [str(type_) for _, type_, *_ in description]
+        texts = [_NOT_IN_PYTHON.sub("VARCHAR", type_) for type_ in types]
+        if texts != types and _is_select(self._connection, sql):
+            names = [f"c{number}" for number in range(len(columns))]
+            casts = ", ".join(f"CAST({name} AS {text})" for name, text in zip(names, texts, strict=True))
+            rows = f"({_without_semicolon(sql)}\n) AS result({', '.join(names)})"
+            cursor = self._connection.execute(f"SELECT {casts} FROM {rows}", values)  # noqa: S608 - the user's SQL
+        return Result(cursor, columns)
 
     def to_parquet(self, sql: str, target: Path, parameters: Mapping[str, SqlValue] | None = None) -> None:
         """Write the rows of a query to a new Parquet file.
@@ -278,6 +317,7 @@ def open_database(
     Errors of DuckDB inside the block are raised as :class:`QueryError`.
     """
     with _connect(path, limits, read_only=read_only) as connection:
+        connection.execute("SET TimeZone = 'UTC'")  # so that results do not depend on the machine
         if sandboxed:
             # These settings protect the system even if a statement passes the check of its type.
             if writes is not None:
@@ -333,6 +373,10 @@ def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
             f"The SQL must only read (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN), but is a "
             f"statement of type {statement_type}. --unsafe-sql allows all statements."
         )
+
+
+def _is_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    return [statement.type.name for statement in connection.extract_statements(sql)] == ["SELECT"]
 
 
 def _without_semicolon(sql: str) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from exam_pp.results import ALL_QUERIES
 from exam_pp.store.delimited import cells_of
-from exam_pp.store.trec.trec_eval import is_number
+from exam_pp.store.numbers import is_number
 
 _FIRST_COLUMNS = ("method", "qrels")
 _FOOTER = re.compile(

@@ -11,8 +11,8 @@ from pathlib import Path
 from exam_pp.errors import DataError
 from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text_lines, write_text
+from exam_pp.store.numbers import is_number, parse_number
 from exam_pp.store.parsing import parse_json
-from exam_pp.store.trec.trec_eval import is_number
 
 
 def read_ranks(path: str | Path) -> dict[str, float]:
@@ -72,7 +72,7 @@ def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
     for index, (number, text) in enumerate(lines):
         fields = cells_of(text)
         try:
-            system, rank = fields[0], float(fields[1])
+            system, rank = fields[0], parse_number(fields[1])
         except IndexError:
             raise DataError("has no second column.", file=str(path), line=number) from None
         except ValueError:

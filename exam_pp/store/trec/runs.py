@@ -11,7 +11,16 @@ from urllib.parse import unquote
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.files import STDIO, atomic_output, is_stream, read_bytes, read_text_lines, safe_name
+from exam_pp.store.files import (
+    STDIO,
+    atomic_output,
+    check_utf8_name,
+    is_stream,
+    read_bytes,
+    read_text_lines,
+    safe_name,
+)
+from exam_pp.store.numbers import parse_finite, parse_integer
 from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -23,7 +32,7 @@ _RUN_SUFFIXES = (".gz", ".run", ".txt")
 def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:
     """Return the run files (``*.run``, ``*.txt``, ``*.gz``) of folders, sorted by name, and files themselves.
 
-    Raises :class:`DataError` if a folder has no run files.
+    Raises :class:`DataError` if a folder has no run files, or one whose name is not UTF-8.
     """
     sources = [runs] if isinstance(runs, str | Path) else runs
     return list(dict.fromkeys(file for source in sources for file in _files_of(source)))
@@ -32,6 +41,7 @@ def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:
 def _files_of(source: str | Path) -> list[Path]:
     path = Path(source)
     if path.is_file():
+        check_utf8_name(path)
         return [path]
     if not path.is_dir():
         check_has_name(path)
@@ -41,10 +51,17 @@ def _files_of(source: str | Path) -> list[Path]:
             else "is neither a run file nor a folder of run files."
         )
         raise DataError(problem, file=str(source))
-    files = sorted(p for p in path.iterdir() if p.is_file() and _has_run_name(p.name))
+    files = runs_of_folder(path)
     if not files:
         raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(source))
+    for file in files:
+        check_utf8_name(file)
     return files
+
+
+def runs_of_folder(folder: Path) -> list[Path]:
+    """Return the run files of a folder, sorted by name; empty if it has no run files."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and _has_run_name(path.name))
 
 
 def check_has_name(path: str | Path) -> None:
@@ -89,8 +106,10 @@ def _looks_like_run(path: Path) -> bool:
 def method_of(path: Path) -> str:
     """Return the system's name: the file name without its extensions, as in the published code.
 
-    Escapes of :func:`~exam_pp.store.files.safe_name` are undone.
+    Escapes of :func:`~exam_pp.store.files.safe_name` are undone. Raises :class:`DataError` for a name that is
+    not UTF-8.
     """
+    check_utf8_name(path)
     name = path.name
     for suffix in _RUN_SUFFIXES:
         name = name.removesuffix(suffix)
@@ -183,10 +202,12 @@ def _valid_rankings(path: str | Path, method: MethodName) -> dict[str, Run] | No
                 system = stem if method == "stem" else tag
                 ranking = systems.setdefault(system, {}).setdefault(query_id, {})
                 last_query, last_tag = query_id, tag
+            if "_" in score or not score.isascii():
+                return None
             ranking[passage_id] = float(score)
             ranks.add(rank)
         for rank in ranks:
-            int(rank)
+            parse_integer(rank)
     except ValueError:
         return None
     rankings = [of_query for run in systems.values() for of_query in run.values()]
@@ -197,7 +218,7 @@ def _valid_rankings(path: str | Path, method: MethodName) -> dict[str, Run] | No
 
 def _rank(text: str, path: str | Path, number: int) -> int:
     try:
-        return int(text)
+        return parse_integer(text)
     except ValueError:
         raise DataError(
             f"{text!r} is not a whole number.", file=str(path), line=number, field="rank"
@@ -206,12 +227,9 @@ def _rank(text: str, path: str | Path, number: int) -> int:
 
 def _score(text: str, path: str | Path, number: int) -> float:
     try:
-        value = float(text)
+        return parse_finite(text)
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="score")
-    return value
+        raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="score") from None
 
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
@@ -271,7 +289,7 @@ def read_qrels(path: str | Path) -> list[Qrel]:
             )  # fmt: skip
         query_id, _, passage_id, grade = fields
         try:
-            relevance = int(grade)
+            relevance = parse_integer(grade)
         except ValueError:
             raise DataError(
                 f"{grade!r} is not a whole number.", file=str(path), line=number, field="grade"

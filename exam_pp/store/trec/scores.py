@@ -15,6 +15,7 @@ from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text, read_text_lines, write_text
+from exam_pp.store.numbers import parse_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
@@ -317,7 +318,7 @@ def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> l
 
 def _is_number(cell: Any) -> bool:
     try:
-        return math.isfinite(float(cell))
+        return math.isfinite(parse_number(cell) if isinstance(cell, str) else float(cell))
     except (TypeError, ValueError, OverflowError):
         return False
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from exam_pp.results import ALL_QUERIES
+from exam_pp.store.numbers import is_number
 
 _RUN = "runid"
 _QUOTE = "'"
@@ -59,12 +60,3 @@ def trec_eval_lines(lines: Iterable[tuple[int, str]], default_system: str) -> li
         else:
             unnamed.append(Line(number, default_system, query_id, measure, value))
     return result + unnamed
-
-
-def is_number(text: str) -> bool:
-    """Whether ``float`` parses the text."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -542,7 +542,6 @@ def test_options_that_have_no_effect(
         (["--min-judgment", "9"], "at least 9 (161 passages"),
         (["--ranking", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'NuggetCreation'"),
-        (["--trace", "bank.jsonl"], "--trace and --output"),
     ],
 )
 def test_an_error_is_a_single_line(
@@ -562,6 +561,16 @@ def test_an_error_is_a_single_line(
     assert message in error
     assert error.count("\n") == 1
     assert not Path("bank.jsonl").exists()
+
+
+@pytest.mark.parametrize("trace", ["bank.jsonl", "bank.jsonl.journal", "bank.jsonl.journal.importance-wal"])
+def test_the_trace_is_no_other_output(
+    trace: str, passages: Path, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        command(passages, tmp_path / "bank.jsonl", demo_data, "--trace", str(tmp_path / trace))
+    assert stop.value.code == 2
+    assert f"{trace} is also the file of --" in capsys.readouterr().err
 
 
 def test_a_model_without_any_list_is_an_error(

@@ -127,3 +127,12 @@ def test_the_command(graded: Path, capfd: pytest.CaptureFixture[str]) -> None:
         ["b", "0.000000"],
     ]
     assert "b: no answer to 1 query (q3)" in out.out + out.err
+
+
+def test_only_one_role_is_graded(answers: Path) -> None:
+    """Relevance labels are for what systems retrieved."""
+    prompt = PROMPTS.get("GradedRelevance")
+    exam = Exam(TestBank.from_lines([]), {"q1": "?", "q2": "?", "q3": "?"})
+    for role, expected in (("retrieved", 3), ("answer", 6), (None, 9)):
+        options = GradeOptions((prompt,), role=role)  # type: ignore[arg-type]
+        assert count_pairs(read_passages(answers), exam, "m", options).total == expected

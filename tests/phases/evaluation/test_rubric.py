@@ -133,6 +133,8 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
 def test_a_threshold_above_all_grades_is_noted(graded: Path) -> None:
     assert any("No grade reaches --min-grade 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
     assert not any("No grade reaches" in note for note in evaluate.cover(graded, min_grade=5).notes)
+    assert any("--min-grade 0 covers every" in note for note in evaluate.cover(graded, min_grade=0).notes)
+    assert not any("covers every" in note for note in evaluate.cover(graded, min_grade=1).notes)
 
 
 def test_a_query_without_covered_entries_is_noted(graded: Path, bank: Path) -> None:

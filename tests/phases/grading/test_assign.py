@@ -14,7 +14,7 @@ from exam_pp.data_model import RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.make import make_grader
-from exam_pp.llm import ModelOptions, endpoint, load_llm
+from exam_pp.llm import ModelOptions, load_llm, retries
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.grading.grade import GradeOptions, PairCounts
@@ -253,7 +253,7 @@ def test_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai")
     from tests.llm.endpoint_server import completion, serve
 
-    monkeypatch.setattr(endpoint, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr(retries, "FIRST_DELAY", 0.01)
 
     def script(body: dict[str, Any], _count: int) -> Any:
         return completion(LABELS if len(body["messages"]) > 2 else "['support', 'so', 'what']")

@@ -248,6 +248,14 @@ def test_a_file_from_answers_to_a_leaderboard(
     assert not again.exists()
 
 
+def test_a_file_without_any_score() -> None:
+    query = parse_object(["q", [passage("s/q#1", "bees", ("s", 1, ["gone"]))]])
+    _, summary = run(Scorer(), query)
+    assert "1 cited passage is not in the file: gone. Import" in "\n".join(summary.lines())
+    with pytest.raises(SelectionError, match=f"2 claims without a score and none with.*{NO_SOURCE}"):
+        factual_consistency([query])
+
+
 def test_scores_by_two_models_need_a_choice() -> None:
     query = line()
     run(Scorer(), query)

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.grading.sharding import Shard, assign_shards
+from exam_pp.phases.passages.merge import merge_files
 from tests.conftest import passage, rubric, without_times
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -366,3 +367,14 @@ def test_texts_that_differ_in_blanks_only(
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", *files, "--ignore-blanks")
     assert "in more than whitespace" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("other", ['{"x":1,"x":2}', '{"x": 1, "x": 2}'])
+def test_a_duplicate_key_is_not_lost_by_merging_equal_values(tmp_path: Path, other: str) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for file, value in ((first, '{"x":2}'), (second, other)):
+        file.write_text(f'["q", [{{"paragraph_id": "p", "text": "t", "mine": {value}}}]]\n', "utf-8")
+    with pytest.raises(DataError, match=r"mine.* has the key 'x' twice"):
+        merge_files([first, second], tmp_path / "out.jsonl")
+    merge_files([second, second], tmp_path / "out.jsonl")
+    assert other in (tmp_path / "out.jsonl").read_text("utf-8")

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import work_folder
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.duck import Limits
+from exam_pp.store.temporary import create_work_folder, lock_path
 
 LIMITS = Limits("500MB", 2)
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -546,9 +548,9 @@ def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path
         with pytest.raises(OutputError, match=r"out.* process"):
             make()
         assert left.is_dir()
-    left.mkdir()
+    left = create_work_folder(beside)
     (left / "tables.duckdb").write_text("half a database")
-    left.with_name(f"{left.name}.part").touch()
+    lock_path(beside, "work").touch()
     make()
     assert not [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")]
 
@@ -558,3 +560,38 @@ def test_a_carriage_return_stays_inside_its_cell_of_csv(tmp_path: Path) -> None:
     query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
     with (tmp_path / "r.csv").open(newline="") as stream:
         assert list(csv.reader(stream)) == [["a", "b"], ["one\rtwo", "1"]]
+
+
+def test_cells_of_csv_are_no_formulas(tmp_path: Path) -> None:
+    sql = "SELECT * FROM (VALUES ('=1+1', -1), ('-x', -0.5), ('-7', NULL), ('@', 1)) AS t(\"=name\", n)"
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
+    assert (tmp_path / "r.csv").read_text("utf-8") == "'=name,n\n'=1+1,-1\n'-x,-0.5\n-7,\n'@,1\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("TIMESTAMPTZ '2020-01-01 12:00:00+02'", "2020-01-01 10:00:00+00"),
+        ("[TIMESTAMPTZ '2020-01-01 12:00:00+00']", '"[""2020-01-01 12:00:00+00""]"'),
+        ("interval '100000000 years'", "100000000 years"),
+        ("TIMESTAMP_NS '2020-01-01 00:00:00.123456789'", "2020-01-01 00:00:00.123456789"),
+        ("TIMESTAMPTZ 'infinity'", "infinity"),
+    ],
+)
+def test_times_without_a_type_in_python_are_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, shown: str
+) -> None:
+    """Python's driver needs another package for time zones; the results are in UTC on every machine."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    sql = f"SELECT {value} AS t, $n AS t; -- a comment"
+    query_files(SqlSources(), Statement(sql, {"n": 1}), tmp_path / "r.csv", writer("csv"), LIMITS)
+    assert (tmp_path / "r.csv").read_text("utf-8") == f"t,t_2\n{shown},1\n"
+
+
+def test_a_value_that_python_cannot_represent_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exam_pp.store.sql.duck._NOT_IN_PYTHON", re.compile("no type"))
+    for value in ("now()", "interval '100000000 years'"):
+        with pytest.raises(QueryError, match=r"^The result has a value .* Cast its column to VARCHAR\.$"):
+            query_files(SqlSources(), Statement(f"SELECT {value}"), tmp_path / "r", writer("csv"), LIMITS)

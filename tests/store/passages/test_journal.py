@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from exam_pp.errors import OutputError
 from exam_pp.requests import Completion
 from exam_pp.store.passages.journal import Journal, journal_path
+from scripts.reliability.bit_flips import flip_journal
 
 COMPLETIONS = st.builds(
     Completion,
@@ -56,14 +57,13 @@ def test_failures_are_removed_on_request() -> None:
         assert journal.all_replies() == {"good": Completion("4"), "sure": impossible}
 
 
-@pytest.mark.parametrize("replies", [1, 3000])
-def test_a_damaged_journal_is_an_error_and_is_kept(tmp_path: Path, replies: int) -> None:
+def test_a_damaged_journal_is_an_error_and_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "j"
-    keys = [f"key {number}" for number in range(replies)]
+    keys = [f"key {number}" for number in range(3000)]
     with Journal(path) as journal:
         journal.add({key: Completion("a reply " * 20) for key in keys})
     whole = path.read_bytes()
-    damaged = whole.replace(b'"text"', b"'text'") if replies == 1 else whole[:4096] + bytes(len(whole) - 4096)
+    damaged = whole[:4096] + bytes(len(whole) - 4096)
     path.write_bytes(damaged)
     with Journal(path) as journal:
         for read in (lambda: journal.get(keys), journal.all_replies, journal.forget_failures):
@@ -72,6 +72,45 @@ def test_a_damaged_journal_is_an_error_and_is_kept(tmp_path: Path, replies: int)
     with Journal(None) as journal, pytest.raises(OutputError, match=f"{path} is damaged"):
         journal.take_over(path)
     assert path.read_bytes() == damaged
+
+
+def test_a_damaged_reply_is_removed_and_requested_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "j"
+    with Journal(path) as journal:
+        journal.add({"a": Completion("0 of 5"), "b": Completion("1")})
+    path.write_bytes(path.read_bytes().replace(b"0 of 5", b"4 of 5"))
+    with Journal(path) as journal:
+        assert journal.get(["a", "b"]) == {"b": Completion("1")}
+        assert f"The journal {path}: 1 reply is damaged and was removed" in caplog.text
+        journal.add({"a": Completion("0 of 5")})
+        assert journal.all_replies() == {"a": Completion("0 of 5"), "b": Completion("1")}
+
+
+def test_no_flipped_bit_of_a_journal_is_taken_for_a_reply(tmp_path: Path) -> None:
+    outcomes = flip_journal(tmp_path, 150)
+    assert outcomes["accepted"] == 0
+    assert outcomes["asked again"] > 50
+
+
+@pytest.mark.slow
+def test_none_of_many_flipped_bits_of_a_journal_is_taken_for_a_reply(tmp_path: Path) -> None:
+    outcomes = flip_journal(tmp_path, 10_000, seed=2)
+    assert outcomes["accepted"] == 0
+    assert outcomes.total() == 10_000
+
+
+def test_a_journal_of_an_earlier_version_continues(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID")
+        old.execute("INSERT INTO replies VALUES ('a', '{\"text\": \"4\"}')")
+        old.commit()
+    for _ in range(2):
+        with Journal(path) as journal:
+            assert len(journal) == 1
+            assert journal.get(["a"]) == {"a": Completion("4")}
 
 
 def test_a_truncated_journal_is_an_error_and_is_closed(tmp_path: Path) -> None:

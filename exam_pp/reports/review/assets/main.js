@@ -231,6 +231,7 @@ async function start() {
   app.view = readAddress();
   await render();
   document.documentElement.dataset.ready = "true";
+  if (work.damage) await offerReset();
 }
 
 start();

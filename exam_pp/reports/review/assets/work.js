@@ -8,6 +8,7 @@ const work = {
   removed: new Map(), // removed ratings, because their comments come back with a new rating
   saved: true, // whether the last change is in a downloaded file
   kept: true, // whether local storage works
+  damage: "", // why the work in local storage cannot be read
 };
 
 const workListeners = [];
@@ -56,19 +57,32 @@ function hasUnsavedWork() {
 }
 
 function readStored() {
+  let text, bank;
   try {
-    const text = window.localStorage.getItem(storageKey());
-    if (text === null) return;
-    const { edits, saved } = JSON.parse(text);
-    const storedBank = JSON.parse(window.localStorage.getItem(bankStorageKey()) ?? '{ "bank": [], "saved": true }');
-    setDocument({ ...edits, bank: storedBank.bank });
-    work.saved = saved && storedBank.saved;
+    text = window.localStorage.getItem(storageKey());
+    bank = window.localStorage.getItem(bankStorageKey());
   } catch {
+    work.kept = false;
+    return;
+  }
+  if (text === null) return;
+  try {
+    const { edits, saved } = JSON.parse(text);
+    const storedBank = JSON.parse(bank ?? '{ "bank": [], "saved": true }');
+    const stored = { ...edits, bank: storedBank.bank };
+    checkEdits(stored);
+    setDocument(stored);
+    work.saved = Boolean(saved && storedBank.saved);
+    work.damage = "";
+    work.kept = true;
+  } catch (error) {
+    work.damage = error instanceof SyntaxError ? "It is not JSON." : error.message;
     work.kept = false;
   }
 }
 
 function storeWork() {
+  if (work.damage) return; // the reviewer decides first
   try {
     const { bank, ...edits } = currentDocument();
     window.localStorage.setItem(bankStorageKey(), JSON.stringify({ bank, saved: work.saved }));
@@ -206,13 +220,77 @@ function parseEdits(text) {
   } catch {
     throw new Error("This is not an edits file: it is not JSON.");
   }
+  checkEdits(edits);
+  return edits;
+}
+
+const isText = (value) => typeof value === "string";
+const isFilled = (value) => isText(value) && value.trim() !== "";
+const isAbsent = (value) => value === undefined || value === null;
+const isTextOrAbsent = (value) => isAbsent(value) || isText(value);
+
+/** What each change of the bank needs besides a query_id and, unless it adds an entry, an id. */
+const BANK_OPS = {
+  add: [(edit) => isFilled(edit.text), 'a "text" that is not empty'],
+  reword: [(edit) => isFilled(edit.text), 'a "text" that is not empty'],
+  remove: [() => true, ""],
+  weight: [({ value }) => Number.isFinite(value) && value >= 0, 'a "value" that is a number of at least 0'],
+  importance: [({ value }) => value === "vital" || value === "okay", 'the "value" vital or okay'],
+  add_gold_answer: [(edit) => isFilled(edit.value), 'a "value" that is a text and not empty'],
+};
+
+/** Checks everything that the page reads, by the rules of `exam-pp apply-edits` and `exam-pp bank apply`; throws an Error. */
+function checkEdits(edits) {
   if (edits?.format !== FORMAT) throw new Error(`This is not an edits file: its "format" is not ${FORMAT}.`);
   const lists = [edits.ratings ?? [], edits.bank ?? []];
   if (!lists.every((list) => Array.isArray(list) && list.every((item) => item && typeof item === "object"))) {
     throw new Error('This is not an edits file: "ratings" and "bank" must be lists of objects.');
   }
-  const known = new Set(review.head.scale.map(([rating]) => rating));
-  const unknown = lists[0].find((rating) => !known.has(rating.rating));
-  if (unknown) throw new Error(`The rating ${JSON.stringify(unknown.rating)} is not on the scale of this page.`);
-  return edits;
+  if (![edits.reviewer, edits.graded_sha256, edits.bank_sha256].every(isTextOrAbsent)) {
+    throw new Error('This is not an edits file: "reviewer", "graded_sha256" and "bank_sha256" must be texts.');
+  }
+  lists[0].forEach((rating, i) => checkRating(rating, `Rating ${i + 1}`));
+  lists[1].forEach((edit, i) => checkBankEdit(edit, `Change ${i + 1} of the bank`));
+}
+
+function checkRating(rating, name) {
+  if (![rating.query_id, rating.passage_id, rating.id].every(isText)) {
+    throw new Error(`${name} needs a "query_id", a "passage_id" and an "id" that are texts.`);
+  }
+  if (!isTextOrAbsent(rating.comment)) throw new Error(`${name} has a "comment" that is not a text.`);
+  if (!review.head.scale.some(([known]) => known === rating.rating)) {
+    throw new Error(`The rating ${JSON.stringify(rating.rating)} is not on the scale of this page.`);
+  }
+}
+
+function checkBankEdit(edit, name) {
+  if (!Object.hasOwn(BANK_OPS, edit.op)) throw new Error(`${name} needs an "op" among ${Object.keys(BANK_OPS).join(", ")}.`);
+  if (!isText(edit.query_id)) throw new Error(`${name} needs a "query_id" that is a text.`);
+  if (!(isText(edit.id) || (edit.op === "add" && isAbsent(edit.id)))) throw new Error(`${name} needs an "id" that is a text.`);
+  const [isComplete, needed] = BANK_OPS[edit.op];
+  if (!isComplete(edit)) throw new Error(`${name} (${edit.op}) needs ${needed}.`);
+  if (![edit.text, edit.reason, edit.facet_id].every(isTextOrAbsent)) {
+    throw new Error(`${name} has a "text", "reason" or "facet_id" that is not a text.`);
+  }
+  if (!(isAbsent(edit.kind) || ["question", "nugget"].includes(edit.kind))) throw new Error(`${name} has a "kind" that is not question or nugget.`);
+}
+
+// Damaged work in local storage
+
+/** Offers to save the damaged work as a file and to delete it from the browser. */
+async function offerReset() {
+  const stored = [storageKey(), bankStorageKey()].map((key) => window.localStorage.getItem(key) ?? "").join("\n");
+  const copy = el("a", { href: URL.createObjectURL(new Blob([stored], { type: "text/plain" })), download: "damaged-work.txt" }, "Save a copy");
+  const content = [
+    el("p", {}, `The browser keeps work for this page that cannot be read: ${work.damage} Until you delete it, changes are not kept when you close the page.`),
+    el("p", {}, copy),
+  ];
+  if (!(await ask("Delete the damaged work?", content, "Delete"))) return;
+  window.localStorage.removeItem(storageKey());
+  window.localStorage.removeItem(bankStorageKey());
+  work.damage = "";
+  work.kept = true;
+  if (hasUnsavedWork()) storeWork();
+  notifyWorkListeners();
+  announce("The damaged work is deleted");
 }

@@ -14,7 +14,11 @@ _STOPPED = f"stopped by SIGTERM: {_KEPT}"
 
 
 class StopRequest:
-    """The request to stop this process; outside :meth:`after_batches`, SIGTERM stops it at once."""
+    """The request to stop this process.
+
+    Outside :meth:`after_batches`, SIGTERM stops it at once. Inside, the first SIGTERM waits for the end of
+    the batch, because its replies are expensive; a second one does not.
+    """
 
     def __init__(self) -> None:
         self._requested = False
@@ -35,6 +39,16 @@ class StopRequest:
             self._in_batch = False
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Inside this block, a stop does not wait for the end of a batch: a server may take minutes."""
+        before, self._in_batch = self._in_batch, False
+        try:
+            self.check()
+            yield
+        finally:
+            self._in_batch = before
+
+    @contextmanager
     def on_sigterm(self) -> Iterator[None]:
         """Inside this block, SIGTERM requests a stop; outside the main thread the block has no effect.
 
@@ -53,8 +67,8 @@ class StopRequest:
             self._requested = False
 
     def _handle(self, _signal: int, _frame: object) -> None:
-        self._requested = True
-        if not self._in_batch:
+        again, self._requested = self._requested, True
+        if again or not self._in_batch:
             self.check()
 
 

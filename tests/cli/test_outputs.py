@@ -1,0 +1,102 @@
+"""Every command protects its inputs from its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import click
+import pytest
+
+from exam_pp.cli.guard import guarded
+from exam_pp.cli.main import cli
+from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
+from exam_pp.errors import OutputError
+from exam_pp.store.files import write_text
+
+
+def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
+    """All commands with their full names."""
+    pending: list[tuple[str, click.Command, click.Context]] = [("", cli, click.Context(cli))]
+    while pending:
+        name, command, context = pending.pop()
+        if isinstance(command, click.Group):
+            for sub in command.list_commands(context):
+                found = command.get_command(context, sub)
+                assert found is not None
+                pending.append((f"{name} {sub}".strip(), found, click.Context(found, info_name=sub)))
+        else:
+            yield name, command, context
+
+
+def path_parameters() -> Iterator[tuple[str, click.Parameter]]:
+    """The parameters of all commands that are paths."""
+    for name, command, _ in all_commands():
+        for parameter in command.params:
+            if isinstance(parameter.type, click.Path | click.File):
+                yield name, parameter
+
+
+def test_every_path_is_an_input_or_an_output() -> None:
+    """So a new command cannot forget the check."""
+    others = [
+        f"{name} {parameter.name}"
+        for name, parameter in path_parameters()
+        if not isinstance(parameter.type, InputPath | OutputPath | UncheckedPath)
+    ]
+    assert not others
+    assert len(list(path_parameters())) > 150
+
+
+def test_every_output_option_is_known() -> None:
+    """Options whose names promise a file to write are outputs, and therefore checked."""
+    named = {"output", "journal", "trace", "plot", "status_file", "folder"}
+    for name, command, _ in all_commands():
+        for parameter in command.params:
+            if parameter.name in named or (parameter.name or "").endswith("_output"):
+                assert isinstance(parameter.type, OutputPath), f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        (name, command)
+        for name, command, _ in all_commands()
+        if any(isinstance(p.type, OutputPath) and p.type.file_okay for p in command.params)
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_output_that_is_an_input_is_refused(name: str, command: click.Command, tmp_path: Path) -> None:
+    source, hard, symbolic = (tmp_path / name for name in ("in.run", "hard.svg", "symbolic.svg"))
+    source.write_text("precious")
+    hard.hardlink_to(source)
+    symbolic.symlink_to(source)
+    inputs = [p for p in command.params if isinstance(p.type, InputPath | UncheckedPath)]
+    outputs = [p for p in command.params if isinstance(p.type, OutputPath) and p.type.file_okay]
+    for read, written, output in product(inputs, outputs, (hard, symbolic)):
+        reads_folders = isinstance(read.type, InputPath) and read.type.dir_okay
+        for path in (source, tmp_path) if reads_folders else (source,):
+            context = click.Context(command)
+            read.type.convert(path, read, context)
+            written.type.convert(output, written, context)
+            refusal = rf"{output.name} is also an input\. .* with {written.opts[0]}"
+            with pytest.raises(OutputError, match=refusal), guarded(context):
+                pass
+
+
+def test_inputs_are_protected_while_a_command_runs(tmp_path: Path) -> None:
+    """A command cannot write an input by another way than its options."""
+    source = tmp_path / "in"
+    source.write_text("precious")
+
+    @click.command()
+    @click.argument("source", type=InputPath())
+    def command(source: Path) -> None:
+        pass
+
+    context = click.Context(command)
+    command.params[0].type.convert(source, command.params[0], context)
+    with guarded(context), pytest.raises(OutputError, match="also an input"):
+        write_text(source, "new")
+    write_text(source, "new")
