@@ -135,12 +135,15 @@ def _value(cell: str, path: str | Path, line: int, column: str) -> Any:
 
 def _json(cell: str, path: str | Path, line: int, column: str) -> Any:
     try:
-        return json.loads(cell, parse_constant=_refuse)
+        value = json.loads(cell, parse_constant=_refuse)
+        if "\\u" in cell:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails for lone surrogates
     except (ValueError, RecursionError) as error:
         reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
         raise DataError(
             f"the cell is not valid JSON ({reason}).", file=str(path), line=line, field=column
         ) from error
+    return value
 
 
 def _refuse(constant: str) -> None:

@@ -258,6 +258,7 @@ def test_rows_of_open_rag_eval_keep_cells_and_queries_without_results(tmp_path: 
         ("{'precision@': 1}", "not valid JSON"),
         ('{"precision@": NaN}', "NaN is not a finite number"),
         ("[" * 100_000, "not valid JSON"),
+        (r'{"\ud800": 1}', "surrogates not allowed"),
         ("nan", "'nan' is not a finite number; leave the cell of a missing score empty."),
         ("-Infinity", "not a finite number"),
     ],
