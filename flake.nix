@@ -11,7 +11,7 @@
       core = py: with py; [ click duckdb ir-measures msgspec nanoarrow nltk numpy pydantic rapidfuzz rich scipy zlib-ng ];
       models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
       plots = py: with py; [ matplotlib ];
-      tests = py: with py; [ cbor2 hypothesis ipykernel jsonschema nbclient nbformat pandas pytest pytest-timeout pytest-xdist ];
+      tests = py: with py; [ cbor2 hypothesis ipykernel jsonschema nbclient nbformat pandas pytest pytest-timeout pytest-xdist rouge-score ];
 
       exam_pp = py: py.buildPythonApplication {
         pname = "exam_pp";
@@ -20,7 +20,7 @@
         src = self;
         build-system = [ py.hatchling ];
         dependencies = core py ++ models py;
-        optional-dependencies = { car = [ py.cbor2 ]; openai = [ py.openai ]; plots = plots py; };
+        optional-dependencies = { car = [ py.cbor2 ]; openai = [ py.openai ]; plots = plots py; rouge = [ py.rouge-score ]; };
         nativeCheckInputs = [ py.pytestCheckHook ] ++ tests py ++ plots py;
         meta = {
           description = "Evaluate retrieval and RAG systems with test banks and local language models";

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         score_runs,
     )
     from exam_pp.api.files import write_bank, write_passages
-    from exam_pp.api.grading import grade, grade_file, make_prompt
+    from exam_pp.api.grading import grade, grade_citations, grade_file, make_prompt
     from exam_pp.api.sql import query
     from exam_pp.data_model import (
         DirectGrade,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
+    from exam_pp.phases.evaluation.citations import citations
+    from exam_pp.phases.evaluation.graded_citations import SupportFilter
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
     from exam_pp.phases.evaluation.result import Evaluation
@@ -73,11 +75,14 @@ __all__ = [
     "RubricGrades",
     "RunLine",
     "Score",
+    "SupportFilter",
     "TestBank",
     "agreement",
+    "citations",
     "correlate",
     "cover",
     "grade",
+    "grade_citations",
     "grade_file",
     "grade_table",
     "judgments",
@@ -108,6 +113,7 @@ _HOMES = {
     "write_bank": "api.files",
     "write_passages": "api.files",
     "grade": "api.grading",
+    "grade_citations": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
     "query": "api.sql",
@@ -121,6 +127,8 @@ _HOMES = {
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
+    "citations": "phases.evaluation.citations",
+    "SupportFilter": "phases.evaluation.graded_citations",
     "judgments": "phases.evaluation.judgments",
     "nugget_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",

@@ -27,6 +27,10 @@ RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
 Role = Literal["retrieved", "answer"]
 """The role of a passage for a system: retrieved, or a part of its answer."""
 
+SupportLabel = Literal["no_support", "partial_support", "full_support"]
+SUPPORT_LABELS: tuple[SupportLabel, ...] = ("no_support", "partial_support", "full_support")
+"""How far a cited passage supports a part of an answer, worst first."""
+
 DIRECT_ID = "direct"
 """The entry id of direct grades in tables and metrics of entries."""
 
@@ -313,6 +317,58 @@ class DirectGrade(DirectMixin, _GradesOfOneModel):
     definition: SoftDefinition | None = None
 
 
+class SourceScore(Record):
+    """A passage against which a claim was scored, with its score; None for a part of a joined source."""
+
+    passage_id: Id
+    score: FiniteFloat | None = None
+
+
+class ConsistencyGrade(_GradesOfOneModel):
+    """The factual consistency of a claim with its sources, from 0 to 1; higher means more consistent.
+
+    The claim is the whole answer of a system or one of its parts. It is stored with the passage that is the
+    part, for a whole answer with the first part. The score of a part is the highest over its sources; the
+    sources of a whole answer are joined. ``tokens_cut`` has the numbers of removed tokens of ``source`` and
+    ``claim``. ``missing`` are cited passages that the file lacks. A claim without a score has an ``error``.
+    """
+
+    system: Id = Field(alias="method")
+    claim: Literal["answer", "part"]
+    score: FiniteFloat | None = None
+    sources: list[SourceScore] = []
+    missing: list[Id] = []
+    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+
+    @property
+    def source_ids(self) -> list[str]:
+        """Ids of the sources, in order."""
+        return [source.passage_id for source in self.sources]
+
+
+class CitationSupport(Record):
+    """How far a cited passage supports the part of an answer that cites it.
+
+    ``support`` is None if the citation is ungraded, with the reason in ``error``. ``answer`` is the reply of
+    the model.
+    """
+
+    citation: Id
+    support: SupportLabel | None = None
+    answer: str | None = None
+    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+
+
+class SupportGrades(_GradesOfOneModel):
+    """The support of a part of an answer by the passages that it cites, graded by one model or person.
+
+    It is stored with the passage that is the part. ``tokens_cut`` has citation ids. Cited passages that the
+    file lacks have no grade; evaluations count them as no support.
+    """
+
+    supports: list[CitationSupport]
+
+
 class Passage(Record):
     """A passage with its text, judgments, rankings and grades."""
 
@@ -322,6 +378,8 @@ class Passage(Record):
     data: PassageData = Field(default_factory=PassageData, alias="paragraph_data")
     rubric_grades: list[RubricGrades] | None = Field(default=None, alias="exam_grades")
     direct_grades: list[DirectGrade] | None = Field(default=None, alias="grades")
+    consistency_grades: list[ConsistencyGrade] | None = None
+    support_grades: list[SupportGrades] | None = None
 
     @property
     def judgments(self) -> list[Judgment]:

@@ -110,13 +110,30 @@ class Request:
         return digest.hexdigest()[:32]
 
 
+SOURCE_SLOT, CLAIM_SLOT = "source", "claim"
+"""The parts of a request to a pair scorer."""
+
+
+def pair_request(source: str, claim: str) -> Request:
+    """Return the request that asks a pair scorer how consistent a claim is with a source.
+
+    Args:
+        source: The text of one or several passages; shortened first if the pair is too long for the model.
+        claim: An answer, or a part of it.
+
+    Returns:
+        A request without a prompt.
+    """
+    return Request((Part(source, SOURCE_SLOT, may_be_cut=True), Part(claim, CLAIM_SLOT)))
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """A model's reply, or the reason why it is missing (``error``; the text is then empty).
 
     ``label_logprobs`` are the log-probabilities of ``Request.labels``, as ``definition`` says; empty if the
     backend does not compute them, or the reply has no label. ``tokens_cut`` is the number of tokens of the
-    passage that were truncated.
+    passage that were truncated; ``claim_tokens_cut`` those of a claim that is too long for a pair scorer.
     """
 
     text: str = ""
@@ -124,3 +141,4 @@ class Completion:
     label_logprobs: tuple[float, ...] = field(default=())
     tokens_cut: int = 0
     definition: SoftDefinition = "reply"
+    claim_tokens_cut: int = 0

@@ -6,9 +6,10 @@ both for several repeats of a query. This module is the only place that decides 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from exam_pp.data_model import (
     GradesView,
@@ -49,11 +50,22 @@ class HasText(Protocol):
 
 
 E = TypeVar("E", bound=HasRole)
+_REPEAT = re.compile(r"(.+)-run-([1-9][0-9]{0,8})", re.DOTALL)
 
 
 def run_name(system: str, repeat: int | None) -> str:
     """The name of one repeat of a system, such as ``rag-run-2``; without a repeat, the system itself."""
     return system if repeat is None else f"{system}-run-{repeat}"
+
+
+def repeat_of(name: str) -> tuple[str, int | None]:
+    """The system and the repeat of a name: the inverse of :func:`run_name`.
+
+    >>> repeat_of("rag-run-2"), repeat_of("rag")
+    (('rag', 2), ('rag', None))
+    """
+    match = _REPEAT.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, None)
 
 
 def name_of_entry(entry: HasRole) -> str:
@@ -96,6 +108,13 @@ def recorded_roles(queries: Iterable[QueryView]) -> dict[str, set[Role]]:
     return roles
 
 
+class AnswerPart(NamedTuple):
+    """A part of an answer, and the ids of the documents that it cites, in order and each once."""
+
+    passage: Passage
+    citations: tuple[str, ...] = ()
+
+
 @dataclass
 class SystemOutput:
     """The ranking and the answer of one system, or of one repeat of it, for a query.
@@ -104,15 +123,17 @@ class SystemOutput:
         system: The system.
         repeat: The repeat, from 1; None for a single run.
         retrieved: Its retrieved passages, best first.
-        parts: Its answer: passages in order, each with the ids of the documents that it cites. A part without
-            text has no content, such as that of an empty answer.
+        parts: Its answer: passages in order, with their citations. A part without text has no content, such
+            as that of an empty answer.
+        cited: The passages of the file that parts cite, by id.
         answered: Whether the file has an answer, also an empty one.
     """
 
     system: str
     repeat: int | None = None
     retrieved: list[Passage] = field(default_factory=list)
-    parts: list[tuple[Passage, tuple[str, ...]]] = field(default_factory=list)
+    parts: list[AnswerPart] = field(default_factory=list)
+    cited: dict[str, Passage] = field(default_factory=dict)
     answered: bool = False
 
     @property
@@ -124,6 +145,21 @@ class SystemOutput:
     def text(self) -> str:
         """The whole answer: its parts, joined with spaces; empty without an answer."""
         return joined_text(passage for passage, _ in self.parts)
+
+    @property
+    def sources(self) -> list[Passage]:
+        """The retrieved passages, then other passages that the answer cites."""
+        by_id = {passage.passage_id: passage for passage in self.retrieved}
+        return list((by_id | self.cited).values())
+
+    def cited_by(self, part: AnswerPart) -> list[Passage]:
+        """The passages of the file that a part cites."""
+        return [self.cited[key] for key in part.citations if key in self.cited]
+
+    def missing(self, parts: Iterable[AnswerPart]) -> list[str]:
+        """The ids that these parts cite, but the file lacks."""
+        cited = dict.fromkeys(key for part in parts for key in part.citations)
+        return [key for key in cited if key not in self.cited]
 
 
 def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutput]:
@@ -151,6 +187,7 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
         for system, of_system in repeats.items()
         for repeat in of_system or (None,)
     }
+    by_id = {passage.passage_id: passage for passage in query.passages}
     seen: set[tuple[str, int | None, Role, str]] = set()
     for role, entry, passage in sorted(entries, key=_order):
         of_entry = (entry.repeat,) if entry.repeat is not None else (*repeats[entry.method],) or (None,)
@@ -162,7 +199,9 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
             output = outputs[entry.method, repeat]
             if role == "answer":
                 output.answered = True
-                output.parts.append((passage, tuple(entry.citations or ())))
+                part = AnswerPart(passage, tuple(dict.fromkeys(entry.citations or ())))
+                output.parts.append(part)
+                output.cited |= {key: by_id[key] for key in part.citations if key in by_id}
             else:
                 output.retrieved.append(passage)
     return outputs

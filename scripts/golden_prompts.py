@@ -17,6 +17,7 @@ VALUES = {
     **dict.fromkeys(("question", "nugget", "query"), ENTRY),
     "context": "Air scatters {blue} light.",
     "answer": "scattered {light}",
+    "claim": "Blue light is {scattered}.",
     "correct_answer": "Rayleigh scattering",
     "subtopic": "colour at {dusk}",
     "count": "10",

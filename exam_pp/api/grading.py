@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from exam_pp.data_model import QueryPassages
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
+from exam_pp.phases.grading import grade_citations as citation_files
 from exam_pp.phases.grading import grading_run as files
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary
 from exam_pp.phases.grading.grade import grade as grade_queries
@@ -160,6 +161,44 @@ def grade_file(
         files.GradeFiles(Path(passages), Path(output), _path(bank), queries=_path(queries)),
         _model(model),
         GradeOptions(_prompts(prompts, answer_match), unparsed, soft, regrade),
+    )
+
+
+def grade_citations(
+    passages: PathLike,
+    output: PathLike,
+    *,
+    model: str | ModelOptions,
+    prompt: str | Prompt | None = None,
+    systems: Sequence[str] = (),
+    regrade: bool = False,
+) -> citation_files.CitationSummary:
+    """Grade the citations of answers in a passages file, like ``exam-pp grade-citations``.
+
+    The model labels each part of an answer with each passage that it cites: full, partial or no support.
+    :func:`exam_pp.citations` scores the systems. To continue an interrupted grading, repeat the call.
+
+    Args:
+        passages: Passages file with answers and the passages that they cite.
+        output: Graded file to write. Names that end in ``.gz`` are compressed.
+        model: Name of a model, or its options.
+        prompt: Prompt of the kind ``support``, or its name. None: ``CitationSupport``.
+        systems: Names of the systems to grade; empty for all.
+        regrade: Whether to grade citations again that have a label by this model with this prompt.
+
+    Returns:
+        Counts such as ``answers``, ``labels``, ``reasons`` and ``missing``.
+
+    Raises:
+        OutputError: The output cannot be written.
+        ExamError: The file has no answers, the prompt is of another kind, or the model cannot be loaded.
+    """
+    return citation_files.grade_citations(
+        files.GradeFiles(Path(passages), Path(output)),
+        _model(model),
+        citation_files.CitationOptions(
+            PROMPTS.get(prompt) if isinstance(prompt, str) else prompt, systems, regrade
+        ),
     )
 
 

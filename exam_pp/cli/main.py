@@ -50,6 +50,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "verify_answers",
             "Let a model verify extracted answers against the gold answers.",
         ),
+        "grade-citations": (
+            "grade_citations",
+            "Grade how far cited passages support answers.",
+        ),
+        "score-answers": (
+            "score_answers",
+            "Score how consistent answers are with their sources.",
+        ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
         "doctor": (
             "doctor",

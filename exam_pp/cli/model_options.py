@@ -40,8 +40,8 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             show_default=True,
             metavar="NAME",
             help="Backend of the model: text2text (T5-like), text-generation (decoder-only), "
-            "question-answering (extractive), openai (chat endpoint) or openai-completions (endpoint for "
-            "plain text).",
+            "question-answering (extractive), text-classification (scores of answers), openai (chat "
+            "endpoint) or openai-completions (endpoint for plain text).",
         ),
         click.option("--revision", metavar="NAME", help="Branch, tag or commit of a Hugging Face model."),
         _hardware_options,

@@ -329,17 +329,38 @@ def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F
     )
 
 
+PROMPT_HASH = click.option(
+    "--prompt-hash",
+    metavar="HASH",
+    help="Only grades with the version of the prompt that has this hash (see `exam-pp show prompt`).",
+)
+support_filter_options = together(
+    click.option(
+        "--grader",
+        shell_complete=model_names,
+        metavar="NAME",
+        help="Only grades by this model, or by this reviewer (human:NAME).",
+    ),
+    click.option(
+        "--prompt-class",
+        shell_complete=prompt_names,
+        metavar="NAME",
+        help="Only grades with this prompt class.",
+    ),
+    PROMPT_HASH,
+    click.option(
+        "--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated."
+    ),
+)
+"""Options that select the grades of citations by one grader, and systems."""
+
 _grades_options = together(
     click.option(
         "--prompt-type",
         type=click.Choice(["question", "nugget", "direct"]),
         help="Only grades for questions, for nuggets, or for the query itself (direct).",
     ),
-    click.option(
-        "--prompt-hash",
-        metavar="HASH",
-        help="Only grades with the version of the prompt that has this hash (see `exam-pp show prompt`).",
-    ),
+    PROMPT_HASH,
     click.option(
         "--question-set",
         type=click.Choice(["tqa", "genq", "question-bank"]),

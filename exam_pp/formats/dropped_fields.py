@@ -181,6 +181,8 @@ def count_dropped_passage_fields(
             "ranking entries": len(passage.rankings),
             "citations": sum(len(ranking.citations or ()) for ranking in passage.rankings),
             "sets of grades": sum(1 for _ in passage.grade_sets()),
+            "consistency grades": len(passage.consistency_grades or ()),
+            "sets of grades of citations": len(passage.support_grades or ()),
         }
         for name, count in counts.items():
             if name not in keeps:

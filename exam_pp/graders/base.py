@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from exam_pp.data_model import DirectGrade, RubricGrades
+from exam_pp.data_model import ConsistencyGrade, DirectGrade, RubricGrades, SupportGrades
 from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import Entry
 
@@ -17,6 +17,12 @@ Grading = Generator[list[Request], list[Completion], G_co]
 
 Most graders yield once; graders with windows or retries yield several times.
 """
+
+ConsistencyGrading = Generator[list[Request], list[Completion], ConsistencyGrade]
+"""The same for the factual consistency of a claim."""
+
+SupportGrading = Generator[list[Request], list[Completion], SupportGrades]
+"""The same for the support of a part of an answer by the passages that it cites."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ def make_grader(
         return AssignmentGrader(prompt, model, options, unparsed, soft, limit, repairs=repairs)
     users = {
         "verification": "verify-answers",
+        "claim": "score-answers",
+        "support": "grade-citations",
         "generate": "generate",
         "nuggetize": "nuggetize",
         "answer": "generate answers",

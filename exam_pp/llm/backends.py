@@ -17,7 +17,7 @@ BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "
 
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
 """Names of models without a checkpoint, with their backends."""
-_PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering")
+_PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification")
 _PIPELINES_OF_CHECKPOINTS = (*_PIPELINES_WITHOUT_LISTS, "text-generation")
 _PIPELINES_WITHOUT_THINKING = (*_PIPELINES_WITHOUT_LISTS, "openai-completions")
 _ENDPOINTS = ("openai", "openai-completions")
@@ -38,6 +38,7 @@ def load_llm(options: ModelOptions) -> LLM:
         raise ModelError(f"--thinking-tokens cannot be used with the model {options.model!r}.")
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
         raise ModelError("--thinking-tokens needs --model-pipeline text-generation or openai.")
+    _check_pair_scorer(options)
     check_decoding(options, has_own_rules=options.model in _OWN_MODELS)
     backend = BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))
     if options.pipeline not in _PIPELINES_OF_CHECKPOINTS:
@@ -48,6 +49,18 @@ def load_llm(options: ModelOptions) -> LLM:
         return backend(options)
 
 
+def _check_pair_scorer(options: ModelOptions) -> None:
+    """Raise ModelError for options of pair scorers with another model, and for code without a commit."""
+    if options.pipeline == "text-classification" and options.model not in _OWN_MODELS:
+        return
+    for name, value in (
+        ("--positive-class", options.positive_class),
+        ("--trust-remote-code", options.trust_remote_code),
+    ):
+        if value:
+            raise ModelError(f"{name} needs --model-pipeline text-classification.")
+
+
 def can_read_lists(options: ModelOptions) -> bool:
     """Whether the model can answer prompts with lists, which needs a decoder-only model or an endpoint."""
     if options.model in _OWN_MODELS:
@@ -56,8 +69,11 @@ def can_read_lists(options: ModelOptions) -> bool:
 
 
 def can_rate(options: ModelOptions) -> bool:
-    """Whether the model can give ratings; extractive models only return answers."""
-    return options.model in _OWN_MODELS or options.pipeline != "question-answering"
+    """Whether the model can give ratings; extractive models return answers, and pair scorers scores."""
+    return options.model in _OWN_MODELS or options.pipeline not in (
+        "question-answering",
+        "text-classification",
+    )
 
 
 def _refuse_misspelt_name(model: str) -> None:
@@ -116,6 +132,12 @@ def _extractive(options: ModelOptions) -> LLM:
     return load_extractive(options)
 
 
+def _pair_scorer(options: ModelOptions) -> LLM:
+    from exam_pp.llm.pair_scorer import load_pair_scorer
+
+    return load_pair_scorer(options)
+
+
 def _endpoint(options: ModelOptions) -> LLM:
     from exam_pp.llm.endpoint import load_endpoint
 
@@ -149,6 +171,7 @@ def _constant(options: ModelOptions) -> LLM:
 BACKENDS.add("text2text", _seq2seq)
 BACKENDS.add("text-generation", _causal)
 BACKENDS.add("question-answering", _extractive)
+BACKENDS.add("text-classification", _pair_scorer)
 BACKENDS.add("openai", _endpoint)
 BACKENDS.add("openai-completions", _completions)
 BACKENDS.add("fake", _fake)

@@ -37,8 +37,9 @@ class ModelOptions:
     Args:
         model: A name on the Hugging Face Hub, a folder, a GGUF file, ``bundled``, ``smollm2``, a baseline, or
             a model of an endpoint.
-        pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``, ``openai`` or
-            ``openai-completions``. GGUF files and ``smollm2`` turn ``text2text`` into ``text-generation``.
+        pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``,
+            ``text-classification``, ``openai`` or ``openai-completions``. GGUF files and ``smollm2`` turn
+            ``text2text`` into ``text-generation``.
         revision: The branch, tag or commit of a model on the Hub.
         device: ``cpu``, ``cuda`` or ``cuda:N``. Default: the first GPU, else the CPU.
         device_map: ``auto`` distributes the weights over all GPUs and the main memory of the machine.
@@ -68,6 +69,9 @@ class ModelOptions:
         reasoning_effort: How much a model behind an endpoint reasons, such as ``low``.
         response_format: ``text``, ``json``, or a file with a JSON Schema that an endpoint enforces.
         choose: Whether a reply to a prompt with labels is the likeliest label, without decoding.
+        positive_class: The class of a pair scorer whose probability is the score, such as ``entailment``.
+        trust_remote_code: Whether code in the files of a pair scorer may run. A model of the Hub then needs a
+            commit as ``revision``.
         no_answer_at: Where extractive models score "no answer": ``cls`` puts the classification token
             before the question, ``first`` takes the first token. Default: ``cls`` for T5-like models whose
             tokenizer has such a token without inserting it, else the token of the tokenizer.
@@ -102,6 +106,8 @@ class ModelOptions:
     response_format: str | None = None
     no_answer_at: NoAnswerAt = "auto"
     choose: bool = False
+    positive_class: str | None = None
+    trust_remote_code: bool = False
 
     def __post_init__(self) -> None:
         if self.pipeline == "text2text" and is_gguf(self.model):
@@ -151,6 +157,20 @@ class LLM(Protocol):
 
         With ``batches`` only the requests in them are answered; by default all are.
         """
+
+
+@runtime_checkable
+class PairScorer(LLM, Protocol):
+    """A backend that scores pairs of a source and a claim, such as a checkpoint for sequence classification.
+
+    It is an :class:`LLM` for the requests of :func:`exam_pp.requests.pair_request`, without a prompt. The
+    text of a completion is the score as a decimal number from 0 to 1; higher means that the claim is more
+    consistent with the source. Batches, provenance, journal and failures are those of all backends.
+    """
+
+    @property
+    def positive_class(self) -> str:
+        """The name of the class whose probability is the score."""
 
 
 @runtime_checkable

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
+from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.requests import Completion, Request
@@ -20,11 +21,12 @@ from exam_pp.test_bank import ASSIGNMENT_RATINGS
 UNANSWERABLE = "unanswerable"
 """The published reply for a passage without an answer."""
 
-_ENTRY_SLOTS = ("question", "nugget", "query")
+_ENTRY_SLOTS = ("question", "nugget", "query", "claim")
 _SCALE_LINE = re.compile(r"^\W*(\d)\s*[:=]", re.MULTILINE)
-_YES_NO = re.compile(r"\byes\b.{1,40}\bno\b", re.IGNORECASE | re.DOTALL)
+_YES_NO = re.compile(r"\byes\b.{1,80}\bno\b", re.IGNORECASE | re.DOTALL)
 _ASSIGNMENT = re.compile(r"\bas support, partial_support, or not_support\b")
 ASSIGNMENTS = tuple(ASSIGNMENT_RATINGS)
+_SUPPORT_LINE = re.compile(rf"^\W*({'|'.join(SUPPORT_LABELS)}):", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+")
 
 
@@ -37,20 +39,22 @@ def scale_of(request: Request) -> tuple[str, ...]:
     """The labels of the answer scale, lowest first; empty if the prompt asks for free text.
 
     Requests for soft grades contain the labels. Otherwise the scale is read from the text of the prompt:
-    lines such as ``- 5: ...``, "yes or no", or the labels of an assignment.
+    lines such as ``- 5: ...`` or ``- full_support: ...``, "yes or no", or the labels of an assignment.
     """
     if request.labels:
         return request.labels
     text = "".join(part.text for part in request.parts if part.slot is None)
     if digits := _SCALE_LINE.findall(text):
         return tuple(sorted(set(digits)))
+    if _SUPPORT_LINE.search(text):
+        return SUPPORT_LABELS
     if _ASSIGNMENT.search(text):
         return ASSIGNMENTS
     return ("no", "yes") if _YES_NO.search(text) else ()
 
 
 def entry_of(request: Request) -> tuple[str, str] | None:
-    """Return slot and text of the question, nugget or query to compare with the passage, or None."""
+    """Return slot and text of the question, nugget, query or claim to compare with the passage, or None."""
     for slot in _ENTRY_SLOTS:
         if text := request.slot(slot):
             return slot, text

@@ -8,6 +8,8 @@ prompts are answered from its ratings instead:
   :data:`MIN_ANSWER_RATING`.
 * **Other scales of numbers** (UMBRELA's 0 to 3, Thomas' 0 to 2): the passage is rated from 0 to 5, and the
   expected rating is scaled to the prompt's range.
+* **Claims** (citation support, factual consistency): the passage is rated for the claim as for a key fact,
+  and the expected rating is scaled to the labels of the prompt.
 """
 
 from __future__ import annotations
@@ -107,14 +109,14 @@ def _ratings_of(request: Request) -> tuple[list[Request], tuple[str, ...]] | Non
     if not scale:
         texts = tuple(sentences(context)) or (context,)
         return [rating_request(*entry, text) for text in texts], texts
-    if scale != RATINGS and all(label.isdecimal() for label in scale):
+    if scale != RATINGS and (entry[0] == "claim" or all(label.isdecimal() for label in scale)):
         return [rating_request(*entry, context)], ()
     return None
 
 
 def rating_request(slot: str, entry: str, context: str) -> Request:
-    """The prompt that rates a context for a question, query or nugget, with likelihoods of the ratings."""
-    instruction = _NUGGET if slot == "nugget" else _QUESTION
+    """The prompt that rates a context for a question, query, nugget or claim, with likelihoods."""
+    instruction = _NUGGET if slot in ("nugget", "claim") else _QUESTION
     parts = (Part(instruction), Part(entry, slot), Part(_CONTEXT), Part(context, "context", may_be_cut=True))
     return Request(parts, RATINGS)
 

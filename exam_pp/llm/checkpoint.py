@@ -109,9 +109,13 @@ def load_error(options: ModelOptions, error: BaseException) -> ModelError:
             "code. Use a version of the model with safetensors files."
         )
     if "trust_remote_code" in str(error):
+        remedy = (
+            "allow it with --trust-remote-code and a commit as --revision"
+            if options.pipeline == "text-classification"
+            else "serve it behind an endpoint (--model-pipeline openai)"
+        )
         return ModelError(
-            f"The model {name!r} needs custom code from its checkpoint, which exam-pp does not run: serve it "
-            "behind an endpoint (--model-pipeline openai)."
+            f"The model {name!r} needs custom code from its checkpoint, which exam-pp does not run: {remedy}."
         )
     if "ignore_mismatched_sizes" in str(error):
         return ModelError(
@@ -135,7 +139,15 @@ _LOADERS = {
     "text2text": ("AutoModelForSeq2SeqLM", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"),
     "text-generation": ("AutoModelForCausalLM", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"),
     "question-answering": ("AutoModelForQuestionAnswering", "MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES"),
+    "text-classification": (
+        "AutoModelForSequenceClassification",
+        "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES",
+    ),
 }
+
+
+_ONLY_TRANSFORMERS = ("question-answering", "text-classification")
+"""Pipelines that CTranslate2 does not run."""
 
 
 class ModelCheckpoint:
@@ -149,12 +161,10 @@ class ModelCheckpoint:
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
-        if self.pipeline == "question-answering" and (
-            options.engine == "ctranslate2" or options.compute_type
-        ):
+        if self.pipeline in _ONLY_TRANSFORMERS and (options.engine == "ctranslate2" or options.compute_type):
             raise ModelError(
                 "--engine ctranslate2 and --compute-type cannot be used with --model-pipeline "
-                "question-answering."
+                f"{self.pipeline}."
             )
         if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
             raise ModelError("--device-map cannot be used with --engine ctranslate2 or --compute-type.")
@@ -203,7 +213,7 @@ class ModelCheckpoint:
         from safetensors import SafetensorError
 
         placement = {"device_map": device_map} if device_map else {}
-        loader = getattr(transformers, _LOADERS[self.pipeline][0])
+        loader = getattr(transformers, self._loader)
         try:
             with quiet_loading(transformers):
                 model, info = loader.from_pretrained(
@@ -216,9 +226,19 @@ class ModelCheckpoint:
         return model.eval()
 
     @property
+    def _loader(self) -> str:
+        """The name of the class of transformers that loads the weights."""
+        return _LOADERS[self.pipeline][0]
+
+    @property
     def _source(self) -> dict[str, Any]:
-        # Custom code of checkpoints never runs. Without this argument, transformers asks at the terminal.
-        return {"revision": self.revision, "trust_remote_code": False}
+        # Without this argument, transformers asks at the terminal whether to run custom code.
+        return {"revision": self.revision, "trust_remote_code": self.runs_remote_code}
+
+    @property
+    def runs_remote_code(self) -> bool:
+        """Whether custom code in the files of the checkpoint may run: never, unless a subclass allows it."""
+        return False
 
     def _check_weights(self, missing: Collection[str], unexpected: Collection[str]) -> None:
         """Raise ModelError for missing weights, which would be random numbers; warn of unexpected ones."""
@@ -330,6 +350,23 @@ def pick_dtype(options: ModelOptions, device: str) -> str:
         return "float32"
     # Older GPUs emulate bfloat16, which is slower than float32.
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+
+
+_POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet"}
+"""Model types whose first position is the one after the id of the padding token."""
+
+
+def longest_input(checkpoint: ModelCheckpoint, unlimited: int) -> int:
+    """The maximal number of tokens of an encoder: ``unlimited`` if its positions are relative."""
+    if checkpoint.options.max_input_tokens:
+        return checkpoint.options.max_input_tokens
+    config = checkpoint.config
+    positions = getattr(config, "max_position_embeddings", None) or 0
+    if positions <= 0:
+        return unlimited
+    if config.model_type in _POSITIONS_AFTER_PADDING:
+        positions -= (getattr(config, "pad_token_id", None) or 0) + 1
+    return int(min(positions, checkpoint.tokenizer.model_max_length))
 
 
 class PlacedModel:

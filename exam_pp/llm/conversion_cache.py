@@ -16,7 +16,7 @@ from typing import IO
 
 log = logging.getLogger(__name__)
 
-_WEIGHTS = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja")
+_WEIGHTS = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja", ".py")
 
 _SEAL = "checked"
 """The file with the hash of all other files of a converted checkpoint."""

@@ -32,6 +32,7 @@ _SUPPORTED: Mapping[str, set[str]] = {
     "text2text": _LOCAL,
     "text-generation": _LOCAL,
     "question-answering": set(),
+    "text-classification": set(),
     "openai": set(DECODING),
     "openai-completions": set(DECODING) - {"reasoning_effort", "response_format"},
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from exam_pp.llm.baselines import ASSIGNMENTS, Baseline, sentences
+from exam_pp.llm.baselines import ASSIGNMENTS, Baseline, scale_of, sentences
 from exam_pp.requests import Completion, Request
 
 Script = Callable[[Request], Completion | str]
@@ -18,7 +18,7 @@ class FakeLLM(Baseline):
 
     ``script`` maps a request to its reply; ``calls`` counts the requests. Without a script:
 
-    * ratings are ``round(5 × share)``; yes/no labels and nugget assignments divide the share equally;
+    * ratings are ``round(5 × share)``; labels (yes/no, assignments, citation support) divide the share;
     * free text is the passage's first sentence that shares a word with the entry, or "unanswerable";
     * an answer is verified as correct if it shares a word with the gold answer;
     * a generated test bank has an entry for each word of the query;
@@ -62,7 +62,7 @@ def lexical_reply(request: Request) -> str:
         return _cited_answer(query, passage)
     entry = next((part.text for part in request.parts if part.slot not in (None, "context")), "")
     entry = request.slot("nugget") or entry
-    if labels := request.labels:
+    if labels := request.labels or (scale_of(request) if request.slot("claim") else ()):
         return labels[round(_share(entry, passage) * (len(labels) - 1))]
     shared = _words(entry) & _words(passage)
     candidates = passage.replace("!", ".").replace("?", ".").split(".")

@@ -31,6 +31,7 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
+from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.llm.baselines import ASSIGNMENTS, UNANSWERABLE, Baseline, entry_of, scale_of, sentences
 from exam_pp.requests import Completion, Request
 from exam_pp.stemming import content_stems, stem, tokens
@@ -52,7 +53,7 @@ FRAME_WORDS = frozenset(_FRAME_LIST.split())
 """Words that frame a question and carry little information about its subject."""
 FRAME_WEIGHT = 0.2
 
-ASSOCIATION_WEIGHT = {"question": 0.7, "query": 0.7, "nugget": 0.35}
+ASSOCIATION_WEIGHT = {"question": 0.7, "query": 0.7, "nugget": 0.35, "claim": 0.35}
 """The weight of association if its trust is 1; coverage has the rest."""
 HALF_TRUST = 30
 """A word in this many passages has a trust of one half; associations of rarer words are more random."""
@@ -61,7 +62,7 @@ FULL_COSINE = 0.5
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.75)
 """The lowest evidence for the ratings 1 to 5."""
 ASSIGNMENT_THRESHOLDS = (0.5, 0.7)
-"""The lowest evidence for partial and for full support of a nugget."""
+"""The lowest evidence for partial and for full support of a nugget or a claim."""
 ANSWERABLE = THRESHOLDS[2]
 """Below this evidence (a rating of 3) the extracted answer is "unanswerable"."""
 
@@ -212,10 +213,11 @@ class LexicalLLM(Baseline):
         entry, passage = entry_of(request), request.slot("context")
         if entry is None or passage is None:
             return Completion(
-                error="the lexical baseline can only compare a passage with a question, nugget or query"
+                error="the lexical baseline can only compare a passage with a question, nugget, query or "
+                "claim"
             )
         if labels := scale_of(request):
-            thresholds = ASSIGNMENT_THRESHOLDS if labels == ASSIGNMENTS else THRESHOLDS
+            thresholds = ASSIGNMENT_THRESHOLDS if labels in (ASSIGNMENTS, SUPPORT_LABELS) else THRESHOLDS
             level = rating_level(self.evidence(*entry, passage), thresholds)
             level *= (len(labels) - 1) / len(thresholds)
             logprobs = _bell(level, len(labels)) if request.labels else ()

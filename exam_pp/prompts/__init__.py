@@ -3,6 +3,7 @@
 from exam_pp.prompts.answers import ANSWER_PROMPTS
 from exam_pp.prompts.attempt import ANSWER_ATTEMPT
 from exam_pp.prompts.base import PROMPTS, Prompt
+from exam_pp.prompts.claims import CLAIM_PROMPTS
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
 from exam_pp.prompts.graded_relevance import GRADED_RELEVANCE
@@ -14,6 +15,7 @@ __all__ = [
     "ANSWER_PROMPTS",
     "ANSWER_VERIFICATION",
     "ASSIGNMENT_PROMPTS",
+    "CLAIM_PROMPTS",
     "DIRECT_PROMPTS",
     "GENERATION_PROMPTS",
     "GRADED_RELEVANCE",

@@ -25,6 +25,7 @@ Kind = Literal[
     "verification",
     "assignment",
     "claim",
+    "support",
     "pair",
     "generate",
     "nuggetize",

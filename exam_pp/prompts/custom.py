@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
 from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, Reader, ReadingRule
+from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
 from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
     IMPORTANCE,
@@ -74,6 +76,8 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "nugget": _OF_ENTRIES,
     "direct": ("number", "final-score", "yes-no"),
     "verification": ("yes-no",),
+    "claim": ("yes-no", "number", "final-score"),
+    "support": (SUPPORT.name,),
     "assignment": (_ASSIGNMENT,),
     "generate": ("questions", "nuggets"),
     "nuggetize": ("nuggets", "importance"),
@@ -94,6 +98,8 @@ _SLOTS: Mapping[str, _Slots] = {
     "nugget": _Slots(("nugget", CUT_SLOT), ("query",)),
     "direct": _Slots(("query", CUT_SLOT)),
     "verification": _Slots(("question", "correct_answer", "answer")),
+    "claim": _Slots((CLAIM_SLOT, CUT_SLOT)),
+    "support": _Slots((CLAIM_SLOT, CUT_SLOT)),
     "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count")),
     "generate": _Slots(("query",), (FACET_SLOT, "count")),
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
@@ -124,7 +130,16 @@ class PromptFile(BaseModel):
 
     name: StrictStr = Field(min_length=1)
     kind: Literal[
-        "question", "nugget", "direct", "verification", "assignment", "generate", "nuggetize", "answer"
+        "question",
+        "nugget",
+        "direct",
+        "verification",
+        "claim",
+        "support",
+        "assignment",
+        "generate",
+        "nuggetize",
+        "answer",
     ]
     template: StrictStr | None = Field(default=None, min_length=1)
     template_file: StrictStr | None = Field(default=None, min_length=1)
@@ -183,7 +198,7 @@ def prompt_of(keys: PromptFile, file: str | None = None, read: ReadText | None =
         template=template,
         parse=rule,
         cite=keys.cite,
-        max_rating=ASSIGNMENT_RATINGS[choices[-1]] if keys.kind == "assignment" else keys.scale,
+        max_rating=_highest_label(keys.kind, choices) if keys.scale is None else keys.scale,
         choices=choices,
         answer_key=keys.kind == "verification" or any(rule is key_rule for key_rule in key_rules),
         version=keys.version,
@@ -309,6 +324,8 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     if keys.kind == "assignment":
         labels = _assignment_labels(keys.choices or THREE_LABELS, file)
         return assignment_reader(labels), labels
+    if keys.kind == "support":
+        return SUPPORT, SUPPORT_LABELS
     if keys.kind == "nuggetize":
         return (IMPORTANCE, IMPORTANCE_LABELS) if keys.reading == "importance" else (NUGGET_LIST, ())
     if keys.reading != YES_NO.name:
@@ -317,6 +334,13 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
         return YES_NO, ("No", "Yes")
     choices = _choices(keys.choices, file)
     return yes_no_reader(choices), choices
+
+
+def _highest_label(kind: str, choices: Sequence[str]) -> int | None:
+    """The rating of the highest label, if labels are ratings."""
+    if kind == "assignment":
+        return ASSIGNMENT_RATINGS[choices[-1]]
+    return len(choices) - 1 if kind == "support" else None
 
 
 def _assignment_labels(choices: tuple[str, ...], file: str | None) -> tuple[str, ...]:

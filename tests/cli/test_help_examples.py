@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 import click
@@ -73,6 +74,9 @@ def _make_files(folder: Path, data: Path) -> None:
     ``answers.jsonl.gz``        whole answers as passages
     ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
     ``assigned.jsonl.gz``       these with nuggets assigned
+    ``cited.jsonl.gz``          parts of answers with the passages that they cite
+    ``scored.jsonl.gz``         these with scores of factual consistency
+    ``nli-model/``              a checkpoint for natural language inference
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
@@ -93,6 +97,9 @@ def _make_files(folder: Path, data: Path) -> None:
     shutil.copy(demo / "questions.jsonl", folder / "questions-2.jsonl")
     shutil.copytree(demo / "runs", folder / "runs")
     shutil.copy(demo / "runs" / "bm25.run", folder)
+    from tests.llm.small_models import save_bert_classifier
+
+    save_bert_classifier(folder / "nli-model", ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
     for command in _SETUP.strip().splitlines():
         main(shlex.split(command))
     bank = read_bank(folder / "questions.jsonl").lines
@@ -128,6 +135,9 @@ rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
+import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz
+score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
+grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv

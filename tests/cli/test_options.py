@@ -36,6 +36,7 @@ INPUTS = [
     "evaluate nuggets here --bank IN",
     "analyze agreement here --qrels IN",
     "analyze compare IN",
+    "analyze distributions IN",
     "diff here IN",
     "grade here --bank IN --model fake -o out",
     "grade here --queries IN --model fake -o out",

@@ -84,6 +84,16 @@ def qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) ->
 
 
 @pytest.fixture(scope="session")
+def nli_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Path:
+    """A BERT-style model for natural language inference."""
+    from tests.llm import small_models
+
+    folder = tmp_path_factory.mktemp("nli")
+    small_models.save_bert_classifier(folder, texts, ["entailment", "neutral", "contradiction"])
+    return folder
+
+
+@pytest.fixture(scope="session")
 def t5_qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Path:
     """A T5-style model for extractive question answering, whose tokenizer does not insert its ``<cls>``."""
     from tests.llm import small_models

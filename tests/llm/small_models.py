@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import (
     BertConfig,
     BertForQuestionAnswering,
+    BertForSequenceClassification,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForQuestionAnswering,
@@ -18,12 +19,37 @@ from transformers import (
 from scripts.bench.keyed_llama import CONTEXT, byte_tokenizer, rendered, save_llama
 from scripts.bench.keyed_model import TINY, make_tokenizer
 
-__all__ = ["CONTEXT", "byte_tokenizer", "rendered", "save_bert_qa", "save_llama", "save_t5_qa"]
+__all__ = [
+    "CONTEXT",
+    "byte_tokenizer",
+    "rendered",
+    "save_bert_classifier",
+    "save_bert_qa",
+    "save_llama",
+    "save_t5_qa",
+]
 
 
 def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
     """Save a BERT with two layers and a span head."""
     torch.manual_seed(7)
+    tokenizer, config = _bert(texts)
+    BertForQuestionAnswering(config).eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def save_bert_classifier(folder: Path, texts: Iterable[str], classes: Sequence[str]) -> None:
+    """Save a BERT with two layers that classifies pairs of texts."""
+    torch.manual_seed(7)
+    tokenizer, config = _bert(texts)
+    config.id2label = dict(enumerate(classes))
+    config.label2id = {name: index for index, name in enumerate(classes)}
+    BertForSequenceClassification(config).eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _bert(texts: Iterable[str]) -> tuple[PreTrainedTokenizerFast, BertConfig]:
+    """A word-piece tokenizer trained on the texts, and the configuration of a small BERT."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -45,8 +71,7 @@ def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
         vocab_size=len(fast), hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
         intermediate_size=64, max_position_embeddings=128, initializer_range=0.5,
     )  # fmt: skip
-    BertForQuestionAnswering(config).eval().save_pretrained(folder)
-    fast.save_pretrained(folder)
+    return fast, config
 
 
 def save_t5_qa(folder: Path, texts: Iterable[str], cls: str | None = "<cls>") -> None:

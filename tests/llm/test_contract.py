@@ -15,7 +15,7 @@ from transformers import AutoConfig
 from exam_pp.errors import ModelError
 from exam_pp.llm import BACKENDS, LLM, ModelOptions, load_llm
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Request
+from exam_pp.requests import Completion, Request, pair_request
 from tests.llm.endpoint_server import rating, serve
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
@@ -78,6 +78,9 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
             yield name, ModelOptions(chat, pipeline="text-generation", engine="ctranslate2")
         case "question-answering":
             yield name, ModelOptions(str(request.getfixturevalue("qa_checkpoint")), pipeline=name)
+        case "text-classification":
+            nli = str(request.getfixturevalue("nli_checkpoint"))
+            yield name, ModelOptions(nli, pipeline=name, positive_class="entailment")
         case "text2text sampled":
             yield name, ModelOptions(folder("checkpoints", "flat"), temperature=1.5, top_p=0.9)
         case "text-generation sampled":
@@ -97,8 +100,10 @@ every_backend = pytest.mark.parametrize("case", CASES, indirect=True)
 
 
 def requests_for(name: str) -> list[Request]:
-    """Requests that the backend supports: ratings and extractions, or extractions only."""
+    """Requests that the backend supports: ratings and extractions, extractions only, or pairs."""
     questions = ["What causes tides?", "Wer? 誰?"]
+    if name == "text-classification":
+        return [pair_request(source, claim) for source in PASSAGES for claim in (*questions, *PASSAGES[-4:])]
     prompts = [EXTRACTION] if name.startswith("question-answering") else [RATING, EXTRACTION]
     return [
         Request(prompt.render({"question": question, "context": passage}), prompt.labels, 12, one_line=True)

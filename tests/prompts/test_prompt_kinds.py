@@ -45,6 +45,8 @@ def slots(made: Prompt) -> list[str]:
         ("question", "answer-key", "{question} {context}", "rising", (None, True)),
         ("question", "extractive-answer-key", "{question} {context}", "", (None, False)),
         ("verification", "yes-no", "{question} {correct_answer} {answer}", "Yes.", (None, True)),
+        ("claim", "yes-no", "{claim} {context}", "No.", (None, False)),
+        ("support", "support", "{claim} {context}", "Partial support.", (1, True)),
         ("assignment", "assignment", "{query} {context} {nuggets}", "partial_support", (1, True)),
         ("assignment", "assignment", "{context} {nugget}", "not_support", (0, False)),
         ("generate", "questions", "{query}", '["Why?"]', (None, True)),

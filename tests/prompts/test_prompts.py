@@ -31,6 +31,7 @@ VALUES = {
     "query": "Why is the {sky} blue?",
     "context": "Air scatters {blue} light.",
     "answer": "scattered {light}",
+    "claim": "Blue light is {scattered}.",
     "correct_answer": "Rayleigh scattering",
     "subtopic": "colour at {dusk}",
     "count": "10",

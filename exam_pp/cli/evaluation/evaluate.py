@@ -8,5 +8,14 @@ command = group_of_files(
     "evaluate",
     "Compute scores, qrels and leaderboards from grades or judgments.",
     "evaluation",
-    ("cover", "qrels", "judgments", "nuggets", "answered", "report"),
+    (
+        "cover",
+        "qrels",
+        "judgments",
+        "nuggets",
+        "citations",
+        "factual_consistency",
+        "answered",
+        "report",
+    ),
 )

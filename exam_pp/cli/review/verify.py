@@ -23,6 +23,7 @@ from exam_pp.cli.options import (
     grade_filter,
     log_summary,
     output_option,
+    support_filter_options,
     together,
 )
 from exam_pp.cli.ranges import IntRange
@@ -247,6 +248,41 @@ def sample(min_grade: int | None, seed: int, limit: int, **options: Any) -> None
     from exam_pp.reports.review.verification.sample import REPORT
 
     _write(Sample(limit, seed, min_grade), REPORT, **options)
+
+
+@command.command()
+@GRADED
+@ONLY_QUERY
+@support_filter_options
+@_limit("citations", default=50)
+@format_option()
+@output_option()
+def citations(
+    graded: Path, queries: tuple[str, ...], limit: int, form: str, output: Path, **selection: Any
+) -> None:
+    """List the citations of answers with statement, cited passage and label, most doubtful first.
+
+    Ungraded citations come first, then those whose label differs most from the share of the words of the
+    statement that the passage contains: full support by a passage without its words, no support by one with
+    all of them. Cited passages without text in the file are only counted.
+
+    Example:
+
+    \b
+      exam-pp verify citations citations.jsonl.gz --limit 20
+    """
+    from exam_pp.phases.evaluation.graded_citations import SupportFilter
+    from exam_pp.phases.review.verification.citations import check_citations
+    from exam_pp.reports.review.verification.citations import citations_report, summary
+    from exam_pp.store.files import check_output
+
+    check_output(output, [graded])
+    chosen = SupportFilter(model=selection.pop("grader"), **selection)
+    checked = check_citations(graded, chosen, queries=queries, limit=limit)
+    flat = form in SCRIPT_FORMATS
+    if flat:
+        log_summary([summary(checked)])
+    emit_rendered(citations_report(checked, flat=flat), form, output, inputs=[graded])
 
 
 def _write(

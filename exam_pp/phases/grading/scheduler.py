@@ -25,6 +25,7 @@ from exam_pp.wording import counted
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
+T = TypeVar("T")
 AnyQuery = TypeVar("AnyQuery", QueryPassages, RawQuery)
 OnReplies = Callable[[int], None]
 """Called with the number of grades for which replies are known, new or from the journal."""
@@ -185,33 +186,47 @@ def answer_in_windows(
     window_requests: int = WINDOW_REQUESTS,
 ) -> Iterator[AnyQuery]:
     """The queries with the grades of their jobs appended, in input order, window by window."""
-    window: deque[tuple[AnyQuery, Sequence[Job]]] = deque()
-    size = 0
-    for query, jobs in work:
-        window.append((query, jobs))
-        size += sum(job.pairs for job in jobs)
-        if size >= window_requests:
-            yield from _answer_window(window, answer, on_grades)
-            size = 0
-    yield from _answer_window(window, answer, on_grades)
-
-
-def _answer_window(
-    window: deque[tuple[AnyQuery, Sequence[Job]]],
-    answer: Answer,
-    on_grades: Callable[[AnyGrades], None],
-) -> Iterator[AnyQuery]:
-    results = iter(run_requests((job.grading for _, jobs in window for job in jobs), answer))
-    while window:
-        query, jobs = window.popleft()  # Free the memory of queries that are written.
+    tasks = (
+        ((query, jobs), [job.grading for job in jobs], sum(job.pairs for job in jobs)) for query, jobs in work
+    )
+    for (query, jobs), results in results_in_windows(tasks, answer, window_requests):
         new: dict[int, list[AnyGrades]] = {}
-        for job in jobs:
-            grades = next(results)
+        for job, grades in zip(jobs, results, strict=True):
             on_grades(grades)
             new.setdefault(job.position, []).append(grades)
         for position, grades_list in new.items():
             query.passages[position].add_grades(grades_list)
         yield query
+
+
+def results_in_windows(
+    tasks: Iterable[tuple[T, Sequence[Generator[list[Request], list[Completion], R]], int]],
+    answer: Answer,
+    window_requests: int = WINDOW_REQUESTS,
+) -> Iterator[tuple[T, list[R]]]:
+    """Yield each task with the results of its generators, in input order, window by window.
+
+    A task has its generators and the number of its requests. A window ends with the task that reaches
+    ``window_requests``.
+    """
+    window: deque[tuple[T, Sequence[Generator[list[Request], list[Completion], R]]]] = deque()
+    size = 0
+    for task, generators, requests in tasks:
+        window.append((task, generators))
+        size += requests
+        if size >= window_requests:
+            yield from _answer_window(window, answer)
+            size = 0
+    yield from _answer_window(window, answer)
+
+
+def _answer_window(
+    window: deque[tuple[T, Sequence[Generator[list[Request], list[Completion], R]]]], answer: Answer
+) -> Iterator[tuple[T, list[R]]]:
+    results = iter(run_requests((each for _, generators in window for each in generators), answer))
+    while window:
+        task, generators = window.popleft()  # Free the memory of queries that are written.
+        yield task, [next(results) for _ in generators]
 
 
 def run_requests(

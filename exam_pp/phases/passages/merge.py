@@ -43,6 +43,8 @@ _RULES: Mapping[Conflict, str] = {
 _MERGED_LISTS = {
     ("exam_grades",),
     ("grades",),
+    ("consistency_grades",),
+    ("support_grades",),
     ("paragraph_data", "rankings"),
     ("paragraph_data", "judgments"),
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from exam_pp.data_model import ConsistencyGrade, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import Rewritten, rewrite
@@ -20,9 +21,12 @@ from exam_pp.store.passages.raw_json import (
     encode_string,
     text_at,
 )
-from exam_pp.store.passages.raw_passages import RawGrades, RawQuery
+from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)
+
+ANSWER_GRADES = ("consistency_grades", "support_grades")
+"""The keys of a passage with grades of answers: factual consistency, and support of citations."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +57,27 @@ class Renaming:
 
     def rankings(self, old: RawJson | None) -> RawJson:
         """Return rankings with the new names of their systems."""
-        return encode_list(self._ranking(ranking) for ranking in decode_list(old))
+        return encode_list(self._with_name(ranking, "method", self.systems) for ranking in decode_list(old))
 
-    def _ranking(self, old: RawJson) -> RawJson:
-        new = self.systems.get(text_at(old, "method"))
+    def answer_grades(self, old: RawJson | None) -> RawJson:
+        """Return grades of answers with the new names of their systems, models and prompt classes."""
+        return encode_list(self._answer_grade(grade) for grade in decode_list(old))
+
+    def _answer_grade(self, old: RawJson) -> RawJson:
+        new = self._with_name(self._with_name(old, "method", self.systems), "llm", self.models)
+        fields = decode_object(new)
+        if "prompt_info" not in fields:  # pair scorers have no prompt
+            return new
+        info = self._with_name(fields["prompt_info"], "prompt_class", self.prompt_classes)
+        return new if info == fields["prompt_info"] else encode_object(fields | {"prompt_info": info})
+
+    @staticmethod
+    def _with_name(old: RawJson, key: str, names: Mapping[str, str]) -> RawJson:
+        new = names.get(text_at(old, key)) if key in decode_object(old) else None
         return (
             old
             if new is None
-            else encode_object(changed(decode_object(old), ("method",), lambda _old: encode_string(new)))
+            else encode_object(changed(decode_object(old), (key,), lambda _old: encode_string(new)))
         )
 
 
@@ -72,6 +89,8 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
     """
     keys: set[GradeKey] = set()
     systems: set[str] = set()
+    models: set[str] = set()
+    classes: set[str] = set()
 
     def change(query: RawQuery) -> RawQuery:
         for passage in query.passages:
@@ -83,17 +102,32 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
                 systems.update(methods)
                 if methods & renaming.systems.keys():
                     passage.change(("paragraph_data", "rankings"), renaming.rankings)
+            for key, graded in answer_grades(passage):
+                models.update(grade.model for grade in graded if grade.model)
+                classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
+                passage.change((key,), renaming.answer_grades)
         return query
 
     def check(_counts: Rewritten) -> None:
-        _check_known(source, "model", renaming.models, {key.model for key in keys})
-        _check_known(source, "prompt class", renaming.prompt_classes, {key.prompt_class for key in keys})
+        _check_known(source, "model", renaming.models, models | {key.model for key in keys})
+        known_classes = classes | {key.prompt_class for key in keys}
+        _check_known(source, "prompt class", renaming.prompt_classes, known_classes)
         _check_known(source, "system", renaming.systems, systems)
         _check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
         new_names = (renaming.systems.get(name, name) for name in sorted(systems))
         _check_distinct(sorted(systems), new_names, "system")
 
     return rewrite(source, output, change, check=check)
+
+
+def answer_grades(
+    passage: RawPassage,
+) -> Iterator[tuple[str, Sequence[ConsistencyGrade | SupportGrades]]]:
+    """Yield the keys of a passage that hold grades of answers, with the grades."""
+    for key in ANSWER_GRADES:
+        grades = getattr(passage.full(), key) if key in passage.fields else None
+        if grades:
+            yield key, grades
 
 
 def _check_known(source: Path, noun: str, old_names: Collection[str], present: Collection[str]) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import is_human
+from exam_pp.data_model import ConsistencyGrade, SupportGrades, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.passages.rename import answer_grades
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_object
+from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 
@@ -57,7 +58,7 @@ def strip_file(source: Path, output: Path, options: StripOptions) -> Counter[str
         return query
 
     def check(_counts: Rewritten) -> None:
-        if filters_grades:
+        if filters_grades and not stripper.dropped["sets of grades"]:  # grades of answers have no entries
             grades.check_any(str(source))
 
     rewrite(source, output, change, check=check)
@@ -79,6 +80,8 @@ class _Stripper:
             self._empty(passage, "rankings", len(passage.rankings))
         if options != StripOptions(judgments=options.judgments, rankings=options.rankings):
             passage.edit_grades(self.grades)
+            for key, graded in answer_grades(passage):
+                passage.change((key,), partial(self._answer_grades, graded))
 
     def _text(self, passage: RawPassage) -> None:
         if passage.text:
@@ -99,14 +102,46 @@ class _Stripper:
         if options.grades is not None and options.grades.accepts(grades.view):
             self.dropped["sets of grades"] += 1
             return None
-        parts = {"prompt": "prompts"} if options.prompts or options.texts else {}
         if options.replies:
-            parts["response"] = "replies"
             grades = self._without_replies(grades)
-        if parts:
+        if parts := self._parts:
             path = ("llm_response_error" if grades.is_direct else "llm_response_errors",)
             grades = grades.with_value(path, partial(self._errors, parts, grades.is_direct))
         return grades
+
+    @property
+    def _parts(self) -> dict[str, str]:
+        """The keys of errors to remove, and what they hold."""
+        prompts = {"prompt": "prompts"} if self.options.prompts or self.options.texts else {}
+        return prompts | ({"response": "replies"} if self.options.replies else {})
+
+    def _answer_grades(
+        self, graded: Sequence[ConsistencyGrade | SupportGrades], old: RawJson | None
+    ) -> RawJson:
+        """Return the grades of answers without those to remove, and without prompts and replies."""
+        kept = []
+        for grade, raw in zip(graded, decode_list(old), strict=True):
+            if self.options.human and is_human(grade.model):
+                self.dropped["sets of human grades"] += 1
+            elif self.options.grades is not None and _selects(self.options.grades, grade):
+                self.dropped["sets of grades"] += 1
+            else:
+                kept.append(self._answer_grade(raw))
+        return encode_list(kept)
+
+    def _answer_grade(self, raw: RawJson) -> RawJson:
+        """A consistency grade, or the support of a part or of a citation, without prompts and replies."""
+        fields = decode_object(raw)
+        if not self._parts or fields.keys().isdisjoint({"supports", "answer", "llm_response_error"}):
+            return raw
+        if "supports" in fields:
+            fields["supports"] = encode_list(map(self._answer_grade, decode_list(fields["supports"])))
+        if self.options.replies and bytes(fields.get("answer", b"null")) not in {b"null", b'""'}:
+            self.dropped["replies"] += 1
+            del fields["answer"]
+        if "llm_response_error" in fields:
+            fields["llm_response_error"] = self._error(self._parts, fields["llm_response_error"])
+        return encode_object(fields)
 
     def _without_replies(self, grades: RawGrades) -> RawGrades:
         fields = decode_object(grades.raw)
@@ -142,6 +177,17 @@ class _Stripper:
             self.dropped[parts[key]] += 1
             del fields[key]
         return encode_object(fields) if present else old
+
+
+def _selects(criteria: GradeFilter, grade: ConsistencyGrade | SupportGrades) -> bool:
+    """Whether a filter that is not for entries or direct grades matches a grade of an answer."""
+    return (
+        criteria.kind is None
+        and criteria.question_set is None
+        and criteria.model in (None, grade.model)
+        and criteria.prompt_class in (None, grade.prompt_class)
+        and criteria.prompt_hash in (None, grade.prompt_hash)
+    )
 
 
 def _starts_with(prefix: bytes, value: RawJson) -> bool:

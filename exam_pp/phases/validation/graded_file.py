@@ -119,7 +119,7 @@ class _Checker:
         _check_passages(query, note)
         for passage in query.passages:
             self.texts.add(passage, query.query_id, number)
-            self.grade_sets += sum(1 for _ in passage.grade_sets())
+            self.grade_sets += sum(1 for _ in passage.grade_sets()) + len(passage.support_grades or ())
         _check_rankings(query, note)
         _check_completeness(query, note)
         for bank, kinds in self.banks:
@@ -177,6 +177,7 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
             note("empty-text", where, "has an empty text")
         _check_judgments(query.query_id, passage, passage.judgments, where, note)
         _check_ids_of_rankings(query.query_id, passage, passage.rankings, where, note)
+        _check_supports(passage, where, note)
         rated: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
         for grades in passage.grade_sets():
             key = GradeKey.of(grades)
@@ -193,6 +194,19 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
             for entry_id in entries:
                 if not entry_id.startswith(prefix) and _GENERATED_ID.fullmatch(entry_id):
                     note("foreign-entry", location, f"{entry_id} is the id of an entry of another query")
+
+
+def _check_supports(passage: Passage, where: str, note: Note) -> None:
+    """Check the grades of the citations of a part of an answer."""
+    cited = {citation for ranking in passage.rankings for citation in ranking.citations or ()}
+    for grades in passage.support_grades or ():
+        location = f"{where}, {grades.model} {grades.prompt_class}"
+        times = Counter(item.citation for item in grades.supports)
+        for citation, count in times.items():
+            if citation not in cited:
+                note("uncited", location, f"has a grade for the citation {citation}, which it does not have")
+            if count > 1:
+                note("repeated-entry", location, f"the citation {citation} is graded {count} times")
 
 
 def _check_judgments(

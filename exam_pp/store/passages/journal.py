@@ -299,6 +299,8 @@ def _encode(reply: Completion, *, probe: bool) -> str:
         value["definition"] = reply.definition
     if reply.tokens_cut:
         value["tokens_cut"] = reply.tokens_cut
+    if reply.claim_tokens_cut:
+        value["claim_tokens_cut"] = reply.claim_tokens_cut
     if probe:
         value["probe"] = True
     return json.dumps(value)
@@ -312,4 +314,5 @@ def _decode(text: str) -> Completion:
         tuple(value.get("label_logprobs", ())),
         value.get("tokens_cut", 0),
         value.get("definition", "reply"),
+        value.get("claim_tokens_cut", 0),
     )

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import field
 
-from exam_pp.data_model import DirectMixin, RatingMixin, RatingSource, Role, RubricMixin
+from exam_pp.data_model import DirectMixin, RatingMixin, RatingSource, Role, RubricMixin, SupportLabel
 
 Repeat = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -175,7 +175,20 @@ class DetailedDirect(DirectFields, gc=False, frozen=True, kw_only=True):
     margin: float | None = None
 
 
+class CitationFields(msgspec.Struct, gc=False, frozen=True):
+    citation: str
+    support: SupportLabel | None = None
+    answer: str | None = None
+    error: dict[str, Any] | None = field(name="llm_response_error", default=None)
+
+
+class SupportFields(_GradesFields, gc=False, frozen=True, kw_only=True):
+    supports: list[CitationFields]
+    tokens_cut: dict[str, int] | None = None
+
+
 class DetailedPassage(PassageFields, gc=False, frozen=True):
     data: DetailedData = field(name="paragraph_data", default=DetailedData())
     rubric_grades: Sequence[DetailedRubric] | None = field(name="exam_grades", default=None)
     direct_grades: Sequence[DetailedDirect] | None = field(name="grades", default=None)
+    support_grades: Sequence[SupportFields] | None = None

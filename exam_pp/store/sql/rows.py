@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectMixin, Passage, RubricGrades
+from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectMixin, Passage, RubricGrades, SupportGrades
 from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
-from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, DetailedRubric
+from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, DetailedRubric, SupportFields
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
@@ -85,6 +85,8 @@ class GradedRows:
                 seen.add(passage.passage_id)
                 if self._tables & {"grades", "ratings", "answers"}:
                     self._emit_grade_sets(here, passage)
+                if "supports" in self._tables and passage.support_grades:
+                    self._emit_supports(here, passage.support_grades)
             self._judgments_and_rankings((file, query_id), passages)
 
     def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
@@ -130,6 +132,20 @@ class GradedRows:
         for rows in merged.values():
             for row in rows.values():
                 self._emit("ratings", row)
+
+    def _emit_supports(
+        self, here: tuple[str, str, str], sets: Sequence[SupportGrades] | Sequence[SupportFields]
+    ) -> None:
+        rows: dict[tuple[str, str | None, str | None], Row] = {}
+        for grades in sets:
+            cut = grades.tokens_cut or {}
+            for item in grades.supports:
+                key = (item.citation, grades.model, grades.prompt_class)
+                failure = _failure(item.error) if item.error else None
+                if item.support is not None or key not in rows:
+                    rows[key] = (*here, *key, item.support, item.answer, cut.get(item.citation), failure)
+        for row in rows.values():
+            self._emit("supports", row)
 
 
 def shown_path(path: str | Path) -> str:

@@ -7,7 +7,17 @@ from typing import Literal, NamedTuple
 
 SqlType = Literal["VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"]
 TableName = Literal[
-    "queries", "passages", "judgments", "rankings", "grades", "ratings", "answers", "bank", "runs", "scores"
+    "queries",
+    "passages",
+    "judgments",
+    "rankings",
+    "grades",
+    "ratings",
+    "answers",
+    "supports",
+    "bank",
+    "runs",
+    "scores",
 ]
 SqlValue = str | int | float | bool | list[str] | None
 Row = tuple[SqlValue, ...]
@@ -163,6 +173,23 @@ _TABLES = (
         ),
     ),
     Table(
+        "supports",
+        "One row per part of an answer, cited passage and grader: how far the passage supports the part. Of "
+        "several grades by the same model and prompt, the last one.",
+        (
+            _FILE,
+            _QUERY,
+            Column("passage_id", "VARCHAR", "id of the part of the answer"),
+            Column("citation", "VARCHAR", "id of the cited passage"),
+            _GRADER[0],
+            Column("prompt_class", "VARCHAR", "prompt class; NULL if not recorded"),
+            Column("support", "VARCHAR", "`full_support`, `partial_support`, `no_support`; NULL if ungraded"),
+            Column("answer", "VARCHAR", "text of the reply, unchanged"),
+            Column("tokens_cut", "INTEGER", "tokens cut from the cited passage to fit the model's input"),
+            _FAILURE,
+        ),
+    ),
+    Table(
         "bank",
         "One row per question or nugget of the test banks (`--bank`).",
         (
@@ -209,6 +236,6 @@ TABLES: dict[TableName, Table] = {table.name: table for table in _TABLES}
 """All tables, in the order in which they are documented."""
 
 OF_GRADED_FILES: frozenset[TableName] = frozenset(
-    ("passages", "judgments", "rankings", "grades", "ratings", "answers")
+    ("passages", "judgments", "rankings", "grades", "ratings", "answers", "supports")
 )
 """The tables that graded files fill."""

@@ -458,3 +458,92 @@ def test_the_input_is_never_the_output(
         output = file
     assert "is also an input" in fails(capsys, f"{command} {file} -o {output}")
     assert file.read_bytes() == before
+
+
+def scored(key: str, **changes: Any) -> dict[str, Any]:
+    """A passage with a consistency grade by a judge, and one by a pair scorer."""
+    error = {"response": "secret reply", "failure_reason": "the reply is neither yes nor no"}
+    by_judge: dict[str, Any] = {
+        "method": "x", "claim": "part", "score": None, "sources": [], "llm": "judge",
+        "prompt_info": {"prompt_class": "FactualConsistency"}, "llm_response_error": error,
+    }  # fmt: skip
+    by_scorer = {"method": "x", "claim": "answer", "score": 0.5, "llm": "nli"}
+    grades = [by_judge | changes, by_scorer]
+    return passage(key, paragraph_data=data(key, None, "x"), consistency_grades=grades)
+
+
+def consistency_grades(file: Path) -> list[dict[str, Any]]:
+    return [g for p in json.loads(file.read_text())[1] for g in p["consistency_grades"]]
+
+
+def test_consistency_grades_are_renamed_stripped_and_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    source = write_jsonl("scored.jsonl", [["q", [scored("p")]]])
+    output = tmp_path / "out.jsonl"
+    names = "--system x=rag --grader judge=j --grader nli=n --prompt-class FactualConsistency=Mine"
+    main(["-q", "rename", str(source), *names.split(), "-o", str(output)])
+    before, after = consistency_grades(source), consistency_grades(output)
+    assert [(g["method"], g["llm"]) for g in after] == [("rag", "j"), ("rag", "n")]
+    assert after[0]["prompt_info"] == {"prompt_class": "Mine"}
+    assert "prompt_info" not in after[1]
+
+    main(["-q", "strip", str(source), "--remove", "replies", "-o", str(output)])
+    assert "secret" not in output.read_text()
+    assert consistency_grades(output)[0]["llm_response_error"] == {
+        "failure_reason": "the reply is neither yes nor no"
+    }
+    main(["-q", "strip", str(source), "--remove", "grades", "-o", str(output)])
+    assert consistency_grades(output) == []
+    main(["-q", "strip", str(source), "--remove", "texts", "-o", str(output)])
+    assert consistency_grades(output) == before
+
+    other = write_jsonl("other.jsonl", [["q", [scored("p", score=1.0)]]])
+    main(["-q", "merge", str(source), str(other), "-o", str(output)])
+    assert [g["score"] for g in consistency_grades(output)] == [None, 0.5, 1.0]
+
+
+def cited(key: str, **changes: Any) -> dict[str, Any]:
+    """A part of an answer whose citations a model and a reviewer graded."""
+    error = {"response": "secret reply", "prompt": "secret prompt", "failure_reason": "no label"}
+    supports: list[dict[str, Any]] = [
+        {"citation": "d1", "support": "full_support", "answer": "secret, but full_support"},
+        {"citation": "d2", "answer": "secret reply", "llm_response_error": error},
+    ]
+    by_judge: dict[str, Any] = {
+        "supports": supports, "llm": "judge", "prompt_info": {"prompt_class": "CitationSupport"},
+    }  # fmt: skip
+    by_person = {"supports": [{"citation": "d1", "support": "no_support"}], "llm": "human:ann"}
+    return passage(key, paragraph_data=data(key, None, "x"), support_grades=[by_judge | changes, by_person])
+
+
+def test_grades_of_citations_are_renamed_stripped_and_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    source = write_jsonl("cited.jsonl", [["q", [cited("p")]]])
+    output = tmp_path / "out.jsonl"
+
+    def support_grades(file: Path = output) -> list[dict[str, Any]]:
+        return [g for p in json.loads(file.read_text())[1] for g in p["support_grades"]]
+
+    before = support_grades(source)
+    names = "--grader judge=j --prompt-class CitationSupport=Mine"
+    main(["-q", "rename", str(source), *names.split(), "-o", str(output)])
+    assert [g["llm"] for g in support_grades()] == ["j", "human:ann"]
+    assert support_grades()[0]["prompt_info"] == {"prompt_class": "Mine"}
+    assert support_grades()[0]["supports"] == before[0]["supports"]
+
+    main(["-q", "strip", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
+    assert "secret" not in output.read_text()
+    assert support_grades()[0]["supports"] == [
+        {"citation": "d1", "support": "full_support"},
+        {"citation": "d2", "llm_response_error": {"failure_reason": "no label"}},
+    ]
+    assert support_grades()[1] == before[1]
+    main(["-q", "strip", str(source), "--remove", "texts", "-o", str(output)])
+    assert "secret prompt" not in output.read_text(), "prompts contain the texts"
+    assert "secret reply" in output.read_text()
+    main(["-q", "strip", str(source), "--remove", "human", "-o", str(output)])
+    assert support_grades() == before[:1]
+    main(["-q", "strip", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
+    assert support_grades() == before[1:]
+
+    other = write_jsonl("other.jsonl", [["q", [cited("p", llm="second")]]])
+    main(["-q", "merge", str(source), str(other), "-o", str(output)])
+    assert [g["llm"] for g in support_grades()] == ["judge", "human:ann", "second"]

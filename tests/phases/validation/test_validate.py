@@ -71,7 +71,17 @@ def direct(rating: int, **keys: Any) -> dict[str, Any]:
     return passage("p", grades=[grade | keys])
 
 
+def cited(*citations: str, of: str = "d") -> list[dict[str, Any]]:
+    """A part of an answer that cites a passage, and grades of these citations."""
+    supports = [{"citation": citation, "support": "full_support"} for citation in citations]
+    part = ranked("p", 1, 1.0, role="answer", citations=[of])
+    return [part | {"support_grades": [{"llm": "m", "supports": supports}]}]
+
+
 CASES: list[tuple[str, list[Any]]] = [
+    ("uncited", cited("other")),
+    ("format", [passage("p", support_grades=[{"supports": [{"citation": "d", "support": "some"}]}])]),
+    ("repeated-entry", cited("d", "d")),
     ("duplicate-passage", [passage("p"), passage("p")]),
     ("empty-text", [passage("p") | {"text": " "}]),
     ("wrong-id", [judged(1, query="other")]),
@@ -136,6 +146,7 @@ GOOD_LINES = [
     [graded(assignments=[{"nugget_id": "q/b", "assignment": "not_support"}])],
     [graded(self_ratings=None, relevance_label=1, prompt_info={"prompt_class": "Own"})],
     [ranked("a", 1, 1.0), ranked("b", 2, 1.0)],
+    cited("d"),
     [passage("(no passage)", text="")],  # of `exam-pp bank closed-book`
 ]
 

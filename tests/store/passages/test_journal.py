@@ -24,6 +24,7 @@ COMPLETIONS = st.builds(
     error=st.none() | st.text(),
     label_logprobs=st.lists(st.floats(max_value=0, allow_nan=False)).map(tuple),
     tokens_cut=st.integers(0, 10**6),
+    claim_tokens_cut=st.integers(0, 10**6),
 )
 
 

@@ -101,6 +101,14 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
     ]
     columns = ("passage_id", "model", "prompt_class", "is_rated")
     assert [tuple(row[name] for name in columns) for row in tables["grades"]] == sets
+    labels = [
+        (q, p.passage_id, item.citation, g.model, g.prompt_class)
+        for q, p in passages
+        for g in p.support_grades or ()
+        for item in g.supports
+    ]
+    columns = ("query_id", "passage_id", "citation", "model", "prompt_class")
+    assert {tuple(row[name] for name in columns) for row in tables["supports"]} == set(labels)
     answers = [
         (p.passage_id, entry, answer)
         for _, p in passages
@@ -213,3 +221,29 @@ def test_direct_grades(write_jsonl: Write) -> None:
     tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", grades=[grade])]]]))
     assert [(r["entry_id"], r["rating"], r["kind"]) for r in tables["ratings"]] == [("direct", 2, "direct")]
     assert tables["grades"][0]["model_options"] == '{"a":1}'
+
+
+def test_grades_of_citations(write_jsonl: Write) -> None:
+    """The last label of a model and prompt counts; a failure does not replace it."""
+    info = {"prompt_class": "CitationSupport"}
+    failed = {"citation": "d", "answer": "?", "llm_response_error": {"failure_reason": "no label"}}
+    sets = [
+        {"llm": "m", "prompt_info": info, "supports": [{"citation": "d", "support": "no_support"}]},
+        {
+            "llm": "m", "prompt_info": info, "tokens_cut": {"d": 3},
+            "supports": [{"citation": "d", "support": "full_support", "answer": "full_support"}],
+        },
+        {"llm": "m", "prompt_info": info, "supports": [failed]},
+        {"llm": "human:ann", "supports": [failed]},
+    ]  # fmt: skip
+    path = write_jsonl("graded.jsonl", [["q", [passage("p", support_grades=sets)]]])
+    by_model, by_person = rows_of(path)["supports"]
+    here = {"file": str(path), "query_id": "q", "passage_id": "p", "citation": "d"}
+    assert by_model == here | {
+        "model": "m", "prompt_class": "CitationSupport", "support": "full_support",
+        "answer": "full_support", "tokens_cut": 3, "failure": None,
+    }  # fmt: skip
+    assert by_person == here | {
+        "model": "human:ann", "prompt_class": None, "support": None,
+        "answer": "?", "tokens_cut": None, "failure": "no label",
+    }  # fmt: skip

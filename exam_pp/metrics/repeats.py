@@ -1,0 +1,87 @@
+"""Spread of a score over repeated runs: mean, variance, coefficient of variation and mean/(1+sd).
+
+Source: the consistency metrics of Open RAG Eval (Vectara, 2025).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import mean, median, quantiles
+
+from exam_pp.metrics.leaderboard import exact_mean
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How much the values of repeated runs differ.
+
+    Attributes:
+        count: Number of values.
+        mean: Arithmetic mean.
+        variance: Population variance (division by n), or sample variance (division by n − 1).
+        deviation: Square root of the variance.
+        variation: Coefficient of variation: deviation / mean; lower is more consistent. None for the mean 0.
+        adjusted: mean / (1 + deviation): a mean that is lower the more the values differ.
+        median: Median.
+        interquartile_range: 75th percentile − 25th percentile, with linear interpolation.
+        range: Highest − lowest value.
+    """
+
+    count: int
+    mean: float
+    variance: float
+    deviation: float
+    variation: float | None
+    adjusted: float
+    median: float
+    interquartile_range: float
+    range: float
+
+
+def spread(values: Sequence[float], *, sample: bool = False) -> Spread:
+    """Compute the spread of the values of one score over repeated runs.
+
+    >>> over_three_runs = spread([0.5, 0.7, 0.9])
+    >>> round(over_three_runs.mean, 4), round(over_three_runs.variance, 4)
+    (0.7, 0.0267)
+    >>> round(over_three_runs.variation, 4), round(over_three_runs.adjusted, 4)
+    (0.2333, 0.6017)
+    >>> round(spread([0.5, 0.7, 0.9], sample=True).variance, 4)
+    0.04
+    >>> spread([0.0, 0.0]).variation is None
+    True
+
+    Args:
+        values: At least two finite values.
+        sample: Whether the variance divides by n − 1 (an estimate for further runs) instead of n, as Open RAG
+            Eval does.
+
+    Returns:
+        The spread. Equal values have exactly the variance 0.
+
+    Raises:
+        ValueError: There are fewer than two values, or one is infinite or NaN.
+    """
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        raise ValueError(f"a spread needs two finite values, not {list(values)}")
+    exact = [Fraction(value) for value in values]
+    centre = mean(exact)
+    squares = sum((value - centre) ** 2 for value in exact)
+    variance = float(squares / (len(exact) - 1 if sample else len(exact)))
+    deviation = math.sqrt(variance)
+    average = exact_mean(list(values))
+    quarter, _, three_quarters = quantiles(values, n=4, method="inclusive")
+    return Spread(
+        len(values),
+        average,
+        variance,
+        deviation,
+        deviation / average if average else None,
+        average / (1 + deviation),
+        median(values),
+        three_quarters - quarter,
+        max(values) - min(values),
+    )

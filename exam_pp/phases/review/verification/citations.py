@@ -1,0 +1,137 @@
+"""Citations of answers with the grades of one grader, most doubtful first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exam_pp.data_model import CitationSupport
+from exam_pp.errors import SelectionError
+from exam_pp.phases.evaluation.graded_citations import (
+    CitationGrader,
+    CitationReader,
+    SupportFilter,
+    provenance_of,
+)
+from exam_pp.phases.review.verification.base import Smallest
+from exam_pp.provenance import Provenance
+from exam_pp.stemming import content_stems
+from exam_pp.store.passages.graded_file import read_passages
+
+UNGRADED = "ungraded"
+_NO_GRADER = CitationGrader("", "", "")
+
+
+@dataclass(frozen=True)
+class CheckedCitation:
+    """A statement with a passage that it cites, and its grade.
+
+    Attributes:
+        query_id: Id of the query.
+        system: Name of the system, with its repeat.
+        part_id: Id of the part of the answer, whose text is ``statement``.
+        statement: Text of the part.
+        citation: Id of the cited passage.
+        text: Text of the cited passage.
+        grade: The grade; None if the grader has none for this citation.
+        value: The value of the support, from 0 to 1; None if ungraded.
+        shared: Share of the words of the statement, stemmed and without stop words, that the passage has.
+    """
+
+    query_id: str
+    system: str
+    part_id: str
+    statement: str
+    citation: str
+    text: str
+    grade: CitationSupport | None
+    value: float | None
+    shared: float
+
+    @property
+    def label(self) -> str:
+        """The label, or ``ungraded``."""
+        return (self.grade and self.grade.support) or UNGRADED
+
+    @property
+    def reply(self) -> str | None:
+        """The reply, unless it is the label alone."""
+        answer = self.grade.answer if self.grade else None
+        return None if answer is None or answer.strip() == self.label else answer
+
+    @property
+    def reason(self) -> str | None:
+        """Why the citation is ungraded."""
+        if self.value is not None:
+            return None
+        if self.grade is None:
+            return "not graded"
+        return str((self.grade.error or {}).get("failure_reason", "no reason recorded"))
+
+    @property
+    def doubt(self) -> float:
+        """Difference of the value of the label and the share of words, in 0..1; 2 if ungraded."""
+        return 2.0 if self.value is None else abs(self.value - self.shared)
+
+
+@dataclass
+class CheckedCitations:
+    """The most doubtful citations, and counts of all: by label, and the ids of missing passages."""
+
+    citations: Smallest[CheckedCitation]
+    labels: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    grader: CitationGrader = _NO_GRADER
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+def check_citations(
+    graded: str | Path,
+    selection: SupportFilter,
+    *,
+    queries: Collection[str] = (),
+    limit: int | None = None,
+) -> CheckedCitations:
+    """Read the citations of a graded file, and keep the most doubtful ones.
+
+    Args:
+        graded: A graded file of ``exam-pp grade-citations``.
+        selection: The grades; all must be by the same grader.
+        queries: Ids of the queries to read; empty for all.
+        limit: Number of citations to keep; None for all.
+
+    Returns:
+        The citations in descending order of :attr:`CheckedCitation.doubt`.
+
+    Raises:
+        SelectionError: No grades match, or those of several graders do, or the file lacks a query.
+    """
+    reader = CitationReader(selection)
+    checked = CheckedCitations(Smallest(limit))
+    read: set[str] = set()
+    for query in read_passages(graded):
+        if queries and query.query_id not in queries:
+            continue
+        read.add(query.query_id)
+        for output, parts in reader.answers(query):
+            for part, citations in parts:
+                stems = frozenset(content_stems(part.passage.text))
+                for item in citations:
+                    if item.is_missing:
+                        checked.missing[item.citation] += 1
+                        continue
+                    text = item.passage.text if item.passage else ""
+                    shared = len(stems & set(content_stems(text))) / len(stems) if stems else 0.0
+                    pair = CheckedCitation(
+                        query.query_id, output.name, part.passage.passage_id, part.passage.text,
+                        item.citation, text, item.grade, item.value, shared,
+                    )  # fmt: skip
+                    checked.labels[pair.label] += 1
+                    checked.citations.add((-pair.doubt, pair.part_id, pair.citation), pair)
+    if unknown := sorted(set(queries) - read):
+        raise SelectionError(f"{graded} has no query {unknown[0]!r}.")
+    checked.grader = reader.grader(str(graded))
+    checked.provenance = provenance_of(checked.grader, len(read))
+    return checked

@@ -1,0 +1,270 @@
+"""Scores of answers against their sources: what is scored, stored, reused and reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.data_model import QueryPassages, parse_object
+from exam_pp.errors import SelectionError
+from exam_pp.graders.factual_consistency import NO_CITATION, NO_SOURCE, NO_TEXT, ClaimUnit, ConsistencyGrader
+from exam_pp.llm import ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.evaluation.factual_consistency import ConsistencyFilter, factual_consistency
+from exam_pp.phases.grading.grading_run import GradeFiles
+from exam_pp.phases.grading.score_answers import ScoreOptions, ScoreSummary, score_answers, scored_queries
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.requests import Completion, Request
+from exam_pp.roles import outputs_of
+from exam_pp.store.passages.graded_file import read_passages
+
+Json = dict[str, Any]
+
+
+class Scorer(FakeLLM):
+    """A pair scorer that replies with the share of the claim's words that the source contains."""
+
+    positive_class = "supported"
+
+    def __init__(self, failing: str = "") -> None:
+        super().__init__(self._score, "scorer")
+        self.failing = failing
+        self.asked: list[tuple[str, str]] = []
+
+    def provenance(self) -> dict[str, Any]:
+        return {"engine": "fake", "positive_class": self.positive_class}
+
+    def _score(self, request: Request) -> Completion:
+        source, claim = request.slot("source") or "", request.slot("claim") or ""
+        self.asked.append((source, claim))
+        if self.failing and self.failing in source:
+            return Completion(error="out of memory")
+        words = claim.split()
+        share = sum(word in source.split() for word in words) / len(words)
+        return Completion(f"{share:.4f}", tokens_cut=len(source) // 30, claim_tokens_cut=len(claim) // 30)
+
+
+def passage(key: str, text: str, *entries: tuple[str, int, list[str]]) -> Json:
+    rankings = [
+        {"method": system, "paragraphId": key, "queryId": "q", "rank": rank, "score": 1.0}
+        | ({"citations": citations} if citations else {})
+        for system, rank, citations in entries
+    ]
+    data = {"judgments": [], "rankings": rankings}
+    return {"paragraph_id": key, "text": text, "paragraph_data": data}
+
+
+LINE = [
+    "q",
+    [
+        passage("d1", "bees dance", ("rag", 2, [])),
+        passage("d2", "bees fly", ("rag", 1, []), ("bm25", 1, [])),
+        passage("d3", "wasps sting"),
+        passage("d4", ""),
+        passage("rag/q#2", "bees sting", ("rag", 2, ["d3", "d1", "d3", "gone"])),
+        passage("rag/q#1", "bees dance", ("rag", 1, ["d1"])),
+        passage("rag/q#3", "and more", ("rag", 3, [])),
+        passage("rag/q#4", "bees", ("rag", 4, ["d4"])),
+        passage("mute/q", " ", ("mute", 1, [])),
+    ],
+]
+
+
+def line() -> QueryPassages:
+    return parse_object(json.loads(json.dumps(LINE)))
+
+
+def run(
+    scorer: Scorer, query: QueryPassages | None = None, **options: Any
+) -> tuple[list[Json], ScoreSummary]:
+    """The grades in the order of passages, and the summary."""
+    summary = ScoreSummary()
+    grader = ConsistencyGrader(scorer.name, scorer.provenance())
+
+    def answer(requests: Any) -> list[Completion]:
+        return [reply for _, reply in sorted(scorer.generate(requests), key=lambda item: item[0])]
+
+    (scored,) = scored_queries([query or line()], answer, grader, ScoreOptions(**options), summary)
+    grades = [
+        {"at": item["paragraph_id"], **grade}
+        for item in json.loads(scored.dump())[1]
+        for grade in item.get("consistency_grades", ())
+    ]
+    return grades, summary
+
+
+def test_the_answers_of_a_line() -> None:
+    rag, mute = (output for output in outputs_of(line()).values() if output.parts)
+    assert [part.passage.passage_id for part in rag.parts] == [f"rag/q#{n}" for n in (1, 2, 3, 4)]
+    assert rag.text == "bees dance bees sting and more bees"
+    assert [p.passage_id for p in rag.retrieved] == ["d2", "d1"]
+    assert [p.passage_id for p in rag.sources] == ["d2", "d1", "d3", "d4"]
+    assert [p.passage_id for p in rag.cited_by(rag.parts[1])] == ["d3", "d1"]
+    assert rag.missing(rag.parts) == ["gone"]
+    assert (mute.system, mute.sources) == ("mute", [])
+
+
+def test_a_part_has_the_highest_score_over_the_passages_that_it_cites() -> None:
+    grades, summary = run(Scorer(), claims="part")
+    scores = {grade["at"]: grade["score"] for grade in grades}
+    assert scores == {
+        "rag/q#1": 1.0, "rag/q#2": 0.5, "rag/q#3": None, "rag/q#4": None, "mute/q": None,
+    }  # fmt: skip
+    second = next(grade for grade in grades if grade["at"] == "rag/q#2")
+    assert second["sources"] == [{"passage_id": "d3", "score": 0.5}, {"passage_id": "d1", "score": 0.5}]
+    assert second["missing"] == ["gone"]
+    assert (second["method"], second["claim"], second["llm"]) == ("rag", "part", "scorer")
+    assert second["llm_options"]["positive_class"] == "supported"
+    assert summary.scored == 2
+    assert summary.reasons == {NO_CITATION: 1, NO_SOURCE: 1, NO_TEXT: 1}
+    assert list(summary.missing) == ["gone"]
+
+
+def test_the_sources_of_a_whole_answer_are_joined() -> None:
+    scorer = Scorer()
+    grades, _ = run(scorer, claims="answer")
+    assert scorer.asked == [("bees fly bees dance wasps sting", "bees dance bees sting and more bees")]
+    whole, mute = grades
+    assert whole["at"] == "rag/q#1"
+    assert whole["score"] == round(5 / 7, 4)
+    assert whole["sources"] == [{"passage_id": key} for key in ("d2", "d1", "d3")]
+    assert mute["llm_response_error"]["failure_reason"] == NO_TEXT
+    assert "score" in mute
+    assert mute["score"] is None
+
+
+def test_parts_against_all_passages() -> None:
+    scores = {grade["at"]: grade["score"] for grade in run(Scorer(), claims="part", sources="all")[0]}
+    assert scores["rag/q#3"] == 0.0
+    assert scores["rag/q#4"] == 1.0
+
+
+def test_a_failed_source_leaves_its_part_without_a_score() -> None:
+    grades, summary = run(Scorer(failing="wasps"), claims="part")
+    second = next(grade for grade in grades if grade["at"] == "rag/q#2")
+    assert second["score"] is None
+    assert second["sources"] == [{"passage_id": "d3", "score": None}, {"passage_id": "d1", "score": 0.5}]
+    assert second["llm_response_error"]["failure_reason"] == "out of memory"
+    assert summary.reasons["out of memory"] == 1
+
+
+def test_cut_tokens_are_counted() -> None:
+    query = parse_object(["q", [passage("d", "x " * 40), passage("s/q", "y " * 20, ("s", 1, ["d"]))]])
+    grades, summary = run(Scorer(), query)
+    assert [grade["tokens_cut"] for grade in grades] == [{"source": 2, "claim": 1}] * 2
+    assert (summary.source_cut, summary.claim_cut, summary.claim_tokens_cut) == (2, 2, 2)
+    notes = factual_consistency([query]).notes
+    assert "2 claims have sources that were too long for the model and shortened." in notes
+    assert "2 claims were longer than the model's context and shortened." in notes
+    text = "\n".join(summary.lines())
+    assert "2 claims were longer than the model's context and shortened by 2 tokens." in text
+
+
+def test_known_scores_are_kept_unless_their_sources_changed() -> None:
+    grader, first = Scorer(), line()
+    _, summary = run(grader, first)
+    assert (summary.scored, summary.reused) == (3, 0)
+    _, again = run(grader, first)
+    assert (again.scored, again.reused) == (0, 3)
+    assert run(grader, first, regrade=True)[1].scored == 3
+    _, wider = run(grader, first, sources="all")
+    assert wider.reused == 1, "the whole answer"
+
+
+@pytest.mark.parametrize(
+    ("reply", "score", "reason"),
+    [
+        (Completion("Yes."), 1.0, None),
+        (Completion("No, it does not."), 0.0, None),
+        (Completion("Perhaps"), None, "the reply is neither yes nor no"),
+        (Completion("Yes", label_logprobs=(-1.3862944, -0.2876821)), 0.75, None),
+        (Completion(error="timeout"), None, "timeout"),
+    ],
+)
+def test_a_judge_answers_a_prompt(reply: Completion, score: float | None, reason: str | None) -> None:
+    prompt = PROMPTS.get("FactualConsistency")
+    grading = ConsistencyGrader("judge", {}, prompt).run(ClaimUnit("s", "part", "bees fly", [("d", "bees")]))
+    (request,) = next(grading)
+    assert "Source: bees\nClaim: bees fly" in request.text
+    assert [part.text for part in request.parts if part.may_be_cut] == ["bees"]
+    with pytest.raises(StopIteration) as stop:
+        grading.send([reply])
+    grade = stop.value.value
+    assert grade.score == score
+    assert (grade.error or {}).get("failure_reason") == reason
+    assert grade.prompt_class == "FactualConsistency"
+
+
+def test_a_scale_becomes_a_score_from_0_to_1() -> None:
+    from exam_pp.prompts.custom import parse_prompt
+
+    text = 'name = "Mine"\nkind = "claim"\nreading = "number"\nscale = 4\ntemplate = "{context} {claim}"'
+    prompt: Prompt = parse_prompt(text, "mine.toml")
+    grading = ConsistencyGrader("judge", {}, prompt).run(ClaimUnit("s", "answer", "a", [("d", "b")]))
+    next(grading)
+    with pytest.raises(StopIteration) as stop:
+        grading.send([Completion("3")])
+    assert stop.value.value.score == 0.75
+
+
+def test_a_file_from_answers_to_a_leaderboard(
+    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
+) -> None:
+    source = write_jsonl("answers.jsonl", [LINE])
+    output = tmp_path / "scored.jsonl.gz"
+    model = ModelOptions("fake")
+    summary = score_answers(GradeFiles(source, output), model, ScoreOptions())
+    assert summary.answers == 2
+    assert not list(tmp_path.glob("*.journal"))
+    before = [passage.model_dump() for passage in next(iter(read_passages(source))).passages]
+    after = [passage.model_dump() for passage in next(iter(read_passages(output))).passages]
+    for passage in after:
+        passage.pop("consistency_grades")
+    for passage in before:
+        passage.pop("consistency_grades")
+    assert after == before
+
+    evaluation = factual_consistency(output)
+    assert {(score.system, score.metric) for score in evaluation.scores} == {
+        ("rag", "FactualConsistency"), ("rag", "FactualConsistency_parts"),
+    }  # fmt: skip
+    notes = " ".join(evaluation.notes)
+    assert "Higher means more consistent" in notes
+    assert f"1 × {NO_CITATION}" in notes
+    assert "1 cited passage (gone)" in notes
+
+    with pytest.raises(SelectionError, match=r"no selected scores.*score-answers"):
+        factual_consistency(output, selection=ConsistencyFilter(model="other"))
+    again = tmp_path / "again.jsonl.gz"
+    prompt = PROMPTS.get("GradedRelevance")
+    with pytest.raises(SelectionError, match="does not score claims"):
+        score_answers(GradeFiles(source, again), model, ScoreOptions(prompt=prompt))
+    with pytest.raises(SelectionError, match="no answers of the system 'bm25'"):
+        score_answers(GradeFiles(source, again), model, ScoreOptions(systems=["bm25"]))
+    assert not again.exists()
+
+
+def test_a_file_without_any_score() -> None:
+    query = parse_object(["q", [passage("s/q#1", "bees", ("s", 1, ["gone"]))]])
+    _, summary = run(Scorer(), query)
+    assert "1 cited passage is not in the file: gone. Import" in "\n".join(summary.lines())
+    with pytest.raises(SelectionError, match=f"2 claims without a score and none with.*{NO_SOURCE}"):
+        factual_consistency([query])
+
+
+def test_scores_by_two_models_need_a_choice() -> None:
+    query = line()
+    run(Scorer(), query)
+    other = Scorer()
+    other.name = "other"
+    run(other, query)
+    with pytest.raises(SelectionError, match="--grader 'other'; --grader 'scorer'"):
+        factual_consistency([query])
+    scores = factual_consistency([query], selection=ConsistencyFilter("other")).scores
+    assert [(s.metric, s.value) for s in scores] == [
+        ("FactualConsistency", round(5 / 7, 4)), ("FactualConsistency_parts", 0.75),
+    ]  # fmt: skip

@@ -1,0 +1,84 @@
+"""The report on citations: order, content and summary."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.review.verification.citations import check_citations
+from tests.phases.evaluation.test_citations import FULL, NO, grades, part, source
+
+Write = Callable[[str, list[Any]], Path]
+ANSWER = [
+    source("A", "Bees dance in their hives."),
+    source("B", "Wasps build nests of paper."),
+    source("empty", ""),
+    part("rag/q#1", ["A", "B"], grades(A=FULL, B=FULL), text="Bees dance in hives."),
+    part("rag/q#2", ["A", "gone", "empty"], grades(A=NO), text="Bees dance and sing."),
+    part("rag/q#3", ["B", "A"], grades(B=None), text="Wasps sting."),
+]
+
+
+@pytest.fixture
+def graded(write_jsonl: Write) -> Path:
+    return write_jsonl("graded.jsonl", [["q", ANSWER], ["r", [part("rag/r#1", [], text="The end.")]]])
+
+
+def test_doubtful_citations_come_first(graded: Path) -> None:
+    checked = check_citations(graded, SupportFilter())
+    order = [(item.part_id, item.citation, item.label) for item in checked.citations.items()]
+    assert order == [
+        ("rag/q#3", "A", "ungraded"),
+        ("rag/q#3", "B", "ungraded"),
+        ("rag/q#1", "B", FULL),
+        ("rag/q#2", "A", NO),
+        ("rag/q#1", "A", FULL),
+    ]
+    assert [item.reason for item in checked.citations.items()[:3]] == ["not graded", "no label", None]
+    assert [round(item.shared, 2) for item in checked.citations.items()[2:]] == [0.0, 0.67, 1.0]
+
+
+def test_every_citation_has_its_texts_and_missing_passages_are_counted(
+    graded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["-q", "verify", "citations", str(graded), "--limit", "3"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "5 citations: 2 full_support, 0 partial_support, 1 no_support, 2 ungraded." in text
+    assert "2 citations name passages not in the file, or without text: empty, gone." in text
+    assert "rag/q#1 cites B: full_support" in text
+    assert "The passage has 0% of the words of the statement." in text
+    assert "Wasps build nests of paper." in text
+    assert "Bees dance in hives." in text
+    assert "2 more citations are not shown." in text
+
+
+@pytest.mark.parametrize("form", ["text", "html", "tsv", "md", "json"])
+def test_formats(form: str, graded: Path, tmp_path: Path) -> None:
+    output = tmp_path / "report"
+    main(["-q", "verify", "citations", str(graded), "--format", form, "-o", str(output)])
+    text = output.read_text()
+    assert "full_support" in text
+    if form == "tsv":
+        rows = list(csv.DictReader(io.StringIO(text), delimiter="\t"))
+        assert [row["citation"] for row in rows] == ["A", "B", "B", "A", "A"]
+    if form == "json":
+        assert len(json.loads(text)["tables"][0]["rows"]) == 5
+
+
+def test_selections(graded: Path) -> None:
+    with pytest.raises(SelectionError, match="has no query 'x'"):
+        check_citations(graded, SupportFilter(), queries=["x"])
+    with pytest.raises(SelectionError, match="no selected grades of citations"):
+        check_citations(graded, SupportFilter(), queries=["r"])
+    with pytest.raises(SelectionError, match="no selected grades of citations"):
+        check_citations(graded, SupportFilter(model="other"))
+    assert check_citations(graded, SupportFilter(), limit=2).citations.omitted == 3
