@@ -12,7 +12,6 @@ have several runs, they are the repeats of this system.
 from __future__ import annotations
 
 import logging
-import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,13 +23,13 @@ from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
+from exam_pp.formats.open_rag_eval_results import MEASURE, QUERY_COLUMNS, RUN_COLUMN, read_results
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import run_name
 from exam_pp.sentences import sentences
-from exam_pp.store.csv_cells import Cells, Layout, read_rows, write_cells
+from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import is_stream
-from exam_pp.store.numbers import parse_number
 from exam_pp.store.trec.answer_lines import references_of
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.wording import counted
@@ -42,9 +41,6 @@ GENERATIONS = Layout(
     ("query_id", "query", "passage_id", "passage", "generated_answer"), ("query_run",), ("query_id",)
 )
 _ONLY_RUN = "1"
-_RUN = re.compile(r"run_(\d+)_(.+)")
-_QUERY_COLUMNS = ("query_id", "query")
-_MEASURE = re.compile(r"(run_\d+_)?(retrieval|generation)_score_")
 
 
 @dataclass
@@ -87,39 +83,6 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
     return list(generations.values())
 
 
-def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
-    """Read the scores of the queries, and count the values that are not numbers, by column.
-
-    If the file has several runs, their systems are ``SYSTEM-run-1`` and so on. Raises :class:`DataError` for
-    a query that occurs twice, and for a file without scores.
-    """
-    scores: list[Score] = []
-    not_numbers: dict[str, int] = {}
-    seen: set[str] = set()
-    for line, row in read_rows(path):
-        query_id = row.get("query_id")
-        if not query_id:
-            if query_id is None:
-                raise DataError("has no column 'query_id'.", file=str(path), line=line)
-            raise DataError("is empty.", file=str(path), line=line, field="query_id")
-        if query_id in seen:
-            raise DataError(f"the query {query_id!r} occurs twice.", file=str(path), line=line)
-        seen.add(query_id)
-        for column, cell in row.items():
-            if column in _QUERY_COLUMNS or not cell:
-                continue
-            value = _number(cell)
-            if value is None:
-                not_numbers[column] = not_numbers.get(column, 0) + 1
-                continue
-            run = _RUN.fullmatch(column)
-            name, metric = (f"{system}-run-{run[1]}", run[2]) if run else (system, column)
-            scores.append(Score(name, query_id, metric, value))
-    if not scores:
-        raise DataError("has no scores.", file=str(path))
-    return scores, not_numbers
-
-
 def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write the scores of single queries, one row per query; several systems get the prefixes ``run_i_``.
 
@@ -130,8 +93,8 @@ def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable
     metrics = dict.fromkeys(score.metric for score in kept)
     for metric in metrics:
         if (
-            metric in _QUERY_COLUMNS
-            or _RUN.fullmatch(metric)
+            metric in QUERY_COLUMNS
+            or RUN_COLUMN.fullmatch(metric)
             or " ".join(metric.split()) != metric
             or not metric
         ):
@@ -145,19 +108,11 @@ def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable
         (query_id, "", *(_cell(values.get((query_id, column))) for column in columns))
         for query_id in dict.fromkeys(score.query_id for score in kept)
     ]
-    write_cells((*_QUERY_COLUMNS, *columns), rows, path, ids=("query_id",), inputs=inputs)
+    write_cells((*QUERY_COLUMNS, *columns), rows, path, ids=("query_id",), inputs=inputs)
 
 
 def _cell(value: float | None) -> str:
     return "" if value is None else repr(value)
-
-
-def _number(cell: str) -> float | None:
-    try:
-        value = parse_number(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 _NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"
@@ -205,7 +160,11 @@ def _system(source: Source) -> str:
         raise SelectionError(
             "Open RAG Eval takes the name of the system from the file; name a file, not a stream."
         )
-    return Path(source.path.name.removesuffix(".gz")).stem
+    return _stem(source.path)
+
+
+def _stem(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).stem
 
 
 @dataclass(frozen=True)
@@ -387,7 +346,7 @@ def _write_scores(scores: Iterable[Score], target: Target) -> None:
 
 
 def _are_scores(sample: Sample) -> bool:
-    return "query_id" in sample.columns and any(map(_MEASURE.match, sample.columns))
+    return "query_id" in sample.columns and any(map(MEASURE.match, sample.columns))
 
 
 register(
@@ -402,6 +361,6 @@ register(
     ),
     Format(
         "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", fits(_are_scores, Fit.FAIR),
-        lambda path: read_results(path, path.name)[0], "score", _read_scores, _write_scores,
+        lambda path: read_results(path, _stem(path))[0], "score", _read_scores, _write_scores,
     ),
 )  # fmt: skip

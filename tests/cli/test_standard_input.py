@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath
+from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import commands
 from scripts.reliability.good_files import RATED, lay_out
 from tests.conftest import without_times
@@ -91,6 +93,7 @@ COMMANDS = (
     "-o out",
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "
     "--official official.json --fill-holes qrels.txt -o out",
+    "evaluate answered attempted.jsonl --queries queries.json --official official-answers.json -o out",
     "evaluate judgments graded.jsonl --queries queries.json --runs runs/a.run -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
     f"grade-citations cited.jsonl {ASK} --prompt-file support.toml -o out",
@@ -105,6 +108,7 @@ COMMANDS = (
     "--qrels qrels.txt -o out",
     "analyze correlation board.tsv --official official.json -o out",
     "analyze compare board.tsv eval.txt --official official.json -o out",
+    "analyze distributions eval.txt -o out",
     "analyze sweep graded.jsonl --official official.json --bank bank.jsonl --queries queries.json "
     "--runs runs/a.run -o out",
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
@@ -131,6 +135,7 @@ export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
+grade answers-passages.jsonl --queries queries.json --prompt-class AnswerAttempt {ASK} -o attempted.jsonl
 rename assigned.jsonl --grader random=other -o assigned-too.jsonl
 export assignments assigned.jsonl --bank nuggets-bank.jsonl --grader random -o assignments.jsonl
 grade graded.jsonl --bank bank.jsonl --prompt-class {EXTRACT} {ASK} -o extracted.jsonl
@@ -169,6 +174,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         monkeypatch.chdir(path)
         for command in SETUP.strip().splitlines():
             main(["-q", *shlex.split(command)])
+    systems = {
+        e.method for q in read_passages(path / "attempted.jsonl") for p in q.passages for e in p.rankings
+    }
+    (path / "official-answers.json").write_text(json.dumps(dict.fromkeys(systems, 1)))
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
     (path / "other-qrels.txt").write_text("q1 0 p1 2\nq1 0 p2 1\n")
     (path / "sql.txt").write_text("SELECT count(*) FROM bank, queries, scores, runs\n")
