@@ -15,6 +15,10 @@ OVERALL_SYSTEM = "_overall_"
 """Name of the artificial system that returns every graded passage: the upper bound of Rubric-Cover."""
 
 
+ANSWERED = "Answered"
+"""Measure of answered questions: 1 for an answer, 0 for an answer that declines."""
+
+
 class Score(NamedTuple):
     """The value of a metric for one system on one query, or its mean (query id ``all``)."""
 

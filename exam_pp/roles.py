@@ -6,6 +6,7 @@ both for several repeats of a query. This module is the only place that decides 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
@@ -49,11 +50,22 @@ class HasText(Protocol):
 
 
 E = TypeVar("E", bound=HasRole)
+_REPEAT = re.compile(r"(.+)-run-([1-9][0-9]{0,8})", re.DOTALL)
 
 
 def run_name(system: str, repeat: int | None) -> str:
     """The name of one repeat of a system, such as ``rag-run-2``; without a repeat, the system itself."""
     return system if repeat is None else f"{system}-run-{repeat}"
+
+
+def repeat_of(name: str) -> tuple[str, int | None]:
+    """The system and the repeat of a name: the inverse of :func:`run_name`.
+
+    >>> repeat_of("rag-run-2"), repeat_of("rag")
+    (('rag', 2), ('rag', None))
+    """
+    match = _REPEAT.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, None)
 
 
 def name_of_entry(entry: HasRole) -> str:

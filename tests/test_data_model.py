@@ -274,6 +274,12 @@ directs = record(
     self_ratings=or_null(st.integers(0, 3)),
     **of_a_model,
 )
+supports = record(
+    {"citation": texts},
+    support=or_null(st.sampled_from(["no_support", "partial_support", "full_support"])),
+    answer=or_null(texts),
+    llm_response_error=or_null(st.dictionaries(texts, texts, max_size=2)),
+)
 passages = record(
     {"paragraph_id": texts, "text": texts},
     paragraph=anything,
@@ -282,6 +288,9 @@ passages = record(
     ),
     exam_grades=or_null(st.lists(rubrics, max_size=2)),
     grades=or_null(st.lists(directs, max_size=2)),
+    support_grades=or_null(
+        st.lists(record({"supports": st.lists(supports, max_size=2)}, **of_a_model), max_size=2)
+    ),
 )
 lines = st.tuples(texts, st.lists(passages, max_size=3)).map(list)
 

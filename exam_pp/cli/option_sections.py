@@ -117,7 +117,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--facets": "Evaluate queries or their facets",
         "--for-editing": "Write the whole list of nuggets",
         "--ignore-blanks": "Texts that differ only in whitespace are equal",
-        "--iterations": "How often the list of nuggets is updated with all passages",
+        "--iterations": "How often at most all passages update the list of nuggets",
         "--keep": "Maximum number of nuggets or questions to keep",
         "--label": "How grades become a label",
         "--label-rule": "Rule that makes a label of ratings",

@@ -25,3 +25,13 @@ class NumberRange(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number
+
+
+class IntRangeOrAll(IntRange):
+    """A range of integers, or ``all``, which is None in Python."""
+
+    name = "integer|all"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The integer, or None for ``all``; fails with a usage error."""
+        return None if value == "all" else super().convert(value, param, ctx)

@@ -13,9 +13,7 @@ have several runs, they are the repeats of this system.
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,13 +26,20 @@ from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
+from exam_pp.formats.open_rag_eval_results import (
+    MEASURE,
+    QUERY_COLUMNS,
+    RUN_COLUMN,
+    ResultRow,
+    read_results,
+    write_result_rows,
+)
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import run_name
 from exam_pp.sentences import sentences
-from exam_pp.store.csv_cells import Cells, Layout, read_rows, write_cells
+from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import is_stream
-from exam_pp.store.numbers import parse_number
 from exam_pp.store.trec.answer_lines import references_of
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.wording import counted
@@ -46,9 +51,6 @@ GENERATIONS = Layout(
     ("query_id", "query", "passage_id", "passage", "generated_answer"), ("query_run",), ("query_id",)
 )
 _ONLY_RUN = "1"
-_RUN = re.compile(r"run_(\d+)_(.+)")
-_QUERY_COLUMNS = ("query_id", "query")
-_MEASURE = re.compile(r"(run_\d+_)?(retrieval|generation)_score_")
 
 
 @dataclass
@@ -91,89 +93,6 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
     return list(generations.values())
 
 
-@dataclass(frozen=True)
-class ResultRow:
-    """The results of a query.
-
-    Attributes:
-        query_id: The query.
-        query_text: Its text; may be empty.
-        runs: Number of the run (None in a file of a single run without numbers) to column to value: a number,
-            a text, or the value of a JSON cell. Columns have no prefix; empty cells have no value.
-    """
-
-    query_id: str
-    query_text: str
-    runs: Mapping[int | None, Mapping[str, Any]]
-
-
-def read_result_rows(path: str | Path) -> list[ResultRow]:
-    """Read the results of all queries, with their JSON cells.
-
-    Raises :class:`DataError` for a query that occurs twice, and for a cell with broken JSON.
-    """
-    rows: dict[str, ResultRow] = {}
-    for line, row in read_rows(path):
-        query_id = row.get("query_id")
-        if not query_id:
-            if query_id is None:
-                raise DataError("has no column 'query_id'.", file=str(path), line=line)
-            raise DataError("is empty.", file=str(path), line=line, field="query_id")
-        if query_id in rows:
-            raise DataError(f"the query {query_id!r} occurs twice.", file=str(path), line=line)
-        runs: dict[int | None, dict[str, Any]] = {}
-        for column, cell in row.items():
-            if column in _QUERY_COLUMNS or not cell:
-                continue
-            run = _RUN.fullmatch(column)
-            number, name = (int(run[1]), run[2]) if run else (None, column)
-            runs.setdefault(number, {})[name] = _value(cell, path, line, column)
-        rows[query_id] = ResultRow(query_id, row.get("query", ""), runs)
-    return list(rows.values())
-
-
-def write_result_rows(
-    rows: Sequence[ResultRow], path: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> None:
-    """Write results; columns are in the order of their first occurrence, run by run."""
-    numbers = dict.fromkeys(number for row in rows for number in row.runs)
-    names = dict.fromkeys(name for row in rows for values in row.runs.values() for name in values)
-    used = {(number, name) for row in rows for number, values in row.runs.items() for name in values}
-    columns = [(number, name) for number in numbers for name in names if (number, name) in used]
-    cells = [
-        (
-            row.query_id,
-            row.query_text,
-            *(_cell(row.runs.get(number, {}).get(name)) for number, name in columns),
-        )
-        for row in rows
-    ]
-    header = [name if number is None else f"run_{number}_{name}" for number, name in columns]
-    write_cells((*_QUERY_COLUMNS, *header), cells, path, ids=("query_id",), inputs=inputs)
-
-
-def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
-    """Read the scores of the queries, and count the cells without numbers, by column.
-
-    If the file has several runs, their systems are ``SYSTEM-run-1`` and so on. A number in a JSON cell is a
-    score with the name ``COLUMN.KEY``. Labels of single passages (``umbrela_scores``) are no scores. Raises
-    :class:`DataError` for a query that occurs twice, a cell with broken JSON, and a file without scores.
-    """
-    scores: list[Score] = []
-    not_numbers: dict[str, int] = {}
-    for row in read_result_rows(path):
-        for number, values in row.runs.items():
-            name, prefix = (system, "") if number is None else (f"{system}-run-{number}", f"run_{number}_")
-            for column, value in values.items():
-                numbers = {} if column.endswith(_OF_PASSAGES) else dict(_flat(column, value))
-                if not numbers:
-                    not_numbers[prefix + column] = not_numbers.get(prefix + column, 0) + 1
-                scores += [Score(name, row.query_id, metric, found) for metric, found in numbers.items()]
-    if not scores:
-        raise DataError("has no scores.", file=str(path))
-    return scores, not_numbers
-
-
 def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write the scores of single queries, one row per query; several systems get the prefixes ``run_i_``.
 
@@ -186,75 +105,30 @@ def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable
     nested = {metric.split(".")[0] for metric in metrics if _NESTED.fullmatch(metric)}
     for metric in metrics:
         if (
-            metric in (*_QUERY_COLUMNS, *nested)
-            or _RUN.fullmatch(metric)
+            metric in (*QUERY_COLUMNS, *nested)
+            or RUN_COLUMN.fullmatch(metric)
             or " ".join(metric.split()) != metric
             or not metric
         ):
             raise DataError(f"the measure {metric!r} cannot be a column name in Open RAG Eval.")
     numbers = {name: number if len(systems) > 1 else None for number, name in enumerate(systems, 1)}
-    order = list(metrics)
-    rows: dict[str, dict[int | None, dict[str, Any]]] = {score.query_id: {} for score in kept}
-    for score in sorted(kept, key=lambda score: (numbers[score.system] or 0, order.index(score.metric))):
-        cells = rows[score.query_id].setdefault(numbers[score.system], {})
-        path_of = score.metric.split(".") if _NESTED.fullmatch(score.metric) else [score.metric]
-        for key in path_of[:-1]:
+    order = {metric: position for position, metric in enumerate(metrics)}
+    rows: dict[tuple[str, int | None], dict[str, Any]] = {}
+    for score in sorted(kept, key=lambda score: (numbers[score.system] or 0, order[score.metric])):
+        cells = rows.setdefault((score.query_id, numbers[score.system]), {})
+        keys = score.metric.split(".") if _NESTED.fullmatch(score.metric) else [score.metric]
+        for key in keys[:-1]:
             cells = cells.setdefault(key, {})
             if not isinstance(cells, dict):
                 raise DataError(f"the measure {score.metric!r} cannot be in a JSON cell of Open RAG Eval.")
-        cells[path_of[-1]] = score.value
-    write_result_rows([ResultRow(query_id, "", runs) for query_id, runs in rows.items()], path, inputs=inputs)
+        cells[keys[-1]] = score.value
+    in_order = {score.query_id: position for position, score in reversed(list(enumerate(kept)))}
+    results = [ResultRow(query_id, "", number, cells) for (query_id, number), cells in rows.items()]
+    write_result_rows(sorted(results, key=lambda row: in_order[row.query_id]), path, inputs=inputs)
 
 
-_NESTED = re.compile(r"(retrieval|generation)_score_\w+(\.[^.]+)+")
+_NESTED = re.compile(r"(retrieval|generation|consistency)_score_\w+(\.[^.]+)+")
 """A score from a JSON cell: its column, and the keys in the cell."""
-_OF_PASSAGES = "umbrela_scores"
-"""The end of the names of columns with a value for each passage."""
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def _value(cell: str, path: str | Path, line: int, column: str) -> Any:
-    """A number, the value of a JSON cell, or the text."""
-    number = _number(cell)
-    if number is not None:
-        return number
-    if cell[0] not in "{[":
-        return cell
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"is not valid JSON ({error}).", file=str(path), line=line, field=column) from error
-
-
-def _flat(name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """The numbers in a value, with the names of the keys; Yes and No in a JSON cell are 1 and 0."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(inner, str) and inner.lower() in _ANSWERS:
-                yield f"{name}.{key}", _ANSWERS[inner.lower()]
-            else:
-                yield from _flat(f"{name}.{key}", inner)
-    elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        yield name, float(value)
-
-
-_ANSWERS = {"yes": 1.0, "no": 0.0}
-
-
-def _number(cell: str) -> float | None:
-    try:
-        value = parse_number(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
 
 _NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"
 _NEXT = re.compile(r"\s+(\S)")
@@ -301,7 +175,11 @@ def _system(source: Source) -> str:
         raise SelectionError(
             "Open RAG Eval takes the name of the system from the file; name a file, not a stream."
         )
-    return Path(source.path.name.removesuffix(".gz")).stem
+    return _stem(source.path)
+
+
+def _stem(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).stem
 
 
 @dataclass(frozen=True)
@@ -483,7 +361,7 @@ def _write_scores(scores: Iterable[Score], target: Target) -> None:
 
 
 def _are_scores(sample: Sample) -> bool:
-    return "query_id" in sample.columns and any(map(_MEASURE.match, sample.columns))
+    return "query_id" in sample.columns and any(map(MEASURE.match, sample.columns))
 
 
 register(
@@ -498,6 +376,6 @@ register(
     ),
     Format(
         "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", fits(_are_scores, Fit.FAIR),
-        lambda path: read_results(path, path.name)[0], "score", _read_scores, _write_scores,
+        lambda path: read_results(path, _stem(path))[0], "score", _read_scores, _write_scores,
     ),
 )  # fmt: skip

@@ -75,7 +75,8 @@ class Nuggets:
 class Nuggetizer:
     """Lists at most ``max_nuggets`` nuggets, labels their importance, keeps ``keep``.
 
-    The list is updated with ``window_size`` segments at a time, ``iterations`` times with all of them.
+    The list is updated with ``window_size`` segments at a time, or with all at once if it is None. Up to
+    ``iterations`` times, all segments are read; the reading ends early if the list is full or unchanged.
     ``max_words`` drops longer nuggets, ``drop_repeated`` those that occur earlier in the list; the paper does
     neither. ``creation`` and ``importance`` are the prompts. With ``for_editing`` nuggets get no importance
     and all are kept, for an editor to revise (section 3.2).
@@ -85,7 +86,7 @@ class Nuggetizer:
     keep: int = KEPT_NUGGETS
     max_words: int | None = None
     drop_repeated: bool = False
-    window_size: int = PER_CALL
+    window_size: int | None = PER_CALL
     iterations: int = 1
     for_editing: bool = False
     repairs: int = REPAIRS
@@ -93,8 +94,8 @@ class Nuggetizer:
     importance: Prompt = NUGGET_IMPORTANCE
 
     def count_windows(self, passages: int) -> int:
-        """The number of windows for a number of passages."""
-        return self.iterations * -(-passages // self.window_size)
+        """The maximum number of windows for a number of passages."""
+        return self.iterations * -(-passages // (self.window_size or passages or 1))
 
     def run(self, segments: Segments) -> Generator[list[Request], list[Completion], Nuggets]:
         """List nuggets, then label their importance."""
@@ -105,11 +106,18 @@ class Nuggetizer:
         """Update the list of nuggets with each window; the nuggets have no importance yet."""
         nuggets: list[str] = []
         windows: list[Window] = []
-        for start in [*range(0, len(segments.passages), self.window_size)] * self.iterations:
-            window = segments.passages[start : start + self.window_size]
-            (reply,) = yield [self._creation(segments.query_text, window, nuggets)]
-            windows.append(self._updated([passage_id for passage_id, _ in window], reply, nuggets))
-            nuggets = windows[-1].nuggets
+        size = self.window_size or len(segments.passages) or 1
+        starts = range(0, len(segments.passages), size)
+        for _ in range(self.iterations):
+            before = nuggets
+            for start in starts:
+                window = segments.passages[start : start + size]
+                (reply,) = yield [self._creation(segments.query_text, window, nuggets)]
+                windows.append(self._updated([passage_id for passage_id, _ in window], reply, nuggets))
+                nuggets = windows[-1].nuggets
+            # With an unchanged list, the next iteration would repeat the same requests.
+            if len(nuggets) >= self.max_nuggets or nuggets == before:
+                break
         return Nuggets([(nugget, None) for nugget in nuggets], windows)
 
     def label(self, query: str, listed: Nuggets) -> Generator[list[Request], list[Completion], Nuggets]:

@@ -128,6 +128,15 @@ def intervals(means: Floats, confidence: float = 0.95) -> list[Interval]:
     return [Interval(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
 
 
+def mean_interval(
+    values: Sequence[float], confidence: float = 0.95, *, samples: int = 2000, seed: int = 0
+) -> Interval | None:
+    """The percentile interval of the mean of one system's scores; None for fewer than two scores."""
+    if len(values) < 2:
+        return None
+    return intervals(bootstrap_means(np.array([values]), samples=samples, seed=seed), confidence)[0]
+
+
 def rank_intervals(means: Floats, confidence: float = 0.95) -> list[tuple[int, int]]:
     """First and last rank of each column in the central share ``confidence`` of the samples.
 

@@ -30,6 +30,37 @@ _LINES = ("-", "--", "-.", ":")
 _MAX_NAMED = 40
 """Maximum number of points with names; names of more points would overlap."""
 
+
+class Box(NamedTuple):
+    """The distribution of a system's scores.
+
+    Attributes:
+        system: Name of the system.
+        mean: Mean.
+        low: Lower end of the interval of the mean; None without an interval.
+        high: Upper end of the interval of the mean; None without an interval.
+        quartiles: Lower quartile, median and upper quartile.
+        whiskers: Ends of the whiskers.
+        outliers: Scores outside the whiskers.
+    """
+
+    system: str
+    mean: float
+    low: float | None
+    high: float | None
+    quartiles: tuple[float, float, float]
+    whiskers: tuple[float, float]
+    outliers: Sequence[float] = ()
+
+
+class Panel(NamedTuple):
+    """The boxes of a measure; if ``is_share`` is true, bars of the means."""
+
+    measure: str
+    boxes: Sequence[Box]
+    is_share: bool = False
+
+
 Figure = Callable[["Axes"], None]
 """A function that draws a figure on matplotlib axes."""
 Drawing = tuple[Figure, tuple[float, float]]
@@ -131,6 +162,49 @@ def leaderboard(bars: Sequence[Bar], measure: str) -> Drawing:
         axes.set_xlabel(measure)
 
     return figure, (7.0, max(2.0, 0.9 + 0.22 * len(bars)))
+
+
+def distributions(panels: Sequence[Panel]) -> Drawing:
+    """Plot a panel for each measure: boxes with means and intervals, or bars of shares."""
+    heights = [0.9 + 0.3 * len(panel.boxes) for panel in panels]
+
+    def figure(axes: Axes) -> None:
+        parent = axes.figure
+        assert parent is not None
+        axes.remove()
+        grid = parent.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+        for row, panel in zip(grid, panels, strict=True):
+            _panel(row[0], panel)
+
+    return figure, (7.0, max(2.0, sum(heights)))
+
+
+def _panel(axes: Axes, panel: Panel) -> None:
+    for height, box in zip(range(len(panel.boxes), 0, -1), panel.boxes, strict=True):
+        if panel.is_share:
+            axes.barh(height, box.mean, height=0.6, color=COLOURS[5])
+        else:
+            first, middle, third = box.quartiles
+            axes.hlines(
+                [height, height], [box.whiskers[0], third], [first, box.whiskers[1]], color=COLOURS[0]
+            )
+            axes.barh(
+                height, third - first, left=first, height=0.6, facecolor="#cfe3f0", edgecolor=COLOURS[0]
+            )
+            axes.vlines(middle, height - 0.3, height + 0.3, color=COLOURS[0], linewidth=2)
+            axes.plot(
+                box.outliers, [height] * len(box.outliers), "o", color=COLOURS[0], markersize=3,
+                fillstyle="none",
+            )  # fmt: skip
+        sides = None
+        if box.low is not None and box.high is not None:
+            sides = [[max(0.0, box.mean - box.low)], [max(0.0, box.high - box.mean)]]
+        axes.errorbar(box.mean, height, xerr=sides, fmt="D", color=COLOURS[1], capsize=2, markersize=4)
+    axes.set_yticks(range(len(panel.boxes), 0, -1), [box.system for box in panel.boxes])
+    axes.set_ylim(0.4, len(panel.boxes) + 0.6)
+    axes.set_xlabel(f"{panel.measure} (share of questions)" if panel.is_share else panel.measure)
+    if panel.is_share:
+        axes.set_xlim(0, 1.02)
 
 
 def against_ranks(

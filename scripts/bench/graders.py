@@ -94,11 +94,11 @@ class Clock:
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:
         """The completions, in the order of the requests."""
-        start = time.perf_counter()
+        start = time.process_time()
         replies = dict(self.llm.generate(requests))
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
         self.pairs += len(requests)
-        log.info("%s: %d pairs, %.0f a second", self.llm.name, self.pairs, self.pairs / self.seconds)
+        log.info("%s: %d pairs, %.1f a CPU second", self.llm.name, self.pairs, self.pairs / self.seconds)
         return [replies[index] for index in range(len(requests))]
 
 
@@ -416,7 +416,7 @@ Row = tuple[Ratings, Extraction | None, float | None, Assignments | None]
 def tables(rows: Sequence[Row]) -> list[Table]:
     grades = sorted({grade for ratings, *_ in rows for grade in ratings.used})
     main = ["grader", "ρ with GPT-4", "κ with GPT-4", "AUC with judges", "cover ρ / τ", "qrels ρ / τ"]
-    main += ["ungraded", "SQuAD2 F1", "answerable or not", "spans", "nuggets AUC", "pairs/s"]
+    main += ["ungraded", "SQuAD2 F1", "answerable or not", "spans", "nuggets AUC", "pairs per CPU second"]
 
     def column(show: Callable[[Ratings, Extraction | None, float | None], list[Cell]]) -> list[list[Cell]]:
         return [[row[0].name, *show(*row[:3])] for row in rows]

@@ -88,7 +88,34 @@ _TQA_QUESTION = {
     "answerChoices": {"a": {"processedText": "dough"}},
 }
 
+
+def _part(passage_id: str, rank: int, *supports: dict[str, str]) -> dict[str, Any]:
+    """A part of an answer that cites two passages, with the support of its citations."""
+    system = passage_id.partition("/")[0]
+    entry = {"method": system, "paragraphId": passage_id, "queryId": "q1", "rank": rank, "score": 1.0}
+    entry |= {"role": "answer", "citations": ["p1", "gone"]}
+    grades = {"supports": [*supports], "llm": "m", "prompt_info": {"prompt_class": "CitationSupport"}}
+    return {
+        "paragraph_id": passage_id,
+        "text": "Dough rises.",
+        "paragraph_data": {"judgments": [], "rankings": [entry]},
+        "support_grades": [grades],
+    }
+
+
+_CITED = [
+    "q1",
+    [
+        {"paragraph_id": "p1", "text": "Yeast makes dough rise."},
+        _part("a/q1#1", 1, {"citation": "p1", "support": "full_support", "answer": "full_support"}),
+        _part("a/q1#2", 2, {"citation": "p1", "support": "no_support"}),
+        _part("b/q1#1", 1, {"citation": "p1", "support": "partial_support"}),
+        _part("c/q1#1", 1, {"citation": "p1", "support": "no_support"}),
+    ],
+]
+
 GOOD: dict[str, str] = {
+    "cited.jsonl": _lines(_CITED),
     "graded.jsonl": _lines(*_GRADED),
     "other.jsonl": _lines(*_GRADED),
     "bank.jsonl": _lines(_bank_line("q1", "a", "b"), _bank_line("007", "a")),
@@ -247,7 +274,18 @@ _CONVERSIONS = (
     ("bank.csv", "bank-csv", "bank"),
 )
 
+_CITED_COMMANDS = (
+    "evaluate citations {} -o out",
+    "verify citations {} -o out",
+    "strip {} --remove replies --remove prompts -o out",
+    "validate {} -o out",
+    "query {} 'select support, count(*) from supports group by all' -o out",
+)
+
 TARGETS: tuple[Target, ...] = (
+    *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
+    Target("cited.jsonl", "rename {} --grader m=n -o out"),
+    Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),
     *(Target("graded.jsonl", command) for command in _GRADED_COMMANDS),
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
     *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),

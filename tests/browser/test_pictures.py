@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from exam_pp.rendering.document import Report
+from exam_pp.rendering.pictures.boxes import box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap
 from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
 from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
-from exam_pp.rendering.plots import Bar
+from exam_pp.rendering.plots import Bar, Box
 from exam_pp.rendering.render import render
 
 pytestmark = pytest.mark.browser
@@ -31,6 +32,7 @@ def page_of_pictures(tmp_path: Path) -> Path:
     bars = [Bar(name, 1 - n / 75, 0.9 - n / 75, 1.1) for n, name in enumerate(SYSTEMS)]
     points = [Point(name, 1000 + n, n % 7) for n, name in enumerate(SYSTEMS[:30])]
     counts = [[1000, 20], [3, 40_000]]
+    boxes = [Box(name, 0.5, 0.4, 0.6, (0.3, 0.5, 0.7), (0.1, 0.9), [0.0]) for name in SYSTEMS]
     blocks = [
         dot_plot(bars, "nDCG@10", "Intervals"),
         heatmap(SYSTEMS[:5], ["enwiki:Tide", "q2"], [[0.5, 1.0]] * 5, "nDCG@10", "Small heatmap"),
@@ -39,6 +41,8 @@ def page_of_pictures(tmp_path: Path) -> Path:
         curve([CurvePoint(n, 1 - 1 / n, 0.0) for n in range(1, 9)], "entries", "tau", "Curve", enough=0.9),
         confusion(["4–5", "0+1+2+3"], ["0", "ungraded"], counts, "Counts", row_noun="a", column_noun="b"),
         slopes([Slope(name, n + 1, 75 - n) for n, name in enumerate(SYSTEMS)], "before", "after", "Ranks"),
+        box_plot(boxes, "nDCG@10", "Boxes", "95 % intervals"),
+        share_bars(boxes[:5], "share of questions", "Shares"),
     ]
     path = tmp_path / "pictures.html"
     path.write_text(render(Report("Pictures", blocks), "html"), encoding="utf-8")
@@ -55,7 +59,7 @@ def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str
     sizes = page.evaluate(
         "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
     )
-    assert len(sizes) == 7
+    assert len(sizes) == 9
     assert all(150 <= size <= 1100 for size in sizes)
     page.close()
 

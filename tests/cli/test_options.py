@@ -36,6 +36,7 @@ INPUTS = [
     "evaluate nuggets here --bank IN",
     "analyze agreement here --qrels IN",
     "analyze compare IN",
+    "analyze distributions IN",
     "diff here IN",
     "grade here --bank IN --model fake -o out",
     "grade here --queries IN --model fake -o out",
@@ -121,6 +122,7 @@ def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
         "evaluate qrels here --runs . --qrels-output OUT --plot SAME",
         "analyze correlation here --official here -o OUT --plot SAME",
         "evaluate cover here --plot OUT --plot-length SAME",
+        "grade here --bank here --model fake -o OUT --journal SAME",
     ],
 )
 def test_two_outputs_are_two_files(

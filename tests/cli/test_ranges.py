@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.cli.ranges import IntRangeOrAll
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,11 @@ def test_not_a_number(
         main(command.split())
     assert stop.value.code == 2
     assert "is not a number" in capsys.readouterr().err
+
+
+def test_all_is_none() -> None:
+    kind = IntRangeOrAll(1)
+    assert [kind.convert(value, None, None) for value in ("all", "3")] == [None, 3]
+    for value in ("0", "some"):
+        with pytest.raises(click.BadParameter):
+            kind.convert(value, None, None)

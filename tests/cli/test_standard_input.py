@@ -15,6 +15,7 @@ import pytest
 
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath
+from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import commands
 from scripts.reliability.good_files import RATED, lay_out
 from tests.conftest import without_times
@@ -92,8 +93,15 @@ COMMANDS = (
     "-o out",
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "
     "--official official.json --fill-holes qrels.txt -o out",
+    "evaluate answered attempted.jsonl --queries queries.json --official official-answers.json -o out",
     "evaluate judgments graded.jsonl --queries queries.json --runs runs/a.run -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
+    f"grade-citations cited.jsonl {ASK} --prompt-file support.toml -o out",
+    f"score-answers cited.jsonl {ASK} --prompt-file claim.toml -o out",
+    "verify citations cited.jsonl -o out",
+    "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
+    "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
+    "evaluate answered attempted.jsonl --queries queries.json --official official.json -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
@@ -103,6 +111,7 @@ COMMANDS = (
     "evaluate rag repeated.jsonl --queries queries.json --bank nuggets-bank.jsonl --config rag.toml -o out",
     "analyze correlation board.tsv --official official.json -o out",
     "analyze compare board.tsv eval.txt --official official.json -o out",
+    "analyze distributions eval.txt -o out",
     "analyze sweep graded.jsonl --official official.json --bank bank.jsonl --queries queries.json "
     "--runs runs/a.run -o out",
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
@@ -129,12 +138,17 @@ export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
+grade answers-passages.jsonl --queries queries.json --prompt-class AnswerAttempt {ASK} -o attempted.jsonl
 rename assigned.jsonl --grader random=other -o assigned-too.jsonl
 export assignments assigned.jsonl --bank nuggets-bank.jsonl --grader random -o assignments.jsonl
 grade graded.jsonl --bank bank.jsonl --prompt-class {EXTRACT} {ASK} -o extracted.jsonl
 bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.jsonl
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
+score-answers cited.jsonl {ASK} -o scored.jsonl
+grade cited.jsonl --queries queries.tsv --prompt-class AnswerAttempt --model lexical -o attempted.jsonl
+show prompt CitationSupport --as-file -o support.toml
+show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml
 show prompt AnswerDirectCited --as-file -o answers.toml
 show prompt NuggetGenerationDL --as-file -o nuggets.toml
@@ -174,6 +188,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "repeated-scores.jsonl").write_text("".join(f"{json.dumps(score)}\n" for score in scores))
     (path / "repeated.json").write_text('{"repeated": 1}')
     (path / "rag.toml").write_text('[model]\nmodel = "fake"\n')
+    systems = {
+        e.method for q in read_passages(path / "attempted.jsonl") for p in q.passages for e in p.rankings
+    }
+    (path / "official-answers.json").write_text(json.dumps(dict.fromkeys(systems, 1)))
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
     (path / "other-qrels.txt").write_text("q1 0 p1 2\nq1 0 p2 1\n")
     (path / "sql.txt").write_text("SELECT count(*) FROM bank, queries, scores, runs\n")

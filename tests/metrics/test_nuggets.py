@@ -105,6 +105,31 @@ def test_undefined_scores_can_be_skipped(short: str, metrics: list[str]) -> None
     assert {m: v for m, v in nugget_scores(nuggets(short)).items() if m in metrics} == skipped
 
 
+@pytest.mark.parametrize(
+    ("short", "scores"),
+    [
+        # The code of Open RAG Eval divides by at least one okay nugget: 3 / 3.5 = .857.
+        ("vS vS vS", {"A": 1, "V": 1, "W": 1, "A_strict": 1, "V_strict": 1, "W_strict": 1}),
+        # Its code divides by at least one vital nugget: 1.5 / 2.5 = .6.
+        ("oS oS oS", {"A": 1, "W": 1, "A_strict": 1, "W_strict": 1}),
+        # (1 + .5 + .5 × .5) / (2 + .5 × 2), and only full support is 1 in strict scores.
+        ("vS vP oP oN", {"A": 0.5, "V": 0.75, "W": 1.75 / 3, "A_strict": 0.25, "V_strict": 0.5,
+                         "W_strict": 1 / 3}),
+    ],
+)  # fmt: skip
+def test_formulas_of_open_rag_eval(short: str, scores: dict[str, float]) -> None:
+    """Its metrics document, "Scoring Formulas"; without vital nuggets, the mean V is undefined."""
+    assert nugget_scores(nuggets(short), missing_vital="skip") == pytest.approx(scores)
+    assert nugget_scores(nuggets("oS oS oS"))["V"] == 0  # the track's rule, the default
+
+
+@given(st.lists(st.sampled_from(["vS", "vP", "vN", "oS", "oP", "oN"]), min_size=1, max_size=30))
+def test_a_is_the_mean_assignment_of_open_rag_eval(pairs: list[str]) -> None:
+    """Its column generation_score_mean_nugget_assignment_score."""
+    values = [{"S": 1, "P": 0.5, "N": 0}[pair[1]] for pair in pairs]
+    assert nugget_scores(nuggets(" ".join(pairs)))["A"] == pytest.approx(sum(values) / len(values))
+
+
 def test_labels_outside_the_vocabulary_are_ungraded() -> None:
     result = nugget_scores(
         [LabelledNugget("vital", "ming_dynasty_support"), LabelledNugget("vital", "support")]

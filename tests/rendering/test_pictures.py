@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.rendering.document import Paragraph, Picture, Report
+from exam_pp.rendering.pictures.boxes import box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix
 from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
 from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
 from exam_pp.rendering.pictures.svg import HEAT, Axis, cut, svg, text_width, thinned
-from exam_pp.rendering.plots import Bar
+from exam_pp.rendering.plots import Bar, Box
 from exam_pp.rendering.render import REPORT_FORMATS, render
 
 HOSTILE = "<b>&\"'</svg>\n\x00]]>"
@@ -60,7 +61,14 @@ def all_charts(name: str) -> list[Picture]:
         scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name, noun=name),
         curve([CurvePoint(1, 0.5, 0.1), CurvePoint(2, 0.9)], name, name, name, band=name, enough=0.8),
         slopes([Slope(name, 1, 2), Slope(other, 2, 1)], name, name, name),
+        box_plot([box(name), box(other)], name, name, name),
+        share_bars([box(name), box(other)], name, name, name),
     ]
+
+
+def box(name: str, low: float | None = 0.4, high: float | None = 0.7) -> Box:
+    """A box whose mean, median and quartiles are different."""
+    return Box(name, 0.55, low, high, (0.3, 0.5, 0.8), (0.1, 0.9), (0.0, 1.0))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cn"]), min_size=1, max_size=40))
@@ -134,6 +142,47 @@ def test_dots_and_whiskers() -> None:
     )
     assert {"a", "b", "c", "nDCG@10"} <= set(texts(picture))
     assert "95 % intervals" in picture.caption
+
+
+def test_boxes_whiskers_outliers_and_means() -> None:
+    """From left to right: outlier, whisker, box with median, whisker, outlier."""
+    picture = box_plot([box("a"), box("b", None, None)], "F1", "Title", "95 % intervals")
+    of_a, of_b = (
+        [node for node in tree(picture).iter("g") if node.find("title") is not None][n] for n in (0, 1)
+    )
+    rect = of_a.find("rect")
+    assert rect is not None
+    left, right = number(rect, "x"), number(rect, "x") + number(rect, "width")
+    before, after, median = of_a.findall("line")
+    assert number(before, "x2") == pytest.approx(left, abs=0.11)
+    assert number(after, "x1") == pytest.approx(right, abs=0.11)
+    assert left < number(median, "x1") == number(median, "x2") < right
+    first, last = of_a.findall("circle")
+    assert number(first, "cx") < number(before, "x1") < left
+    assert right < number(after, "x2") < number(last, "cx")
+    assert number(of_b.findall("circle")[0], "cy") > number(first, "cy")
+    assert picture.description == (
+        "F1 of 2 systems. a: mean 0.550 [0.400, 0.700], median 0.500, quartiles 0.300 and 0.800. b: mean "
+        "0.550, median 0.500, quartiles 0.300 and 0.800."
+    )
+    assert picture.caption.endswith("Diamonds: means with 95 % intervals.")
+    assert {"a", "b", "F1"} <= set(texts(picture))
+
+
+def test_boxes_of_constant_scores_have_a_width() -> None:
+    """A single query, or equal scores: all marks are at one place."""
+    constant = Box("a", 0.5, None, None, (0.5, 0.5, 0.5), (0.5, 0.5))
+    (rect,) = tree(box_plot([constant], "F1", "Title")).iter("rect")
+    assert number(rect, "width") > 0
+
+
+def test_bars_of_shares_begin_at_zero() -> None:
+    shares = [Box(name, share, None, None, (0, 0, 1), (0, 1)) for name, share in (("a", 1.0), ("b", 0.25))]
+    picture = share_bars(shares, "share", "Questions answered")
+    whole, quarter = tree(picture).iter("rect")
+    assert number(whole, "x") == number(quarter, "x")
+    assert number(quarter, "width") == pytest.approx(number(whole, "width") / 4, abs=0.1)
+    assert picture.description == "share of 2 systems: a 1.000, b 0.250."
 
 
 def test_heatmap() -> None:

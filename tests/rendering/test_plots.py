@@ -24,6 +24,12 @@ FIGURES: dict[str, Callable[[], plots.Figure]] = {
     "compared with errors": lambda: plots.scaled_leaderboards(
         {"one": SCORES}, list(SCORES), {"one": {"a_b": 0.1}}
     ),
+    "distributions": lambda: plots.distributions(
+        [
+            plots.Panel("RR", [plots.Box("a_b", 0.5, 0.4, 0.6, (0.4, 0.5, 0.7), (0.1, 0.9), (0.0,))]),
+            plots.Panel("Answered", [plots.Box("$5", 1.0, None, None, (1, 1, 1), (1, 1))], is_share=True),
+        ]
+    )[0],
     "heat map": lambda: plots.heat_map(["a_b", "$5"], {("a_b", "$5"): None}, "κ"),
 }
 

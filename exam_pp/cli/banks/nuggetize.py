@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
-from exam_pp.cli.ranges import IntRange
+from exam_pp.cli.ranges import IntRange, IntRangeOrAll
 
 if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
@@ -84,12 +84,12 @@ if TYPE_CHECKING:
     help="Drop a nugget that occurs earlier in its list; case, spaces and final punctuation are ignored.",
 )
 @click.option(
-    "--window-size", type=IntRange(1), default=10, show_default=True,
-    help="Number of passages that the model reads at a time.",
+    "--window-size", type=IntRangeOrAll(1), default=10, show_default=True,
+    help="Number of passages that the model reads at a time, or all.",
 )  # fmt: skip
 @click.option(
     "--iterations", type=IntRange(1, 100), default=1, show_default=True,
-    help="How often the list is updated with all passages.",
+    help="How often at most the passages update the list; a full or unchanged list ends this.",
 )  # fmt: skip
 @click.option(
     "--keep", type=IntRange(1), default=20, show_default=True,

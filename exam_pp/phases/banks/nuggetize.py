@@ -217,7 +217,7 @@ def _info(
         ),
         "ranking": relevance.ranking or "reciprocal rank fusion",
         "passages": len(query.passages),
-        "window": nuggetizer.window_size,
+        "window": nuggetizer.window_size or "all",
         "iterations": nuggetizer.iterations,
         "max_nuggets": nuggetizer.max_nuggets,
         **({} if nuggetizer.max_words is None else {"max_words": nuggetizer.max_words}),
@@ -278,7 +278,8 @@ def nuggetize_file(
         check_lists(importance_model, [options.nuggetizer.importance])
     summary = NuggetizeSummary(output=str(files.output))
     options, queries = _read(files, options, summary)
-    advance(0, sum(options.nuggetizer.count_windows(len(query.passages)) for query in queries))
+    planned = sum(options.nuggetizer.count_windows(len(query.passages)) for query in queries)
+    advance(0, planned)
     llm = load_llm(model)
     labeller = None if importance_model is None else load_llm(importance_model)
     traced: list[dict[str, Any]] | None = None if trace is None else []
@@ -299,6 +300,7 @@ def nuggetize_file(
             trace=traced,
             importance=importance,
         )
+        advance(planned - summary.windows.total(), None)  # iterations that were not needed
         summary.asked = answer.asked + (0 if importance is None else importance.answer.asked)
         if not lines:
             reason, count = Counter(summary.failed.values()).most_common(1)[0]

@@ -11,11 +11,8 @@ from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_i
 from exam_pp.phases.evaluation.result import Evaluation, check_names, counted_names
 from exam_pp.prompts.attempt import ANSWER_ATTEMPT
 from exam_pp.provenance import graded_by
-from exam_pp.results import Score
+from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import answers_in, run_name
-
-ANSWERED = "Answered"
-"""The name of the measure."""
 
 
 def answered(

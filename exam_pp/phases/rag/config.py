@@ -64,7 +64,7 @@ class NuggetStep(_Step):
         min_label: Lowest label of the passages whose nuggets are listed.
         max_nuggets: Maximum length of the list of a query.
         keep: Maximum number of nuggets of a query.
-        window_size: Number of passages that the model reads at a time.
+        window_size: Number of passages that the model reads at a time; None: the default of nuggetize.
         iterations: How often the list is updated with all passages.
     """
 
@@ -74,7 +74,7 @@ class NuggetStep(_Step):
     min_label: Count = 1
     max_nuggets: Count = MAX_NUGGETS
     keep: Count = KEPT_NUGGETS
-    window_size: Count = Nuggetizer.window_size
+    window_size: Count | None = Nuggetizer.window_size
     iterations: Count = 1
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exam_pp.formats.open_rag_eval import ResultRow
+from exam_pp.formats.open_rag_eval_results import ResultRow
 from exam_pp.phases.rag.evaluation import RagEvaluation
 from exam_pp.results import Score
 
@@ -44,8 +44,8 @@ def result_rows(result: RagEvaluation) -> dict[str, list[ResultRow]]:
         result: The evaluation.
 
     Returns:
-        System to a row for each query. A system with repeats has a run for each of them, a ranking without
-        repeats counts for all of them. Metrics without a result have no column.
+        System to a row for each query and repeat. A ranking without repeats counts for all of them. Metrics
+        without a result have no column.
     """
     scores: dict[tuple[str, str], dict[str, float]] = {}
     for score in score_rows(result):
@@ -56,24 +56,23 @@ def result_rows(result: RagEvaluation) -> dict[str, list[ResultRow]]:
     query_ids = dict.fromkeys(query_id for _, query_id in (*result.retrieved, *scores))
     return {
         system: [
-            ResultRow(query_id, result.query_texts.get(query_id, ""), runs)
+            row
             for query_id in query_ids
-            if (runs := _runs(result, system, query_id, scores, labels.get(query_id, {})))
+            for row in _rows(result, system, query_id, scores, labels.get(query_id, {}))
         ]
         for system in result.systems
     }
 
 
-def _runs(
+def _rows(
     result: RagEvaluation,
     system: str,
     query_id: str,
     scores: Mapping[tuple[str, str], Mapping[str, float]],
     labels: Mapping[str, int],
-) -> dict[int | None, dict[str, Any]]:
-    """The values of each repeat of a system; a single repeat has no number."""
+) -> Iterator[ResultRow]:
+    """The results of each repeat of a system; a single repeat has no number."""
     repeats = result.systems[system]
-    runs = {}
     for repeat, name in repeats.items():
         values = {**scores.get((system, query_id), {}), **scores.get((name, query_id), {})}
         retrieved = result.retrieved.get((name, query_id), [])
@@ -86,8 +85,8 @@ def _runs(
                     target = target.setdefault(key, {})
                 target[(column, *keys)[-1]] = cell
         if cells:
-            runs[repeat if len(repeats) > 1 else None] = cells
-    return runs
+            number = repeat if len(repeats) > 1 else None
+            yield ResultRow(query_id, result.query_texts.get(query_id, ""), number, cells)
 
 
 def _cells(metric: str, value: float) -> Iterator[tuple[str, tuple[str, ...], Any]]:

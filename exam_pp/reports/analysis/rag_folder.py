@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from exam_pp.formats.open_rag_eval import write_result_rows
+from exam_pp.formats.open_rag_eval_results import write_result_rows
 from exam_pp.metrics.leaderboard import standings as standings_of
 from exam_pp.phases.evaluation.input_files import input_files, versions
 from exam_pp.phases.evaluation.leaderboards import leaderboard

@@ -201,6 +201,67 @@ def test_window_size_and_iterations() -> None:
     ] * 2  # fmt: skip
 
 
+def counting(*lists: Sequence[str], error: int | None = None) -> tuple[Reply, list[Request]]:
+    """A reply with these lists in turn, the last one again and again; call ``error`` fails, from 1."""
+    asked: list[Request] = []
+
+    def reply(request: Request) -> Completion | str:
+        if not is_creation(request):
+            return json.dumps(["okay"] * len(listed(request)))
+        asked.append(request)
+        if len(asked) == error:
+            return Completion("", error="timeout")
+        return json.dumps(lists[min(len(asked), len(lists)) - 1])
+
+    return reply, asked
+
+
+def test_all_passages_in_one_context_until_the_list_is_unchanged() -> None:
+    """Open RAG Eval: one context, up to five iterations."""
+    reply, asked = counting(["a"], ["a", "b"])
+    (line,), summary, _ = run([segments(23)], reply, window_size=None, iterations=5)
+    assert [listed(request) for request in asked] == [[], ["a"], ["a", "b"]]
+    assert all((request.slot("context") or "").count("Text") == 23 for request in asked)
+    assert Nuggetizer(window_size=None, iterations=5).count_windows(23) == 5
+    assert summary.windows.total() == 3
+    assert (line.info["nuggetizer"]["window"], line.info["nuggetizer"]["iterations"]) == ("all", 5)
+    assert texts(line) == ["a", "b"]
+
+
+def test_a_full_list_ends_the_iterations() -> None:
+    reply, asked = counting(["a", "b"], ["c", "d"])
+    (line,), _, _ = run([segments(3)], reply, window_size=None, iterations=5, max_nuggets=2)
+    assert len(asked) == 1
+    assert texts(line) == ["a", "b"]
+
+
+def test_windows_are_compared_after_an_iteration() -> None:
+    """The last window of an iteration changes nothing, but its first does."""
+    reply, asked = counting(["a"], ["a"], ["b"], ["b"])
+    (line,), summary, _ = run([segments(4)], reply, window_size=2, iterations=9)
+    assert summary.windows.total() == 6
+    assert len(asked) == 5  # the last request was already answered
+    assert texts(line) == ["b"]
+
+
+def test_a_failed_iteration_ends_with_the_list_so_far() -> None:
+    """Every further iteration would ask the same."""
+    reply, asked = counting(["a"], error=2)
+    (line,), summary, _ = run([segments(3)], reply, window_size=None, iterations=5)
+    assert summary.windows == {"list": 1, "failed": 1}
+    assert len(asked) == 2
+    assert texts(line) == ["a"]
+
+
+def test_no_passages_make_no_nugget() -> None:
+    """Open RAG Eval adds the vital nugget "Not enough information, no answer found" instead."""
+    reply, asked = counting(["a"])
+    lines, summary, _ = run([segments(0)], reply, window_size=None, iterations=5)
+    assert not lines
+    assert not asked
+    assert summary.failed == {"q1": "no passage has a judgment of 1 or more"}
+
+
 def test_another_model_labels_importance() -> None:
     creator = FakeLLM(lambda request: '["a", "b"]')
     scorer = FakeLLM(lambda request: '["okay", "vital"]')

@@ -96,6 +96,14 @@ def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     assert any("half has no answer to 1 query (q2)" in note for note in evaluation.notes)
 
 
+def test_a_query_without_nuggets_has_no_score(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """Open RAG Eval gives the answer 0.5 if making nuggets fails; here the query is in no mean."""
+    lines = [["q1", [answer("a", "q1", "SSS")]], ["q3", [answer("a", "q3", "")]]]
+    evaluation = single(nugget_scores(write_jsonl("g.jsonl", lines), bank, missing_queries="skip"))
+    assert scores(evaluation, "a", "q3") == {}
+    assert means(evaluation)["a", "A"] == scores(evaluation, "a", "q1")["A"]
+
+
 def test_the_reserved_query_id_is_refused(write_jsonl: WriteJsonl) -> None:
     graded = write_jsonl("all.jsonl", [["all", [answer("s", "all", "S", "one")]]])
     with pytest.raises(SelectionError, match=r"'all'.* reserved"):

@@ -12,7 +12,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError, SelectionError, StoppedError
-from exam_pp.formats.open_rag_eval import read_result_rows, read_results
+from exam_pp.formats.open_rag_eval_results import read_result_rows, read_results
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.evaluation.consistency import consistency, repeated_answers
@@ -163,7 +163,7 @@ def test_a_failed_step_is_left_out_and_never_a_number(
     assert ("Citations", "The endpoint does not reply.", "[model]") in result.left_out
     assert not any("citation" in metric for _, _, metric in values(result))
     rows = result_rows(result)["tides"]
-    assert not any("citation" in column for row in rows for run in row.runs.values() for column in run)
+    assert not any("citation" in column for row in rows for column in row.cells)
     assert evaluate_rag(tides, tmp_path / "out", FAKE).left_out[0].section == "Nugget scores"
 
 
@@ -204,15 +204,16 @@ def test_results_are_read_back_from_the_files(tides: Path, tmp_path: Path) -> No
     result = evaluate_rag(tides, tmp_path / "out", FAKE)
     index = write_rag(result, tmp_path / "out", {"model": "fake"}, "exam-pp evaluate rag")
     assert list(read_score_rows(tmp_path / "out" / "scores.jsonl")) == score_rows(result)
-    rows = read_result_rows(tmp_path / "out" / "tides.csv")
+    rows = list(read_result_rows(tmp_path / "out" / "tides.csv"))
     assert rows == result_rows(result)["tides"]
-    assert rows[1].runs[1]["generation_score_citation_scores"]["weighted_precision"] == 0.5
+    assert (rows[2].query_id, rows[2].repeat) == ("q2", 1)
+    assert rows[2].cells["generation_score_citation_scores"]["weighted_precision"] == 0.5
     scores, _ = read_results(tmp_path / "out" / "tides.csv", "tides")
     of = values(result)
     for score in scores:
         if score.metric == "retrieval_score_precision_metrics.precision@.1":
             assert score.value == of[score.system, score.query_id, "P(rel=2)@1"]
-        if score.metric == "generation_score_no_answer_score.answered":
+        if score.metric == "Answered":
             assert score.value == of[score.system, score.query_id, "Answered"]
     assert sum(score.metric.endswith("precision@.1") for score in scores) == 3
     page = index.read_text()

@@ -80,6 +80,7 @@ def cited(*citations: str, of: str = "d") -> list[dict[str, Any]]:
 
 CASES: list[tuple[str, list[Any]]] = [
     ("uncited", cited("other")),
+    ("format", [passage("p", support_grades=[{"supports": [{"citation": "d", "support": "some"}]}])]),
     ("repeated-entry", cited("d", "d")),
     ("duplicate-passage", [passage("p"), passage("p")]),
     ("empty-text", [passage("p") | {"text": " "}]),

@@ -101,6 +101,14 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
     ]
     columns = ("passage_id", "model", "prompt_class", "is_rated")
     assert [tuple(row[name] for name in columns) for row in tables["grades"]] == sets
+    labels = [
+        (q, p.passage_id, item.citation, g.model, g.prompt_class)
+        for q, p in passages
+        for g in p.support_grades or ()
+        for item in g.supports
+    ]
+    columns = ("query_id", "passage_id", "citation", "model", "prompt_class")
+    assert {tuple(row[name] for name in columns) for row in tables["supports"]} == set(labels)
     answers = [
         (p.passage_id, entry, answer)
         for _, p in passages

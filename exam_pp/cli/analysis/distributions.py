@@ -1,0 +1,67 @@
+"""``exam-pp analyze distributions``: box plots of scores over queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.leaderboard_options import SAMPLES, SEED
+from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, output_option, plot_option
+from exam_pp.cli.ranges import NumberRange
+
+
+@click.command("distributions", cls=Command)
+@click.argument("scores", nargs=-1, required=True, type=FILE)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Measure, by its name in SCORES; may be repeated.  [default: all]",
+)
+@click.option(
+    "--confidence",
+    type=NumberRange(0.5, 1, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the intervals of the means.",
+)
+@SAMPLES
+@SEED
+@plot_option("a box plot of each measure")
+@format_option()
+@output_option()
+def command(
+    *,
+    scores: tuple[Path, ...],
+    measures: tuple[str, ...],
+    confidence: float,
+    samples: int,
+    seed: int,
+    plot: Path | None,
+    form: str,
+    output: Path,
+) -> None:
+    """Compare the scores of systems over queries: box plots, means, medians and intervals.
+
+    SCORES are files with scores of single queries: those of `exam-pp evaluate ... --per-query`, JSON lines
+    of scores, output of `trec_eval -q`, or results of Open RAG Eval (CSV). The formats html and --plot have
+    pictures; the share of questions answered (Answered) is a bar. Systems NAME-run-1, NAME-run-2 ... are
+    repeats of NAME: their scores are averaged, and adjusted(M) is mean/(1+sd) of the measure M over them.
+
+    Examples:
+
+    \b
+      exam-pp analyze distributions ndcg.tsv --format html -o distributions.html
+      exam-pp analyze distributions cover.tsv ndcg.tsv -m nDCG@10
+    """
+    from exam_pp.phases.analysis.distributions import score_distributions
+    from exam_pp.reports.analysis.distributions import distributions_figure, distributions_report
+
+    result = score_distributions(scores, measures, confidence=confidence, samples=samples, seed=seed)
+    if plot is not None:
+        emit_figure(distributions_figure(result), plot, scores)
+    emit_report(distributions_report(result, decimals=6 if form == "tsv" else 3), form, output, scores)

@@ -1,0 +1,84 @@
+"""Distribution of the scores of a system over queries: mean, median, quartiles and box-plot whiskers.
+
+Source: Tukey, "Exploratory Data Analysis" (1977), chapter 2, with linear interpolation of the quartiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import quantiles
+
+from exam_pp.metrics.leaderboard import exact_mean
+
+_FENCE = Fraction(3, 2)
+"""Length of the longest whisker, in interquartile ranges."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution of scores.
+
+    Attributes:
+        count: Number of scores.
+        mean: Arithmetic mean.
+        low: Lowest score.
+        lower_quartile: 25th percentile.
+        median: Median.
+        upper_quartile: 75th percentile.
+        high: Highest score.
+        whiskers: The lowest and the highest score within 1.5 interquartile ranges of the box.
+        outliers: The scores outside the whiskers, in ascending order.
+    """
+
+    count: int
+    mean: float
+    low: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    high: float
+    whiskers: tuple[float, float]
+    outliers: tuple[float, ...]
+
+
+def distribution(values: Sequence[float]) -> Distribution:
+    """Describe the distribution of scores.
+
+    >>> of_queries = distribution([0.0, 0.5, 0.5, 0.75, 1.0])
+    >>> of_queries.mean, of_queries.lower_quartile, of_queries.median, of_queries.upper_quartile
+    (0.55, 0.5, 0.5, 0.75)
+    >>> of_queries.whiskers, of_queries.outliers
+    ((0.5, 1.0), (0.0,))
+    >>> distribution([0.5]).whiskers
+    (0.5, 0.5)
+
+    Args:
+        values: At least one finite score.
+
+    Returns:
+        The distribution. A single score is its own mean, median and quartiles.
+
+    Raises:
+        ValueError: There are no values, or one is infinite or NaN.
+    """
+    if not values or not all(map(math.isfinite, values)):
+        raise ValueError(f"a distribution needs finite values, not {list(values)}")
+    # Exact fractions, because rounding errors of quartiles would make equal scores outliers.
+    column = sorted(map(Fraction, values))
+    first, middle, third = quantiles(column, n=4, method="inclusive") if len(column) > 1 else column * 3
+    reach = _FENCE * (third - first)
+    inside = [value for value in column if first - reach <= value <= third + reach]
+    return Distribution(
+        len(column),
+        exact_mean(list(values)),
+        float(column[0]),
+        float(first),
+        float(middle),
+        float(third),
+        float(column[-1]),
+        (float(inside[0]), float(inside[-1])),
+        tuple(float(value) for value in column if not inside[0] <= value <= inside[-1]),
+    )

@@ -1,0 +1,141 @@
+"""Pictures of the scores of systems over queries: box plots, and bars of shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exam_pp.rendering.document import Picture
+from exam_pp.rendering.pictures.svg import (
+    HEAT,
+    SERIES,
+    WIDTH,
+    Axis,
+    defined,
+    element,
+    escaped,
+    label,
+    margin,
+    path,
+    row_height,
+    some,
+    thinned,
+)
+from exam_pp.rendering.plots import Box
+from exam_pp.wording import counted
+
+
+def box_plot(boxes: Sequence[Box], measure: str, title: str, intervals: str = "") -> Picture:
+    """Draw a row for each system: a box with its median, whiskers, outliers, and the mean with its interval.
+
+    Args:
+        boxes: The distributions of the systems, from top to bottom.
+        measure: Name of the axis.
+        title: Title of the picture.
+        intervals: What the intervals of the means are, for the caption.
+    """
+    ends = [
+        end
+        for box in boxes
+        for end in (*box.whiskers, *box.outliers, box.mean, box.low, box.high)
+        if defined(end)
+    ]
+    rows = _Rows([box.system for box in boxes], ends)
+    shapes = [rows.frame(measure)]
+    for number, box in enumerate(boxes):
+        y, half = rows.y(number), rows.pitch * 0.3
+        left, middle, right = map(rows.axis, box.quartiles)
+        start, stop = map(rows.axis, box.whiskers)
+        marks = element("title", escaped(f"{box.system}: {_in_words(box)}"))
+        marks += element("line", x1=start, x2=left, y1=y, y2=y) + element(
+            "line", x1=right, x2=stop, y1=y, y2=y
+        )
+        marks += element(
+            "rect", x=left, y=y - half, width=max(0.5, right - left), height=2 * half, fill=HEAT[0]
+        )
+        marks += element("line", x1=middle, x2=middle, y1=y - half, y2=y + half, stroke_width=2.5)
+        marks += "".join(
+            element("circle", cx=rows.axis(value), cy=y, r=min(2, half), fill="none")
+            for value in box.outliers
+        )
+        shapes.append(element("g", marks, stroke=SERIES[0]) + rows.mean(number, box))
+    means = " ".join(f"{box.system}: {_in_words(box)}." for box in boxes[:8])
+    more = f" And {len(boxes) - 8} more." if len(boxes) > 8 else ""
+    caption = (
+        "Boxes: quartiles and median. Lines: the furthest scores within 1.5 interquartile ranges of the box. "
+        "Circles: scores beyond them. Diamonds: means" + (f" with {intervals}." if intervals else ".")
+    )
+    return Picture(title, f"{measure} of {counted(len(boxes), 'system')}. {means}{more}", caption, WIDTH,
+                   rows.height, "".join(shapes))  # fmt: skip
+
+
+def share_bars(boxes: Sequence[Box], measure: str, title: str, intervals: str = "") -> Picture:
+    """Draw a bar for each system, from 0 to its mean, with the interval; the axis ends at 1.
+
+    Args:
+        boxes: The distributions of the systems, from top to bottom.
+        measure: Name of the axis.
+        title: Title of the picture.
+        intervals: What the intervals are, for the caption.
+    """
+    rows = _Rows([box.system for box in boxes], [0.0, 1.0])
+    shapes = [rows.frame(measure)]
+    for number, box in enumerate(boxes):
+        start, stop = rows.axis(0.0), rows.axis(box.mean)
+        bar = element("title", escaped(f"{box.system}: {_share(box)}")) + element(
+            "rect", x=start, y=rows.y(number) - rows.pitch * 0.3, width=stop - start, height=rows.pitch * 0.6
+        )
+        shapes.append(element("g", bar, fill=HEAT[3]) + rows.mean(number, box))
+    shares = some([f"{box.system} {_share(box)}" for box in boxes])
+    caption = "Bars: shares." + (f" Lines: {intervals}." if intervals else "")
+    return Picture(
+        title, f"{measure} of {counted(len(boxes), 'system')}: {shares}.", caption, WIDTH, rows.height,
+        "".join(shapes),
+    )  # fmt: skip
+
+
+class _Rows:
+    """Rows of named systems above a common axis."""
+
+    def __init__(self, names: Sequence[str], ends: Sequence[float]) -> None:
+        self._names, self._top = names, 8.0
+        self.pitch = 1.4 * row_height(len(names))
+        self._left = margin(names) + 10
+        self._bottom = self._top + self.pitch * len(names) + 4
+        self.axis = Axis.over(ends, self._left, WIDTH - 10)
+        self.height = self._bottom + 38
+
+    def y(self, number: int) -> float:
+        """The middle of a row."""
+        return self._top + self.pitch * (number + 0.5)
+
+    def frame(self, measure: str) -> str:
+        """The axis and the names."""
+        labels = [
+            label(self._left - 8, self.y(n) + 4, self._names[n], self._left - 10, text_anchor="end")
+            for n in thinned(len(self._names), self.pitch)
+        ]
+        return self.axis.bottom(self._bottom, self._top, measure) + "".join(labels)
+
+    def mean(self, number: int, box: Box) -> str:
+        """A diamond at the mean, and a line for its interval."""
+        x, y, size = self.axis(box.mean), self.y(number), min(4.0, self.pitch / 4)
+        line = ""
+        if defined(box.low) and defined(box.high):
+            line = element("line", x1=self.axis(box.low), x2=self.axis(box.high), y1=y, y2=y, stroke_width=2)
+        diamond = (
+            f"M{x - size:.1f} {y:.1f}L{x:.1f} {y - size:.1f}L{x + size:.1f} {y:.1f}L{x:.1f} {y + size:.1f}z"
+        )
+        return element("g", line + path(diamond, SERIES[1], fill=SERIES[1]), stroke=SERIES[1])
+
+
+def _interval(box: Box) -> str:
+    return f" [{box.low:.3f}, {box.high:.3f}]" if defined(box.low) and defined(box.high) else ""
+
+
+def _in_words(box: Box) -> str:
+    first, middle, third = box.quartiles
+    return f"mean {box.mean:.3f}{_interval(box)}, median {middle:.3f}, quartiles {first:.3f} and {third:.3f}"
+
+
+def _share(box: Box) -> str:
+    return f"{box.mean:.3f}{_interval(box)}"

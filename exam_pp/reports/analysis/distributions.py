@@ -1,0 +1,76 @@
+"""Report of the distributions of scores: a table, box plots, and bars of the share of questions answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exam_pp.phases.analysis.distributions import Distributions, SystemDistribution
+from exam_pp.rendering import plots
+from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.boxes import box_plot, share_bars
+from exam_pp.results import ANSWERED
+
+COLUMNS = (
+    "measure", "system", "queries", "missing", "mean", "low", "high", "lowest", "lower quartile", "median",
+    "upper quartile", "highest",
+)  # fmt: skip
+
+
+def distributions_report(result: Distributions, *, decimals: int = 3) -> Report:
+    """A table with a row for each measure and system, and a picture of each measure for HTML."""
+    table = Table(COLUMNS, [_cells(row) for row in result.rows], decimals=decimals)
+    notes = [
+        f"low and high: {_interval(result)} of the mean, by the percentile bootstrap over queries "
+        f"({result.samples:,} samples, seed {result.seed}).",
+        *result.notes,
+    ]
+    return Report(
+        "Distributions of scores",
+        [table, *distribution_pictures(result), *map(Paragraph, notes)],
+        result.provenance,
+    )
+
+
+def distribution_pictures(result: Distributions) -> list[Picture]:
+    """A box plot of each measure; bars of the means for the share of questions answered."""
+    return [
+        share_bars(boxes(rows), "share of questions", "Questions answered", _interval(result))
+        if measure == ANSWERED
+        else box_plot(boxes(rows), measure, f"Distribution of {measure}", _interval(result))
+        for measure, rows in result.measures.items()
+    ]
+
+
+def distributions_figure(result: Distributions) -> plots.Drawing:
+    """The same pictures in one figure, with a panel for each measure."""
+    return plots.distributions(
+        [plots.Panel(measure, boxes(rows), measure == ANSWERED) for measure, rows in result.measures.items()]
+    )
+
+
+def boxes(rows: Sequence[SystemDistribution]) -> list[plots.Box]:
+    """The rows as boxes of a picture."""
+    return [
+        plots.Box(
+            row.system,
+            row.distribution.mean,
+            row.interval and row.interval.low,
+            row.interval and row.interval.high,
+            (row.distribution.lower_quartile, row.distribution.median, row.distribution.upper_quartile),
+            row.distribution.whiskers,
+            row.distribution.outliers,
+        )
+        for row in rows
+    ]
+
+
+def _interval(result: Distributions) -> str:
+    return f"{100 * result.confidence:.4g} % intervals"
+
+
+def _cells(row: SystemDistribution) -> list[Cell]:
+    numbers, (low, high) = row.distribution, row.interval or (None, None)
+    return [
+        row.measure, row.system, numbers.count, row.missing, numbers.mean, low, high, numbers.low,
+        numbers.lower_quartile, numbers.median, numbers.upper_quartile, numbers.high,
+    ]  # fmt: skip
