@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from exam_pp.errors import DataError
-from exam_pp.graders.nuggetize import KEPT_NUGGETS, MAX_NUGGETS, Nuggetizer
+from exam_pp.graders.nuggetize import KEPT_NUGGETS, MAX_NUGGETS
 from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.citations import CitationRule
 from exam_pp.phases.evaluation.result import PathLike
@@ -19,6 +19,7 @@ from exam_pp.phases.grading.score_answers import Claims, Sources
 from exam_pp.phases.rag.steps import is_data_set
 from exam_pp.prompts import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.prompts.claims import CITATION_SUPPORT
+from exam_pp.prompts.nuggets import PER_CALL
 from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
 
@@ -64,7 +65,7 @@ class NuggetStep(_Step):
         min_label: Lowest label of the passages whose nuggets are listed.
         max_nuggets: Maximum length of the list of a query.
         keep: Maximum number of nuggets of a query.
-        window_size: Number of passages that the model reads at a time; None: the default of nuggetize.
+        window_size: Number of passages that the model reads at a time, or ``all``.
         iterations: How often the list is updated with all passages.
     """
 
@@ -74,7 +75,7 @@ class NuggetStep(_Step):
     min_label: Count = 1
     max_nuggets: Count = MAX_NUGGETS
     keep: Count = KEPT_NUGGETS
-    window_size: Count | None = Nuggetizer.window_size
+    window_size: Count | Literal["all"] = PER_CALL
     iterations: Count = 1
 
 

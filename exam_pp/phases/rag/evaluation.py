@@ -360,7 +360,12 @@ class _Run:
             _name(judge) if by_grades else None,
             retrieval.prompt_class,
         )
-        fields = {key: getattr(step, key) for key in ("max_nuggets", "keep", "window_size", "iterations")}
+        fields: dict[str, Any] = {
+            "max_nuggets": step.max_nuggets,
+            "keep": step.keep,
+            "window_size": None if step.window_size == "all" else step.window_size,
+            "iterations": step.iterations,
+        }
         nuggetizer = Nuggetizer(**fields)
         options = NuggetizeOptions(relevance, nuggetizer)
         source = self.labelled() if by_grades else self.passages

@@ -168,7 +168,7 @@ def test_a_failed_step_is_left_out_and_never_a_number(
 
 
 def test_nuggets_are_made_and_assigned(tides: Path, tmp_path: Path) -> None:
-    config = FAKE.model_copy(update={"nuggets": NuggetStep(create=True)})
+    config = FAKE.model_copy(update={"nuggets": NuggetStep(create=True, window_size="all", iterations=2)})
     result = evaluate_rag(tides, tmp_path / "out", config)
     assert not result.left_out
     made = (tmp_path / "out" / "steps" / "nuggets.jsonl").read_text().splitlines()
