@@ -96,6 +96,11 @@ COMMANDS = (
     "evaluate answered attempted.jsonl --queries queries.json --official official-answers.json -o out",
     "evaluate judgments graded.jsonl --queries queries.json --runs runs/a.run -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
+    f"grade-citations cited.jsonl {ASK} --prompt-file support.toml -o out",
+    f"score-answers cited.jsonl {ASK} --prompt-file claim.toml -o out",
+    "verify citations cited.jsonl -o out",
+    "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
+    "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
@@ -136,6 +141,9 @@ grade graded.jsonl --bank bank.jsonl --prompt-class {EXTRACT} {ASK} -o extracted
 bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.jsonl
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
+score-answers cited.jsonl {ASK} -o scored.jsonl
+show prompt CitationSupport --as-file -o support.toml
+show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml
 show prompt AnswerDirectCited --as-file -o answers.toml
 show prompt NuggetGenerationDL --as-file -o nuggets.toml
