@@ -101,7 +101,6 @@ COMMANDS = (
     "verify citations cited.jsonl -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
-    "evaluate answered attempted.jsonl --queries queries.json --official official.json -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
@@ -146,7 +145,6 @@ bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.j
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
 score-answers cited.jsonl {ASK} -o scored.jsonl
-grade cited.jsonl --queries queries.tsv --prompt-class AnswerAttempt --model lexical -o attempted.jsonl
 show prompt CitationSupport --as-file -o support.toml
 show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml
