@@ -21,7 +21,8 @@ from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import atomic_output, read_lines, write_text
+from exam_pp.store.files import read_lines, write_text
+from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import parse_record
 from exam_pp.test_bank import BankLine, Nugget, entry_id
 
@@ -90,9 +91,7 @@ def write_nuggetizer(
         )
         query.query = query.query or line.query_text
         query.nuggets.extend(_text(item) for item in line.items if isinstance(item, Nugget))
-    with atomic_output(path, inputs=inputs) as stream:
-        for query in merged.values():
-            stream.write(query.model_dump_json(exclude_unset=True).encode() + b"\n")
+    write_records(merged.values(), path, inputs=inputs)
 
 
 def _text(nugget: Nugget) -> NuggetText:

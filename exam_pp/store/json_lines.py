@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
@@ -30,7 +31,16 @@ def read_records(model: type[M], path: str | Path, noun: str) -> Iterator[tuple[
 def write_records(
     records: Iterable[BaseModel], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write one record per line, keys in the model's order; keys that were never set are not written."""
+    """Write one record per line, keys in the model's order; keys that were never set are not written.
+
+    Raises :class:`DataError` for a value that is nested too deeply to be written.
+    """
     with atomic_output(path, inputs=inputs) as stream:
-        for record in records:
-            stream.write(record.model_dump_json(exclude_unset=True).encode() + b"\n")
+        for number, record in enumerate(records, start=1):
+            try:
+                line = record.model_dump_json(exclude_unset=True)
+            except PydanticSerializationError as error:  # It counts levels, and calls too many a circle.
+                raise DataError(
+                    "a value is nested too deeply to be written.", file=str(path), line=number
+                ) from error
+            stream.write(line.encode() + b"\n")

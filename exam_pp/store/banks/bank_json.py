@@ -10,7 +10,8 @@ from typing import Any, overload
 from pydantic import ValidationError
 
 from exam_pp.errors import DataError
-from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.files import read_lines
+from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.test_bank import BankLine, QueryBank, TestBank, entry_id
 from exam_pp.wording import counted
@@ -190,6 +191,4 @@ class _PackedQueries(Mapping[str, QueryBank]):
 
 def write_bank(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write bank lines atomically; keys that were never set are not written."""
-    with atomic_output(path, inputs=inputs) as stream:
-        for line in lines:
-            stream.write(line.model_dump_json(exclude_unset=True).encode() + b"\n")
+    write_records(lines, path, inputs=inputs)
