@@ -48,6 +48,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "interchange": ("banks", "evaluation"),
         "validation": ("banks",),
         "sql": ("evaluation",),
+        "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
     },
     "reports": {
         "evaluation": (),

@@ -64,7 +64,7 @@ def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]
 
 
 # Imported packages that are not declared, because a declared package depends on them.
-COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch"}
+COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch", "yaml": "transformers"}
 
 
 def test_imported_packages_are_declared() -> None:
@@ -155,7 +155,8 @@ def test_all_modules_are_in_rooms(part_: str) -> None:
 
 
 def test_sections_of_the_help_are_the_rooms() -> None:
-    assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys()
+    composed = {"rag"}  # runs phases of several rooms; its command is in the section evaluation
+    assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys() - composed
     assert ROOMS["reports"].keys() <= ROOMS["phases"].keys()
 
 

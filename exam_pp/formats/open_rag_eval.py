@@ -3,7 +3,9 @@
 Input files have the columns ``query_id, query, query_run, passage_id ("[1]"), passage, generated_answer``
 and one row per passage. The answer is in the first row of its query and run, and cites passages inline:
 ``[1]``, ``[2][3]``, ``[1, 2]``. Output files have the columns ``query_id, query`` and one per measure, with
-the prefix ``run_1_`` and so on if there are several runs.
+the prefix ``run_1_`` and so on if there are several runs. A cell is a number, or a JSON object such as
+``{"precision@": {"1": 1.0}}`` in the column ``retrieval_score_precision_metrics``; as a score, this value has
+the name ``retrieval_score_precision_metrics.precision@.1``.
 
 Input files are read as answers, or as passages. The name of the file is the name of the system; if queries
 have several runs, they are the repeats of this system.
@@ -18,12 +20,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
-from exam_pp.formats.open_rag_eval_results import MEASURE, QUERY_COLUMNS, RUN_COLUMN, read_results
+from exam_pp.formats.open_rag_eval_results import (
+    MEASURE,
+    QUERY_COLUMNS,
+    RUN_COLUMN,
+    ResultRow,
+    read_results,
+    write_result_rows,
+)
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import run_name
@@ -86,34 +96,39 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
 def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write the scores of single queries, one row per query; several systems get the prefixes ``run_i_``.
 
-    Raises :class:`DataError` for a measure whose name has another meaning in this format.
+    Scores with names such as ``retrieval_score_precision_metrics.precision@.1`` are in JSON cells. Raises
+    :class:`DataError` for a measure whose name has another meaning in this format.
     """
     kept = [score for score in scores if score.query_id != ALL_QUERIES]
     systems = list(dict.fromkeys(score.system for score in kept))
     metrics = dict.fromkeys(score.metric for score in kept)
+    nested = {metric.split(".")[0] for metric in metrics if _NESTED.fullmatch(metric)}
     for metric in metrics:
         if (
-            metric in QUERY_COLUMNS
+            metric in (*QUERY_COLUMNS, *nested)
             or RUN_COLUMN.fullmatch(metric)
             or " ".join(metric.split()) != metric
             or not metric
         ):
             raise DataError(f"the measure {metric!r} cannot be a column name in Open RAG Eval.")
-    prefixes = {name: f"run_{i}_" if len(systems) > 1 else "" for i, name in enumerate(systems, 1)}
-    values = {(score.query_id, prefixes[score.system] + score.metric): score.value for score in kept}
-    used = {column for _, column in values}
-    named = (prefix + metric for prefix in prefixes.values() for metric in metrics)
-    columns = [column for column in named if column in used]
-    rows = [
-        (query_id, "", *(_cell(values.get((query_id, column))) for column in columns))
-        for query_id in dict.fromkeys(score.query_id for score in kept)
-    ]
-    write_cells((*QUERY_COLUMNS, *columns), rows, path, ids=("query_id",), inputs=inputs)
+    numbers = {name: number if len(systems) > 1 else None for number, name in enumerate(systems, 1)}
+    order = {metric: position for position, metric in enumerate(metrics)}
+    rows: dict[tuple[str, int | None], dict[str, Any]] = {}
+    for score in sorted(kept, key=lambda score: (numbers[score.system] or 0, order[score.metric])):
+        cells = rows.setdefault((score.query_id, numbers[score.system]), {})
+        keys = score.metric.split(".") if _NESTED.fullmatch(score.metric) else [score.metric]
+        for key in keys[:-1]:
+            cells = cells.setdefault(key, {})
+            if not isinstance(cells, dict):
+                raise DataError(f"the measure {score.metric!r} cannot be in a JSON cell of Open RAG Eval.")
+        cells[keys[-1]] = score.value
+    in_order = {score.query_id: position for position, score in reversed(list(enumerate(kept)))}
+    results = [ResultRow(query_id, "", number, cells) for (query_id, number), cells in rows.items()]
+    write_result_rows(sorted(results, key=lambda row: in_order[row.query_id]), path, inputs=inputs)
 
 
-def _cell(value: float | None) -> str:
-    return "" if value is None else repr(value)
-
+_NESTED = re.compile(r"(retrieval|generation|consistency)_score_\w+(\.[^.]+)+")
+"""A score from a JSON cell: its column, and the keys in the cell."""
 
 _NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"
 _NEXT = re.compile(r"\s+(\S)")

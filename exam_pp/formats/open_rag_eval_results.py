@@ -1,4 +1,4 @@
-"""Reader of Open RAG Eval's result CSV: numbers and JSON cells of each query and run.
+"""Reader and writer of Open RAG Eval's result CSV: numbers and JSON cells of each query and run.
 
 Columns are ``query_id``, ``query``, and those of the measures, such as ``retrieval_score_umbrela_scores``.
 With several runs, the columns of measures have the prefixes ``run_1_``, ``run_2_`` and so on.
@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 from exam_pp.errors import DataError
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import run_name
-from exam_pp.store.csv_cells import read_rows
+from exam_pp.store.csv_cells import read_rows, write_cells
 from exam_pp.store.numbers import parse_number
 
 QUERY_COLUMNS = ("query_id", "query")
@@ -117,6 +117,43 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
     if not scores:
         raise DataError("has no scores.", file=str(path))
     return scores, +others
+
+
+def write_result_rows(
+    rows: Iterable[ResultRow], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write results, a row for each query; objects and lists become JSON cells.
+
+    Args:
+        rows: The results. The columns of a run are in the order of their first occurrence.
+        path: The CSV file.
+        inputs: Files that may not be overwritten.
+
+    Raises:
+        DataError: A query id is empty or has whitespace around it.
+    """
+    texts: dict[str, str] = {}
+    cells: dict[str, dict[tuple[int | None, str], str]] = {}
+    columns: dict[int | None, dict[str, None]] = {}
+    for row in rows:
+        texts[row.query_id] = row.query_text or texts.get(row.query_id, "")
+        of_query = cells.setdefault(row.query_id, {})
+        for name, value in row.cells.items():
+            columns.setdefault(row.repeat, {})[name] = None
+            of_query[row.repeat, name] = _cell(value)
+    order = [(number, name) for number, names in columns.items() for name in names]
+    header = [name if number is None else f"run_{number}_{name}" for number, name in order]
+    lines = [
+        (query_id, texts[query_id], *(of_query.get(column, "") for column in order))
+        for query_id, of_query in cells.items()
+    ]
+    write_cells((*QUERY_COLUMNS, *header), lines, path, ids=("query_id",), inputs=inputs)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
 def _value(cell: str, path: str | Path, line: int, column: str) -> Any:

@@ -91,7 +91,8 @@ _TQA_QUESTION = {
 
 def _part(passage_id: str, rank: int, *supports: dict[str, str]) -> dict[str, Any]:
     """A part of an answer that cites two passages, with the support of its citations."""
-    entry = {"method": "rag", "paragraphId": passage_id, "queryId": "q1", "rank": rank, "score": 1.0}
+    system = passage_id.partition("/")[0]
+    entry = {"method": system, "paragraphId": passage_id, "queryId": "q1", "rank": rank, "score": 1.0}
     entry |= {"role": "answer", "citations": ["p1", "gone"]}
     grades = {"supports": [*supports], "llm": "m", "prompt_info": {"prompt_class": "CitationSupport"}}
     return {
@@ -106,8 +107,10 @@ _CITED = [
     "q1",
     [
         {"paragraph_id": "p1", "text": "Yeast makes dough rise."},
-        _part("rag/q1#1", 1, {"citation": "p1", "support": "full_support", "answer": "full_support"}),
-        _part("rag/q1#2", 2, {"citation": "p1", "support": "no_support"}),
+        _part("a/q1#1", 1, {"citation": "p1", "support": "full_support", "answer": "full_support"}),
+        _part("a/q1#2", 2, {"citation": "p1", "support": "no_support"}),
+        _part("b/q1#1", 1, {"citation": "p1", "support": "partial_support"}),
+        _part("c/q1#1", 1, {"citation": "p1", "support": "no_support"}),
     ],
 ]
 
@@ -281,7 +284,7 @@ _CITED_COMMANDS = (
 
 TARGETS: tuple[Target, ...] = (
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
-    Target("cited.jsonl", "rename {} --grader m=n -o out", keeps=True),
+    Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),
     *(Target("graded.jsonl", command) for command in _GRADED_COMMANDS),
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),

@@ -77,6 +77,10 @@ def _make_files(folder: Path, data: Path) -> None:
     ``cited.jsonl.gz``          parts of answers with the passages that they cite
     ``scored.jsonl.gz``         these with scores of factual consistency
     ``nli-model/``              a checkpoint for natural language inference
+    ``repeated.csv``            answers of two runs of a system with their passages, of Open RAG Eval
+    ``repeated.jsonl.gz``       these as passages
+    ``repeated-scores.jsonl``   scores of both runs
+    ``rag.toml``                options of evaluate rag
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
@@ -97,6 +101,16 @@ def _make_files(folder: Path, data: Path) -> None:
     shutil.copy(demo / "questions.jsonl", folder / "questions-2.jsonl")
     shutil.copytree(demo / "runs", folder / "runs")
     shutil.copy(demo / "runs" / "bm25.run", folder)
+    (folder / "repeated.csv").write_text(
+        "query_id,query,query_run,passage_id,passage,generated_answer\n"
+        "q1,What are tides?,1,[1],Tides are waves.,Tides are waves [1].\n"
+        "q1,What are tides?,2,[1],Tides are waves.,Tides are long waves [1].\n"
+    )
+    (folder / "repeated-scores.jsonl").write_text(
+        '{"system": "repeated-run-1", "query_id": "q1", "metric": "V", "value": 0.5}\n'
+        '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
+    )
+    (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 
     save_bert_classifier(folder / "nli-model", ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
@@ -136,6 +150,7 @@ import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz
+import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
 score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
 grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical

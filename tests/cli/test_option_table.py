@@ -156,7 +156,7 @@ def completions(*words: str) -> list[str]:
 
 def test_the_shell_completes_commands_options_prompts_and_models() -> None:
     assert completions("eval") == ["evaluate"]
-    assert completions("evaluate", "co") == ["cover"]
+    assert completions("evaluate", "cov") == ["cover"]
     assert "--min-grade" in completions("evaluate", "cover", "--min")
     assert "QuestionSelfRatedUnanswerablePromptWithChoices" in completions(
         "grade", "--prompt-class", "QuestionSelf"

@@ -96,10 +96,18 @@ COMMANDS = (
     "evaluate answered attempted.jsonl --queries queries.json --official official-answers.json -o out",
     "evaluate judgments graded.jsonl --queries queries.json --runs runs/a.run -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
+    f"grade-citations cited.jsonl {ASK} --prompt-file support.toml -o out",
+    f"score-answers cited.jsonl {ASK} --prompt-file claim.toml -o out",
+    "verify citations cited.jsonl -o out",
+    "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
+    "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
     "--qrels qrels.txt -o out",
+    "evaluate consistency repeated.jsonl --scores repeated-scores.jsonl --queries queries.json "
+    "--official repeated.json -o out",
+    "evaluate rag repeated.jsonl --queries queries.json --bank nuggets-bank.jsonl --config rag.toml -o out",
     "analyze correlation board.tsv --official official.json -o out",
     "analyze compare board.tsv eval.txt --official official.json -o out",
     "analyze distributions eval.txt -o out",
@@ -136,6 +144,9 @@ grade graded.jsonl --bank bank.jsonl --prompt-class {EXTRACT} {ASK} -o extracted
 bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.jsonl
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
+score-answers cited.jsonl {ASK} -o scored.jsonl
+show prompt CitationSupport --as-file -o support.toml
+show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml
 show prompt AnswerDirectCited --as-file -o answers.toml
 show prompt NuggetGenerationDL --as-file -o nuggets.toml
@@ -164,6 +175,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         monkeypatch.chdir(path)
         for command in SETUP.strip().splitlines():
             main(["-q", *shlex.split(command)])
+    (path / "repeated.csv").write_text(
+        "query_id,query,query_run,passage_id,passage,generated_answer\n"
+        "q1,What?,1,[1],It is wet.,It is wet [1].\nq1,What?,2,[1],It is wet.,It is dry [1].\n"
+    )
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(path)
+        main(["-q", "import", "--answers", "repeated.csv", "--unit", "sentence", "-o", "repeated.jsonl"])
+    scores = [{"system": f"repeated-run-{n}", "query_id": "q1", "metric": "V", "value": n} for n in (1, 2)]
+    (path / "repeated-scores.jsonl").write_text("".join(f"{json.dumps(score)}\n" for score in scores))
+    (path / "repeated.json").write_text('{"repeated": 1}')
+    (path / "rag.toml").write_text('[model]\nmodel = "fake"\n')
     systems = {
         e.method for q in read_passages(path / "attempted.jsonl") for p in q.passages for e in p.rankings
     }

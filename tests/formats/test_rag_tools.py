@@ -14,10 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import format_of
-from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of
-from exam_pp.formats.open_rag_eval_results import ResultRow, read_result_rows, read_results
+from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of, write_results
+from exam_pp.formats.open_rag_eval_results import (
+    ResultRow,
+    read_result_rows,
+    read_results,
+    write_result_rows,
+)
 from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
 from exam_pp.formats.scores import read_means
 from exam_pp.phases.interchange.convert import Conversion, convert
@@ -276,6 +281,46 @@ def test_deep_cells_and_huge_numbers_of_open_rag_eval(tmp_path: Path) -> None:
     column = "generation_score_citation_scores"
     scores, _ = read_results(results_of_open_rag_eval(tmp_path, [column], [deep], [huge]), "rag")
     assert [(score.query_id, score.value) for score in scores] == [("q1", 1.0), ("q2", 0.5)]
+
+
+CELLS = {
+    "retrieval_score_umbrela_scores": {"d.1": 3, "d2": 0},
+    "retrieval_score_precision_metrics": {"precision@": {"1": 1.0, "3": 0.5}, "MRR": 1.0},
+    "generation_score_citation_f1_score": 0.25,
+    "generation_score_no_answer_score": {"answered": "Yes"},
+}
+
+
+@pytest.mark.parametrize("repeats", [(None,), (1, 2)])
+def test_json_cells_of_open_rag_eval_are_written_and_read(
+    tmp_path: Path, repeats: Sequence[int | None]
+) -> None:
+    path, back = tmp_path / "system.csv", tmp_path / "back.csv"
+    rows = [ResultRow("q1", 'What "is" it, then?', repeat, CELLS) for repeat in repeats]
+    rows.append(ResultRow("q2", "", None, {}))
+    write_result_rows(rows, path)
+    assert list(read_result_rows(path)) == rows
+    scores, others = read_results(path, "s")
+    name, prefix = ("s", "") if repeats == (None,) else ("s-run-1", "run_1_")
+    assert others[f"{prefix}retrieval_score_umbrela_scores"] == 1
+    assert scores[:5] == [
+        Score(name, "q1", "retrieval_score_precision_metrics.precision@.1", 1.0),
+        Score(name, "q1", "retrieval_score_precision_metrics.precision@.3", 0.5),
+        Score(name, "q1", "retrieval_score_precision_metrics.MRR", 1.0),
+        Score(name, "q1", "generation_score_citation_f1_score", 0.25),
+        Score(name, "q1", "Answered", 1.0),
+    ]
+    write_results(scores, back)
+    assert read_results(back, "s")[0] == scores
+    written = next(iter(read_result_rows(back))).cells
+    assert written["retrieval_score_precision_metrics"] == CELLS["retrieval_score_precision_metrics"]
+
+
+def test_a_score_and_a_json_cell_cannot_share_a_column(tmp_path: Path) -> None:
+    column = "retrieval_score_precision_metrics"
+    scores = [Score("s", "q", column, 1.0), Score("s", "q", f"{column}.MRR", 1.0)]
+    with pytest.raises(DataError, match="cannot be a column name"):
+        write_results(scores, tmp_path / "x.csv")
 
 
 verdicts = st.sampled_from(["A", "B", "C", None])

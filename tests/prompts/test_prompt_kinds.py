@@ -275,7 +275,7 @@ def test_a_template_file_that_cannot_be_read(theirs: Path) -> None:
 
 def test_the_prompt_file_of_the_documentation(repository: Path, tmp_path: Path) -> None:
     page = (repository / "docs" / "nuggets.md").read_text(encoding="utf-8")
-    keys, examples = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    keys, examples, *_ = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     template = tmp_path / "umbrela" / "prompts" / "qrel_fewshot_bing.txt"
     template.parent.mkdir(parents=True)
     template.write_text(OTHER_TEMPLATE, encoding="utf-8")

@@ -16,6 +16,8 @@ command = group_of_files(
         "citations",
         "factual_consistency",
         "answered",
+        "consistency",
+        "rag",
         "report",
     ),
 )

@@ -20,7 +20,8 @@ from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.roles import outputs_of
 from exam_pp.store.files import check_output
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer
+from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 from exam_pp.wording import counted, listed
 
 
@@ -129,7 +130,7 @@ def grade_citations(
     with open_journal(files) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None))
         with passages_writer(files.output, inputs=files.inputs) as writer:
-            for query in graded_queries(read_passages(files.passages), answer, grader, options, summary):
+            for query in graded_queries(read_raw_passages(files.passages), answer, grader, options, summary):
                 writer.write(query)
             if not summary.answers:
                 of = f" of the system {options.systems[0]!r}" if options.systems else ""
@@ -158,18 +159,19 @@ def make_support_grader(llm: LLM, model: ModelOptions, prompt: Prompt) -> Suppor
 
 
 def graded_queries(
-    queries: Iterable[QueryPassages],
+    queries: Iterable[RawQuery],
     answer: Answer,
     grader: SupportGrader,
     options: CitationOptions,
     summary: CitationSummary,
     window_requests: int = WINDOW_REQUESTS,
-) -> Iterator[QueryPassages]:
+) -> Iterator[RawQuery]:
     """Yield the queries with new grades at the parts of answers, in input order; counts in ``summary``."""
 
-    def tasks() -> Iterator[tuple[tuple[QueryPassages, list[Passage]], list[SupportGrading], int]]:
+    def tasks() -> Iterator[tuple[tuple[RawQuery, list[RawPassage]], list[SupportGrading], int]]:
         for query in queries:
-            parts = dict(_parts(query, grader, options, summary))
+            full = QueryPassages(query.query_id, [passage.full() for passage in query.passages])
+            parts = dict(_parts(full, grader, options, summary))
             by_id = {passage.passage_id: passage for passage in query.passages}
             gradings = [grader.run(part) for part in parts.values()]
             requests = sum(len(part.cited) for part in parts.values())
@@ -178,7 +180,7 @@ def graded_queries(
     for (query, places), results in results_in_windows(tasks(), answer, window_requests):
         for passage, grades in zip(places, results, strict=True):
             summary.add(grades)
-            passage.support_grades = [*(passage.support_grades or ()), grades]
+            passage.add_support(grades)
         yield query
 
 
@@ -217,7 +219,8 @@ def _graded(passage: Passage, grader: SupportGrader) -> set[str]:
     return {
         item.citation
         for grades in passage.support_grades or ()
-        if grades.model == grader.model and grades.prompt_hash == grader.prompt.hash
+        if (grades.model, grades.prompt_class, grades.prompt_hash)
+        == (grader.model, grader.prompt.name, grader.prompt.hash)
         if all((grades.model_options or {}).get(key) == grader.options.get(key) for key in DECISIVE)
         for item in grades.supports
         if item.support is not None

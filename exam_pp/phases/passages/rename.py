@@ -125,7 +125,9 @@ def answer_grades(
 ) -> Iterator[tuple[str, Sequence[ConsistencyGrade | SupportGrades]]]:
     """Yield the keys of a passage that hold grades of answers, with the grades."""
     for key in ANSWER_GRADES:
-        grades = getattr(passage.full(), key) if key in passage.fields else None
+        # Other passages are not parsed, so that their bytes stay as they are.
+        has_key = key.encode() in bytes(passage.raw) and key in passage.fields
+        grades = getattr(passage.full(), key) if has_key else None
         if grades:
             yield key, grades
 

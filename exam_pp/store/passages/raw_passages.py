@@ -24,6 +24,7 @@ from exam_pp.data_model import (
     RankingView,
     Record,
     RubricGrades,
+    SupportGrades,
     parse_line,
 )
 from exam_pp.errors import DataError
@@ -303,6 +304,10 @@ class RawPassage:
             added = [dump(grades) for grades in new if isinstance(grades, type_)]
             if added:
                 self.change([key], partial(_appended, added))
+
+    def add_support(self, grades: SupportGrades) -> None:
+        """Append the grades of the citations of this part of an answer."""
+        self.change(["support_grades"], partial(_appended, [dump(grades)]))
 
     def take_grades(self, passage: Passage) -> None:
         """Replace all grades by those of ``passage``; sets of grades that are equal keep their bytes."""

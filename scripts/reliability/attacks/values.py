@@ -113,7 +113,7 @@ def long_integers(folder: Path) -> str:
     (folder / "graded.jsonl").write_text(text, "utf-8")
     (folder / "other.jsonl").write_text(text.replace('"two": 7', '"two":7'), "utf-8")
     for target in TARGETS:
-        if not target.keeps:
+        if not target.keeps or target.file != "graded.jsonl":
             continue  # the fuzzer has such integers for all commands
         code, _, err = _run(folder, "-q", *shlex.split(target.command.format(target.file)))
         if code not in (0, 1) or (code and not err.startswith("exam-pp: ")):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.data_model import SUPPORT_LABELS, QueryPassages, parse_object
+from exam_pp.data_model import SUPPORT_LABELS, parse_object
 from exam_pp.errors import SelectionError
 from exam_pp.graders.citation_support import CitingPart, SupportGrader
 from exam_pp.llm import ModelOptions
@@ -25,7 +25,9 @@ from exam_pp.phases.grading.grade_citations import (
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
+from exam_pp.prompts.custom import parse_prompt, prompt_as_file
 from exam_pp.requests import Completion, Request
+from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 
 Json = dict[str, Any]
 
@@ -54,8 +56,8 @@ LINE = [
 ]
 
 
-def line() -> QueryPassages:
-    return parse_object(json.loads(json.dumps(LINE)))
+def line() -> RawQuery:
+    return raw_query(parse_object(json.loads(json.dumps(LINE))), "answers.jsonl")
 
 
 def judge(script: Callable[[Request], Completion | str] | None = None, name: str = "judge") -> FakeLLM:
@@ -63,11 +65,12 @@ def judge(script: Callable[[Request], Completion | str] | None = None, name: str
 
 
 def run(
-    llm: FakeLLM, query: QueryPassages | None = None, **options: Any
+    llm: FakeLLM, query: RawQuery | None = None, **options: Any
 ) -> tuple[dict[str, list[Json]], CitationSummary]:
     """Id of the part to its sets of grades, and the summary."""
     summary = CitationSummary()
-    grader = SupportGrader(CITATION_SUPPORT, llm.name, llm.provenance())
+    prompt = options.get("prompt", CITATION_SUPPORT)
+    grader = SupportGrader(prompt, llm.name, llm.provenance())
 
     def answer(requests: Any) -> list[Completion]:
         return [reply for _, reply in sorted(llm.generate(requests), key=lambda item: item[0])]
@@ -182,6 +185,18 @@ def test_known_labels_are_kept_and_ungraded_citations_are_asked_again() -> None:
     assert run(judge(), query)[1].reused == 4
     assert run(judge(name="other"), query)[1].labels.total() == 4
     assert run(judge(), query, regrade=True)[1].labels.total() == 4
+
+
+def test_a_copy_of_a_prompt_under_a_new_name_is_another_grader() -> None:
+    query = line()
+    run(judge(), query)
+    copy = parse_prompt(prompt_as_file(CITATION_SUPPORT), "copy.toml")
+    assert copy.hash == CITATION_SUPPORT.hash
+    grades, summary = run(judge(), query, prompt=copy)
+    assert (summary.reused, summary.labels.total()) == (0, 4)
+    assert [of_set["prompt_info"]["prompt_class"] for of_set in grades["other/q#1"]] == [
+        "CitationSupport", "MyCitationSupport",
+    ]  # fmt: skip
 
 
 def test_selected_systems() -> None:

@@ -1,0 +1,120 @@
+"""Work folder of `exam-pp evaluate rag`: files of finished steps, which are not computed again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from exam_pp.errors import DataError, OutputError
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.grading.grading_run import Advance
+from exam_pp.store.files import read_text, size_and_sha256, write_text
+from exam_pp.store.trec.queries import IRDS
+
+log = logging.getLogger(__name__)
+
+_HARDWARE = ("device", "device_map", "batch_tokens", "threads", "timeout", "concurrency")
+"""Options of a model that do not change its replies in ways that matter, so that steps stay complete."""
+
+Progress = Callable[[str], AbstractContextManager[Advance]]
+"""Makes the progress bar of a step from its title."""
+
+
+def no_progress(_title: str) -> AbstractContextManager[Advance]:
+    """Progress that is not shown."""
+    return nullcontext(lambda _steps, _total: None)
+
+
+class Steps:
+    """The files of the steps, and the record of finished steps.
+
+    A step is complete if its record has the hashes of its inputs, its options and its output as they are now.
+
+    Args:
+        folder: The work folder, which is made if it does not exist.
+        progress: The progress bar of a step.
+
+    Raises:
+        OutputError: The folder cannot be made.
+        DataError: The record of finished steps is damaged.
+    """
+
+    def __init__(self, folder: Path, progress: Progress = no_progress) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"The folder {folder} cannot be created: {error.strerror}.") from error
+        self.folder = folder
+        self.skipped: list[str] = []
+        self._progress = progress
+        self._record = folder / "steps.json"
+        self._finished = self._read()
+
+    def run(
+        self,
+        name: str,
+        output: str,
+        inputs: Sequence[Path],
+        options: Mapping[str, Any],
+        work: Callable[[Path, Advance], Iterable[str]],
+    ) -> Path:
+        """Return the output of a step, which is computed unless it is complete.
+
+        Args:
+            name: The name of the step.
+            output: The name of its file in the work folder.
+            inputs: The files that it reads.
+            options: Its options, as JSON values.
+            work: Writes the output; returns the lines of its summary.
+        """
+        path = self.folder / output
+        key = _key(name, inputs, options)
+        if path.exists() and self._finished.get(output) == {"key": key, "sha256": _sha256(path)}:
+            log.info("%s: complete, not computed again.", name)
+            self.skipped.append(name)
+            return path
+        log.info("%s: %s", name, path)
+        with self._progress(name) as advance:
+            lines = list(work(path, advance))
+        for line in lines:
+            log.info("%s: %s", name, line)
+        self._finished[output] = {"key": key, "sha256": _sha256(path)}
+        write_text(self._record, json.dumps(self._finished, indent=2) + "\n")
+        return path
+
+    def _read(self) -> dict[str, Any]:
+        if not self._record.exists():
+            return {}
+        try:
+            finished = json.loads(read_text(self._record))
+        except ValueError as error:
+            finished = error
+        if not isinstance(finished, dict):
+            raise DataError("is damaged; remove it to compute all steps again.", file=str(self._record))
+        return finished
+
+
+def decisive(model: ModelOptions) -> dict[str, Any]:
+    """The options of a model without those of the hardware."""
+    return {key: value for key, value in asdict(model).items() if key not in _HARDWARE}
+
+
+def _key(name: str, inputs: Sequence[Path], options: Mapping[str, Any]) -> str:
+    files = [str(path) if is_data_set(path) else _sha256(path) for path in inputs]
+    facts = [name, files, options]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def is_data_set(path: Path) -> bool:
+    """Whether a path names the queries of a data set, such as ``irds:NAME``, and no file."""
+    return str(path).startswith(IRDS)
+
+
+def _sha256(path: Path) -> str:
+    return size_and_sha256(path)[1]

@@ -1,0 +1,121 @@
+"""Configurations of `exam-pp evaluate rag`: TOML, and YAML of Open RAG Eval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.phases.rag.config import read_config
+from exam_pp.phases.rag.open_rag_eval_config import read_open_rag_eval_config
+
+
+@pytest.fixture
+def toml(tmp_path: Path) -> Path:
+    return tmp_path / "rag.toml"
+
+
+def test_a_step_can_have_a_model_of_its_own(toml: Path) -> None:
+    toml.write_text(
+        'queries = "q.jsonl"\n[model]\nmodel = "lexical"\n[nuggets]\nbank = "b.jsonl"\n'
+        '[hallucination.model]\nmodel = "nli"\npipeline = "text-classification"\nstop = ["x"]\n'
+    )
+    config = read_config(toml)
+    assert (config.queries, config.nuggets.bank) == (toml.parent / "q.jsonl", toml.parent / "b.jsonl")
+    model, own = config.model_of(config.citations), config.model_of(config.hallucination)
+    assert model is not None
+    assert model.model == "lexical"
+    assert own is not None
+    assert (own.model, own.pipeline, own.stop) == ("nli", "text-classification", ("x",))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[retrieval]\nk_value = [1]",
+            "retrieval.k_value: is unknown; the table [retrieval] can have enabled",
+        ),
+        ("[retrievl]", "retrievl: is unknown; the file can have queries, model, retrieval"),
+        ('[model]\nmodel = "m"\ntemperatur = 1', "model.temperatur: is unknown; the table [model] can have"),
+        ('[nuggets.model]\nname = "m"', "nuggets.model.name: is unknown; the table [nuggets.model] can have"),
+        (
+            "[retrieval]\nk_values = [1, 0]",
+            "retrieval.k_values.2: input should be greater than or equal to 1.",
+        ),
+        ('[model]\nmodel = "m"\ntemperature = "hot"', "model.temperature: input should be a valid number"),
+        ('[model]\npipeline = "openai"', "model.model: is missing."),
+        ('[citations]\ncitations = "last"', "citations.citations: input should be 'all' or 'first'."),
+        ("consistency = true", "consistency: is not a table of options."),
+        ("[model\n", "is not valid TOML: "),
+    ],
+)
+def test_a_mistake_is_named_with_file_and_field(toml: Path, text: str, message: str) -> None:
+    toml.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_config(toml)
+    assert str(caught.value).startswith(str(toml))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+YAML = """
+connector: {type: csv}
+evaluator:
+  - name: trecrag
+    model: {type: OpenAIModel, name: judge, api_key: secret, model_kwargs: {temperature: 0.5, seed: 42, n: 1}}
+    options:
+      k_values: [1, 7]
+      run_consistency: true
+      metrics_to_run_consistency: [generation_score_citation_f1_score, other_score]
+  - name: consistency
+    options:
+      metrics:
+        - bert_score: {model_type: "xlm-roberta-large", lang: "en", rescale_with_baseline: false}
+        - rouge_score: {}
+"""
+
+
+def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
+    """The blocks are those of its document on metrics (Configuration Options)."""
+    pytest.importorskip("yaml")
+    path = tmp_path / "eval.yaml"
+    path.write_text(YAML)
+    config, left_out = read_open_rag_eval_config(path)
+    assert config.retrieval.k_values == [1, 7]
+    chosen = config.consistency
+    assert (chosen.enabled, chosen.rouge, chosen.encoder) == (True, True, "xlm-roberta-large")
+    assert (chosen.rescale, chosen.metrics) == (False, ["citation_F1"])
+    assert config.model is not None
+    assert (config.model.model, config.model.pipeline) == ("judge", "openai")
+    assert (config.model.temperature, config.model.sampling_seed) == (0.5, 42)
+    assert left_out == [
+        "connector",
+        "evaluator.model.model_kwargs.n",
+        "evaluator.model.api_key",
+        "evaluator.options.metrics_to_run_consistency: other_score",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "is not valid YAML: "),
+        ("other: 1", "evaluator: is missing; it holds the options of the metrics."),
+        (
+            "evaluator: {name: x}",
+            "evaluator.name: is 'x', not trecrag or consistency with a table of options.",
+        ),
+        ("evaluator: 3", "evaluator: is not a table of options."),
+        ("evaluator: {name: trecrag, options: {k_values: 3}}", "retrieval.k_values: input should be a valid"),
+    ],
+)
+def test_a_mistake_in_yaml_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    pytest.importorskip("yaml")
+    path = tmp_path / "eval.yaml"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_open_rag_eval_config(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
