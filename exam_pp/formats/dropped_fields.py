@@ -217,6 +217,7 @@ def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped:
         "query texts": bool(answer.query_text),
         "teams": bool(answer.team),
         "citations": sum(len(part.citations) for part in answer.parts),
+        "citations of parts without text": answer.textless_citations,
         "uncited references": len(set(answer.references) - cited),
         "boundaries of answer parts": max(0, len(answer.parts) - 1),
         "passage texts": len(answer.texts),

@@ -101,8 +101,9 @@ class PairCheckpoint(ModelCheckpoint):
         wanted = self.options.positive_class
         if wanted is None:
             raise ModelError(
-                f"The model {self.options.model!r} needs the --positive-class of `exam-pp score-answers`, "
-                f"the name of the class of consistent claims: {classes}."
+                f"With text-classification, the model {self.options.model!r} works only for `exam-pp "
+                "score-answers`, and needs its --positive-class, the name of the class of consistent claims: "
+                f"{classes}."
             )
         matches = [index for index, name in names.items() if name == wanted] or [
             index for index, name in names.items() if name.casefold() == wanted.casefold()

@@ -73,7 +73,7 @@ def test_single_classes_and_several_labels_are_independent(
 
 def test_the_positive_class_must_be_named(nli_checkpoint: Path) -> None:
     classes = "entailment, neutral, contradiction"
-    with pytest.raises(ModelError, match=f"needs the --positive-class of .*{classes}"):
+    with pytest.raises(ModelError, match=f"needs its --positive-class, .*{classes}"):
         load(nli_checkpoint, positive_class=None)
     with pytest.raises(ModelError, match=f"has no class 'consistent'.*{classes}"):
         load(nli_checkpoint, positive_class="consistent")

@@ -110,8 +110,8 @@ def score_distributions(
         for path, scores in read.items()
         for query_id in [*(score.query_id for score in scores), *_query_ids(path)]
     }
-    notes: list[str] = []
-    columns = _columns({path: list(_merged_repeats(read[path], measures, notes)) for path in paths})
+    repeats = _RepeatCounts()
+    columns = _columns({path: list(_merged_repeats(read[path], measures, repeats)) for path in paths})
     known = list(dict.fromkeys(measure for measure, _ in columns))
     if unknown := [measure for measure in measures if measure not in known]:
         raise SelectionError(
@@ -130,7 +130,7 @@ def score_distributions(
         if of_measure == measure
     ]
     provenance = Provenance(leaderboards=file_names(*paths), queries=len(queries))
-    return Distributions(rows, confidence, samples, seed, [*notes, *_notes(rows)], provenance)
+    return Distributions(rows, confidence, samples, seed, [*repeats.notes(), *_notes(rows)], provenance)
 
 
 def _read(path: Path) -> list[Score]:
@@ -150,14 +150,31 @@ def _query_ids(path: Path) -> Iterator[str]:
         yield from (row.query_id for row in read_result_rows(path))
 
 
-def _merged_repeats(scores: Sequence[Score], measures: Sequence[str], notes: list[str]) -> Iterator[Score]:
+@dataclass
+class _RepeatCounts:
+    """System to the numbers of its repeats in all files, and the number of scores that repeats lack."""
+
+    systems: dict[str, set[int]] = field(default_factory=dict)
+    absent: int = 0
+
+    def notes(self) -> Iterator[str]:
+        for system, numbers in self.systems.items():
+            yield f"{system}: the score of a query is the mean over its repeats ({len(numbers)} repeats)."
+        if self.absent:
+            have = counted(self.absent, "score is", "scores are")
+            yield f"{have} missing from a repeat and in no mean."
+
+
+def _merged_repeats(
+    scores: Sequence[Score], measures: Sequence[str], counts: _RepeatCounts
+) -> Iterator[Score]:
     """The scores, those of repeats averaged, and the scores adjusted by their consistency.
 
-    Notes are about the selected measures; about all if none is selected.
+    Counts are about the selected measures; about all if none is selected.
     """
     repeats = _repeats({score.system for score in scores})
     for system, numbers in repeats.items():
-        notes.append(f"{system}: scores are means over {counted(len(numbers), 'repeat')} of each query.")
+        counts.systems.setdefault(system, set()).update(numbers)
     table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     for score in scores:
         system, repeat = repeat_of(score.system)
@@ -167,16 +184,13 @@ def _merged_repeats(scores: Sequence[Score], measures: Sequence[str], notes: lis
             continue
         of_query = table.setdefault(score.metric, {}).setdefault(system, {})
         of_query.setdefault(score.query_id, [None] * len(numbers))[numbers.index(repeat)] = score.value
-    absent = 0
     for metric, of_system in table.items():
         for system, by_query in of_system.items():
             for query_id, values in by_query.items():
                 present = [value for value in values if value is not None]
                 if not measures or {metric, f"{_ADJUSTED}{metric})"} & set(measures):
-                    absent += len(values) - len(present)
+                    counts.absent += len(values) - len(present)
                 yield Score(system, query_id, metric, exact_mean(present))
-    if absent:
-        notes.append(f"{counted(absent, 'score is', 'scores are')} missing from a repeat and in no mean.")
     yield from (score for score in score_consistency(table).scores if score.metric.startswith(_ADJUSTED))
 
 

@@ -117,8 +117,8 @@ def _add_answer(
 def _notes(result: _Evaluated) -> list[str]:
     notes = []
     if result.ungraded:
-        are = counted(result.ungraded, "citation is", "citations are")
-        notes.append(f"{are} ungraded and count as no support.")
+        are = counted(result.ungraded, "citation is ungraded and counts", "citations are ungraded and count")
+        notes.append(f"{are} as no support.")
     if result.without_citations:
         of = counted(result.parts, "part")
         notes.append(f"{result.without_citations} of {of} of answers cite no passage.")

@@ -32,7 +32,7 @@ from exam_pp.phases.evaluation.graded_citations import SupportFilter
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.repeats import Embedder
-from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.evaluation.rubric import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import GradeOptions
@@ -143,7 +143,7 @@ def evaluate_rag(
         try:
             evaluation = evaluate()
         except (SelectionError, DataError, ModelError, MissingExtraError, UnknownNameError) as error:
-            log.warning("%s is left out: %s", title, error)
+            log.warning("Left out: %s. %s", title, error)
             run.result.left_out.append(LeftOut(title, str(error), to_add))
             continue
         if not evaluation.scores:
@@ -330,7 +330,7 @@ class _Run:
         if bank is not None:
             self.result.inputs.append(("bank", bank))
         elif not step.create:
-            raise SelectionError("no bank of nuggets is named, and none is to be made")
+            raise SelectionError("No bank of nuggets is named, and the configuration does not create one.")
         else:
             bank = self._nuggetized(model)
         if model is None:
@@ -434,13 +434,20 @@ class _Run:
         embedder: Embedder | None = None
         if step.encoder is not None:
             embedder = TokenEmbedder(ModelOptions(step.encoder), step.layer or default_layer(step.encoder))
-        return consistency(
+        scores = [score for section in self.result.sections for score in section.evaluation.scores]
+        computed = {score.metric for score in scores if score.system in repeats.names}
+        lacking = [metric for metric in step.metrics if metric not in computed]
+        evaluation = consistency(
             repeats,
             similarity=SimilarityOptions(step.rouge, step.stem, embedder, step.rescale),
-            scores=[score for section in self.result.sections for score in section.evaluation.scores],
-            metrics=step.metrics,
+            scores=[] if step.metrics and len(lacking) == len(step.metrics) else scores,
+            metrics=[metric for metric in step.metrics if metric in computed],
             sample=step.variance == "sample",
         ).evaluation
+        if lacking:
+            names = counted_names(lacking, "metric", "metrics")
+            evaluation.notes.append(f"Left out, because the repeats have no scores of them: {names}.")
+        return evaluation
 
 
 def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Evaluation:

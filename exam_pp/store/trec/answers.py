@@ -37,7 +37,8 @@ class Answer:
     the whole text. ``references`` are documents in the system's order, cited or not. ``query_text`` and
     ``team`` are empty if the format does not have them. ``repeat`` is the number, from 1, of one of several
     answers of the system to the same query. ``texts`` are pairs of a document and its text, if the file of
-    answers has texts. ``line`` is the line of the answer, for messages.
+    answers has texts. ``textless_citations`` counts citations of elements without text, which are no
+    parts. ``line`` is the line of the answer, for messages.
     """
 
     query_id: str
@@ -49,6 +50,7 @@ class Answer:
     team: str = ""
     repeat: int | None = None
     texts: tuple[tuple[str, str], ...] = ()
+    textless_citations: int = field(default=0, compare=False, repr=False)
     line: int | None = field(default=None, compare=False, repr=False)
 
 
@@ -168,14 +170,15 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
             return Answer(
                 metadata.query_id, metadata.system, _parts(report, path, number),
                 query_text=metadata.query_text or "", references=tuple(report.references or ()),
-                team=metadata.team or "", repeat=metadata.repeat, line=number,
+                team=metadata.team or "", repeat=metadata.repeat,
+                textless_citations=_textless_citations(report), line=number,
             )  # fmt: skip
         if "answer" in keys:
             rag = Rag24Answer.model_validate(value)
             return Answer(
                 rag.query_id, rag.system, _parts(rag, path, number),
                 query_text=rag.query_text or "", references=tuple(rag.references or ()),
-                repeat=rag.repeat, line=number,
+                repeat=rag.repeat, textless_citations=_textless_citations(rag), line=number,
             )  # fmt: skip
         if "text" in keys:
             plain = PlainAnswer.model_validate(value)
@@ -207,6 +210,10 @@ def _parts(
         if element.text.strip():
             parts.append(AnswerPart(element.text, citations))
     return tuple(parts)
+
+
+def _textless_citations(report: Rag24Answer | ReportAnswer) -> int:
+    return sum(len(element.citations or ()) for element in report.answer if not element.text.strip())
 
 
 def _citations(value: Any, references: list[str]) -> tuple[str, ...]:

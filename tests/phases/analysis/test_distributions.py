@@ -108,11 +108,23 @@ def test_repeats_are_averaged_and_their_consistency_is_a_measure(tmp_path: Path)
     assert answered.mean == pytest.approx((0.5 + 1 + 1) / 3)
     assert (adjusted.low, adjusted.high) == (2 / (1 + 1), 2.0)
     assert result.notes[:2] == [
-        "rag: scores are means over 2 repeats of each query.",
+        "rag: the score of a query is the mean over its repeats (2 repeats).",
         "2 scores are missing from a repeat and in no mean.",
     ]
     (only,) = score_distributions([path], [f"adjusted({UMBRELA})"]).rows
     assert only.distribution == adjusted
+
+
+def test_repeats_in_several_files_have_one_note(tmp_path: Path) -> None:
+    first = rows(tmp_path / "a.jsonl", scores("rag-run-1", [0.5, 0.7]), scores("rag-run-2", [0.5, None]))
+    second = rows(
+        tmp_path / "b.jsonl", scores("rag-run-1", [1.0, 0.0], "AP"), scores("rag-run-2", [None, 1.0], "AP")
+    )
+    assert score_distributions([first, second]).notes[:3] == [
+        "rag: the score of a query is the mean over its repeats (2 repeats).",
+        "2 scores are missing from a repeat and in no mean.",
+        "2 scores are missing, of 1 system (rag): not counted as 0, but in no number.",
+    ]
 
 
 def test_names_that_only_look_like_repeats(tmp_path: Path) -> None:

@@ -107,6 +107,8 @@ def test_ungraded_citations_have_bounds() -> None:
     assert values(evaluation) == pytest.approx(citation_scores([{"A": 0, "B": 0}, {"A": 1}]))
     assert [s.value for s in evaluation.best_case] == pytest.approx([1.0, 1.0, 1.0])
     assert evaluation.notes == ["2 citations are ungraded and count as no support."]
+    single = citations([query(source("A"), part("rag/q#1", ["A"], grades(A=None)))])
+    assert single.notes == ["1 citation is ungraded and counts as no support."]
 
 
 def test_notes_on_first_citations_count_only_these() -> None:

@@ -76,6 +76,20 @@ def test_a_repeat_without_output_has_no_score_instead_of_zero(tides: Path, tmp_p
     assert {query_id for _, query_id, _ in spread} == {"q1"}
 
 
+@pytest.mark.parametrize("metrics", [["RR(rel=2)", "V"], ["V"]])
+def test_a_metric_without_scores_leaves_the_other_consistency(
+    tides: Path, tmp_path: Path, metrics: list[str]
+) -> None:
+    """Without a bank, V cannot be computed; ROUGE and the spread of other metrics can."""
+    config = RagConfig(model=ModelOptions("fake"), consistency=ConsistencyStep(metrics=metrics))
+    result = evaluate_rag(tides, tmp_path / "out", config)
+    evaluation = next(section.evaluation for section in result.sections if section.stem == "consistency")
+    found = {score.metric for score in evaluation.scores}
+    assert "ROUGE-1" in found
+    assert {name for name in found if name.startswith("mean(")} == {f"mean({m})" for m in metrics if m != "V"}
+    assert "Left out, because the repeats have no scores of them: 1 metric (V)." in evaluation.notes
+
+
 def test_parts_of_answers_get_no_relevance_labels(tides: Path, tmp_path: Path) -> None:
     evaluate_rag(tides, tmp_path / "out", FAKE)
     labelled = read_passages(tmp_path / "out" / "steps" / "labelled.jsonl.gz")
@@ -218,7 +232,7 @@ def test_results_are_read_back_from_the_files(tides: Path, tmp_path: Path) -> No
     assert sum(score.metric.endswith("precision@.1") for score in scores) == 3
     page = index.read_text()
     assert "Left out" in page
-    assert "no bank of nuggets is named" in page
+    assert "No bank of nuggets is named" in page
     assert "Spread of scores over repeats" in page
 
 
@@ -250,7 +264,7 @@ def test_the_command_writes_the_folder(
     metrics = {score.metric for score in read_score_rows(tmp_path / "out" / "scores.jsonl")}
     assert "P(rel=2)@2" in metrics
     assert "P(rel=2)@1" not in metrics
-    assert "Nugget scores is left out" in capfd.readouterr().err
+    assert "Left out: Nugget scores. No bank of nuggets is named" in capfd.readouterr().err
 
 
 def test_consistency_of_a_file_and_of_scores(tides: Path, tmp_path: Path) -> None:
