@@ -255,8 +255,11 @@ def test_dropped_fields_of_answers_are_counted(collection: Path, write_jsonl: Wr
 def test_citations_of_parts_without_text_are_counted(collection: Path, write_jsonl: Write) -> None:
     parts = [{"text": " ", "citations": [0, 1]}, {"text": "One.", "citations": [0]}, {"text": ""}]
     answer = {"run_id": "gen", "topic_id": "q1", "references": ["a", "b"], "answer": parts}
-    report = {"metadata": {"run_id": "rep", "topic_id": "q1"}, "references": ["a"], "responses": []}
-    report["responses"] = [{"text": "", "citations": {"a": 0.5}}]
+    report = {
+        "metadata": {"run_id": "rep", "topic_id": "q1"},
+        "references": ["a"],
+        "responses": [{"text": "", "citations": {"a": 0.5}}],
+    }
     path = write_jsonl("answers.jsonl", [answer, report])
     summary, queries = built(collection, runs=[], texts=[], answers=[path], unit="sentence")
     assert ids(queries["q1"]) == ["gen/q1#1", "rep/q1#1"]
