@@ -42,9 +42,7 @@ def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> 
     passage.support_grades = others
 
 
-def _grades(
-    grader: str, labels: dict[str, SupportLabel | None], comments: dict[str, str]
-) -> SupportGrades:
+def _grades(grader: str, labels: dict[str, SupportLabel | None], comments: dict[str, str]) -> SupportGrades:
     values = {} if not comments else {"comments": comments}
     return SupportGrades(
         model=grader,

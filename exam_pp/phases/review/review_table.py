@@ -235,8 +235,8 @@ class QueryTable:
 
         ``texts`` has strings, or indexes of texts that several queries share. Columns of grades are ordered
         by passage, then entry; empty columns are omitted. ``spans`` has the starts and ends of the extracted
-        answer in the passage, in UTF-16 units, as JavaScript counts. ``citations`` has a list for each passage;
-        it is omitted if no passage cites another.
+        answer in the passage, in UTF-16 units, as JavaScript counts. ``citations`` has a list for each
+        passage; it is omitted if no passage cites another.
         """
         all_texts = dict.fromkeys(text for row in self._rows.values() for text in row.texts)
         texts = {text: index for index, text in enumerate(all_texts)}
