@@ -45,8 +45,9 @@ def open_part(tab: Tab) -> Tab:
 
 def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_path: Path) -> None:
     run("review", graded, "--reviewer", "ana", "-o", tmp_path / "review.html")
-    page = open_part(tab(tmp_path / "review.html"))
-    assert "Citations only" not in page.text("main")
+    page = tab(tmp_path / "review.html")
+    assert "Citations only, because the file has no ratings." in page.text("main")
+    open_part(page)
     panel = page.text(".citations")
     for part in ("3 citations, 0 labelled", "bees dance", "judge (CitationSupport)", "bees sting"):
         assert part in panel
@@ -74,7 +75,13 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
     edits = save(page, tmp_path)
     page.go("#/work")
     page.page.wait_for_selector("caption:has-text('Labels of citations')")
-    for part in ("0 ratings, 2 labels of citations", "partial support", "only the dance", "rag/q#1", "Saved."):
+    for part in (
+        "0 ratings, 2 labels of citations",
+        "partial support",
+        "only the dance",
+        "rag/q#1",
+        "Saved.",
+    ):
         assert part in page.text("main")
     assert "exam-pp apply-edits graded.jsonl edits.json -o corrected" in page.text("main pre")
     page.page.click("table:has-text('Labels of citations') button >> nth=0")
@@ -99,7 +106,9 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
     # A .5, B 0, and the missing passage 0, over three citations; one part with the mean of these.
     assert values["citation_precision"] == pytest.approx(0.5 / 3)
     by_judge = citations(read_passages(output), selection=SupportFilter(model="judge"))
-    assert {score.metric: score.value for score in by_judge.scores}["citation_precision"] == pytest.approx(0.5)
+    assert {score.metric: score.value for score in by_judge.scores}["citation_precision"] == pytest.approx(
+        0.5
+    )
 
     # A page of the result shows the labels of the reviewer beside those of the model.
     run("review", output, "-o", tmp_path / "second.html")
