@@ -16,7 +16,7 @@ function renderOverview(main) {
 
 const BLIND_NOTICE =
   "Ratings and replies of models and other reviewers appear after you rate a pair; systems, judgments and ids " +
-  "appear after you rate all pairs of a passage. The order of the passages has no meaning.";
+  "appear after you rate all pairs and label all citations of a passage. The order of the passages has no meaning.";
 
 function overviewSummary() {
   const { head } = review;
