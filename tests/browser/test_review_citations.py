@@ -17,6 +17,7 @@ from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
 pytestmark = pytest.mark.browser
 
 OpenTab = Callable[..., Tab]
+LABEL = {"query_id": "q", "passage_id": "p", "citation": "A", "support": FULL}
 
 
 @pytest.fixture
@@ -136,9 +137,9 @@ def test_a_blind_page_hides_labels_and_systems_until_citations_are_labelled(
     ("label", "message"),
     [
         ({"support": FULL}, 'Label 1 needs a "query_id"'),
-        ({"query_id": "q", "passage_id": "p", "citation": "A", "support": "toString"}, 'needs a "support" among'),
-        ({"query_id": "q", "passage_id": "p", "citation": "A", "support": FULL, "comment": 1}, '"comment"'),
-        ({"query_id": "other", "passage_id": "p", "citation": "A", "support": FULL}, "1 label is for queries"),
+        (LABEL | {"support": "toString"}, 'needs a "support" among'),
+        (LABEL | {"comment": 1}, '"comment"'),
+        (LABEL | {"query_id": "other"}, "1 label is for queries"),
     ],
 )  # fmt: skip
 def test_damaged_labels_are_refused(

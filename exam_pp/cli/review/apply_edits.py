@@ -43,7 +43,8 @@ def command(
 
     EDITS are files that the page of `exam-pp review` saves. Grades of models stay as they are. The new grades
     have the prompt class of the reviewed grades, so that `exam-pp analyze graders` can compare reviewers and
-    models. Labels of citations are added, too, for `exam-pp evaluate citations --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank apply` for them.
+    models. Labels of citations are added, too, for `exam-pp evaluate citations --grader human:NAME`. Edits of
+    the bank are not applied; use `exam-pp bank apply` for them.
 
     Example:
 

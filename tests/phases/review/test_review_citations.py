@@ -128,7 +128,8 @@ def test_labels_are_one_set_of_grades_of_the_part(graded: Path, tmp_path: Path) 
         "llm": "human:ana", "llm_options": {}, "prompt_info": {"prompt_class": "CitationSupport"},
         "prompt_type": "support", "comments": {"B": "other insects"},
         "supports": [
-            {"citation": "B", "support": NO}, {"citation": "A", "support": FULL}, {"citation": "gone", "support": NO},
+            {"citation": "B", "support": NO}, {"citation": "A", "support": FULL},
+            {"citation": "gone", "support": NO},
         ],
     }  # fmt: skip
     text = (
