@@ -1,8 +1,8 @@
-"""Edits files (``edits.json``): ratings of a reviewer and changes of a test bank.
+"""Edits files (``edits.json``): ratings and labels of citations by a reviewer, and changes of a test bank.
 
-The review page writes the ratings and bank changes of a reviewer, and `exam-pp bank clinic` proposes
-removals. `exam-pp apply-edits` applies the ratings to a graded file, `exam-pp bank apply` the changes to a
-bank.
+The review page writes the ratings, labels and bank changes of a reviewer, and `exam-pp bank clinic` proposes
+removals. `exam-pp apply-edits` applies ratings and labels to a graded file, `exam-pp bank apply` the changes
+to a bank.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import Id, Record, SupportLabel
 from exam_pp.test_bank import EntryKind
 
 FORMAT: Literal["exam_pp.edits.v1"] = "exam_pp.edits.v1"
@@ -29,6 +29,19 @@ class HumanRating(Record):
     passage_id: Id
     entry_id: Id = Field(alias="id")
     rating: int
+    comment: str | None = None
+
+
+class HumanSupport(Record):
+    """The label that a reviewer gave a citation: how far the cited passage supports the part that cites it.
+
+    ``passage_id`` is the id of the part of the answer, ``citation`` that of the cited passage.
+    """
+
+    query_id: Id
+    passage_id: Id
+    citation: Id
+    support: SupportLabel
     comment: str | None = None
 
 
@@ -66,7 +79,7 @@ class BankEdit(Record):
 
 
 class Edits(Record):
-    """An edits file: ratings for a graded file and changes of a bank.
+    """An edits file: ratings and labels of citations for a graded file, and changes of a bank.
 
     The digests (:func:`canonical_sha256`) identify the reviewed files; None if they are unknown.
     """
@@ -76,6 +89,7 @@ class Edits(Record):
     bank_sha256: str | None = None
     reviewer: str = ""
     ratings: list[HumanRating] = Field(default_factory=list)
+    supports: list[HumanSupport] = Field(default_factory=list)
     bank: list[BankEdit] = Field(default_factory=list)
 
 

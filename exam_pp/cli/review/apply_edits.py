@@ -1,4 +1,4 @@
-"""``exam-pp apply-edits``: add human ratings to a graded file."""
+"""``exam-pp apply-edits``: add human ratings and labels of citations to a graded file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def command(
 
     EDITS are files that the page of `exam-pp review` saves. Grades of models stay as they are. The new grades
     have the prompt class of the reviewed grades, so that `exam-pp analyze graders` can compare reviewers and
-    models. Edits of the bank are not applied; use `exam-pp bank apply` for them.
+    models. Labels of citations are added, too, for `exam-pp evaluate citations --grader human:NAME`. Edits of
+    the bank are not applied; use `exam-pp bank apply` for them.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Human ratings from edits files, added to a graded file as grades by ``human:REVIEWER``."""
+"""Human ratings and labels of citations from edits files, added as grades by ``human:REVIEWER``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGrades, is_human
-from exam_pp.edits import Edits, HumanRating
+from exam_pp.edits import Edits, HumanRating, HumanSupport
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.human_grades import RatedClass, add_ratings
+from exam_pp.phases.review.human_supports import add_supports, cited_ids, labels_of_models
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
@@ -26,7 +28,9 @@ from exam_pp.test_bank import EntryKind
 from exam_pp.wording import counted
 
 Pair = tuple[str, str, str]
-"""Query id, passage id, entry id."""
+"""Query id, passage id, entry id (of a label: id of the cited passage)."""
+
+T = TypeVar("T", HumanRating, HumanSupport)
 
 
 @dataclass
@@ -34,7 +38,8 @@ class AppliedRatings:
     """Counts for the summary.
 
     ``ratings`` is grader to number of ratings. ``compared`` counts ratings of pairs that a model rated too,
-    ``differing`` those that differ from a model's rating.
+    ``differing`` those that differ from a model's rating. ``labels``, ``relabelled``, ``labels_compared`` and
+    ``labels_differing`` count labels of citations in the same way.
     """
 
     prompt_class: str = ""
@@ -43,6 +48,10 @@ class AppliedRatings:
     replaced: int = 0
     differing: int = 0
     compared: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    relabelled: int = 0
+    labels_differing: int = 0
+    labels_compared: int = 0
     bank_edits: int = 0
 
     def lines(self) -> Iterator[str]:
@@ -56,6 +65,13 @@ class AppliedRatings:
             yield f"{counted(self.comments, 'rating has', 'ratings have')} a comment."
         if self.compared:
             yield f"{self.differing} of {self.compared} differ from the rating of a model."
+        for grader, count in self.labels.items():
+            yield f"{counted(count, 'label')} of citations added as {grader}."
+        if self.relabelled:
+            repeated = counted(self.relabelled, "citation was", "citations were")
+            yield f"{repeated} labelled again with another label: the later label counts."
+        if self.labels_compared:
+            yield f"{self.labels_differing} of {self.labels_compared} differ from the label of a model."
         if self.bank_edits:
             skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
             yield f"{skipped} not applied: use `exam-pp bank apply`."
@@ -73,7 +89,7 @@ def apply_ratings(
     prompts: Mapping[str, Prompt] | None = None,
     force: bool = False,
 ) -> AppliedRatings:
-    """Copy a graded file and add the ratings of edits files as grades by ``human:REVIEWER``.
+    """Copy a graded file and add ratings and labels of edits files as grades by ``human:REVIEWER``.
 
     Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
     applying the same edits twice gives the same file. If an edits file is refused, no output is written.
@@ -90,13 +106,13 @@ def apply_ratings(
         force: Apply edits that were made for another file, or for another state of this file.
 
     Returns:
-        Counts of ratings, comments and differences.
+        Counts of ratings, labels of citations, comments and differences.
 
     Raises:
-        DataError: The edits belong to another file, name an absent passage or entry, or have a rating
-            outside the scale.
-        SelectionError: The prompt class is ambiguous, the edits have no ratings, or ``reviewer`` would give
-            the ratings of several files to one reviewer.
+        DataError: The edits belong to another file, name an absent passage, entry or citation, or have a
+            rating outside the scale.
+        SelectionError: The prompt class is ambiguous, the edits have no ratings and no labels of citations,
+            or ``reviewer`` would give the ratings of several files to one reviewer.
     """
     if reviewer is not None and len(edits) > 1:
         raise SelectionError(
@@ -110,6 +126,7 @@ def apply_ratings(
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()
     by_grader: dict[str, dict[Pair, HumanRating]] = {}
+    supports_by_grader: dict[str, dict[Pair, HumanSupport]] = {}
     sources: list[tuple[Path, Sequence[HumanRating]]] = []
     for path in edits:
         edits_of_file = read_edits(path)
@@ -121,32 +138,41 @@ def apply_ratings(
         if edits_of_file.ratings:
             ratings = by_grader.setdefault(HUMAN + _name(reviewer, edits_of_file, path), {})
             summary.replaced += _add_later(ratings, edits_of_file.ratings)
-    if not by_grader:
+        if edits_of_file.supports:
+            supports = supports_by_grader.setdefault(HUMAN + _name(reviewer, edits_of_file, path), {})
+            summary.relabelled += _add_later(supports, edits_of_file.supports)
+    if not by_grader and not supports_by_grader:
         names = ", ".join(map(str, edits))
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
-        raise SelectionError(f"No ratings in {names}.{hint}")
-    pairs = {pair for ratings in by_grader.values() for pair in ratings}
-    rated = _rated_class(graded, survey, pairs, prompt_class, prompts or {})
-    for path, ratings_of_file in sources:
-        _check_entries(ratings_of_file, rated, survey, path)
-        _check_scale(ratings_of_file, rated, path)
-    summary.prompt_class = rated.name
-    _write(graded, output, inputs, by_grader, rated, summary)
+        raise SelectionError(f"No ratings and no labels of citations in {names}.{hint}")
+    rated = None
+    if by_grader:
+        pairs = {pair for ratings in by_grader.values() for pair in ratings}
+        rated = _rated_class(graded, survey, pairs, prompt_class, prompts or {})
+        for path, ratings_of_file in sources:
+            _check_entries(ratings_of_file, rated, survey, path)
+            _check_scale(ratings_of_file, rated, path)
+        summary.prompt_class = rated.name
+    _write(graded, output, inputs, by_grader, rated, supports_by_grader, summary)
     return summary
 
 
-def _add_later(ratings: dict[Pair, HumanRating], later: Iterable[HumanRating]) -> int:
-    """Add later ratings by the same grader; returns how many of them differ from the one they replace."""
+def _add_later(known: dict[Pair, T], later: Iterable[T]) -> int:
+    """Add later items by the same grader; returns how many of them differ from the one they replace."""
     replaced = 0
-    for rating in later:
-        before = ratings.get(_pair(rating), rating)
-        replaced += before.rating != rating.rating
-        ratings[_pair(rating)] = rating
+    for item in later:
+        replaced += _value(known.get(_pair(item), item)) != _value(item)
+        known[_pair(item)] = item
     return replaced
 
 
-def _pair(rating: HumanRating) -> Pair:
-    return rating.query_id, rating.passage_id, rating.entry_id
+def _pair(item: HumanRating | HumanSupport) -> Pair:
+    last = item.entry_id if isinstance(item, HumanRating) else item.citation
+    return item.query_id, item.passage_id, last
+
+
+def _value(item: HumanRating | HumanSupport) -> int | str:
+    return item.rating if isinstance(item, HumanRating) else item.support
 
 
 def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
@@ -160,12 +186,14 @@ def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
 class _Survey:
     """The passages and entries of a graded file (and a bank), and the prompt classes that rate them.
 
-    ``passages`` and ``entries`` map a query id to ids. ``classes``, ``samples`` and ``best`` map a prompt
+    ``passages`` and ``entries`` map a query id to ids. ``citations`` has the pairs of a part of an answer and
+    an id that it cites, with the query id. ``classes``, ``samples`` and ``best`` map a prompt
     class to its graded entries (with query ids), an example of its grades, and its highest rating.
     """
 
     passages: dict[str, set[str]] = field(default_factory=dict)
     entries: dict[str, set[str]] = field(default_factory=dict)
+    citations: set[Pair] = field(default_factory=set)
     classes: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     samples: dict[str, RubricGrades | DirectGrade] = field(default_factory=dict)
     best: dict[str, int] = field(default_factory=dict)
@@ -176,6 +204,8 @@ class _Survey:
         survey = cls()
         for query in read_passages(graded):
             ids = survey.passages.setdefault(query.query_id, set())
+            for part, cited in cited_ids(query).items():
+                survey.citations.update((query.query_id, part, citation) for citation in cited)
             for passage in query.passages:
                 ids.add(passage.passage_id)
                 for grades in passage.grade_sets():
@@ -208,18 +238,27 @@ class _Survey:
         return kinds or self.kinds
 
     def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
-        """Raise DataError if the ratings name passages or entries that are in neither file."""
+        """Raise DataError if the edits name passages, entries or citations that are in neither file."""
         where = f"{graded}" if bank is None else f"{graded} or {bank}"
         pairs = sorted(map(_pair, edits.ratings))
-        absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
-        if absent:
-            missing = counted_names(absent, "passage", "passages")
-            raise DataError(f"names {missing} not in {graded}.", file=str(path), field="ratings")
+        self._check_passages(pairs, path, graded, "ratings")
         absent = [e for q, _, e in pairs if e != DIRECT_ID and e not in self.entries.get(q, ())]
         if absent:
             missing = counted_names(list(dict.fromkeys(absent)), "bank entry", "bank entries")
             hint = " If they are not graded yet, name --bank." if bank is None else ""
             raise DataError(f"names {missing} not in {where}.{hint}", file=str(path), field="ratings")
+        labelled = sorted(map(_pair, edits.supports))
+        self._check_passages(labelled, path, graded, "supports")
+        absent = [f"{c} in {q}/{p}" for q, p, c in labelled if (q, p, c) not in self.citations]
+        if absent:
+            missing = counted_names(list(dict.fromkeys(absent)), "citation", "citations")
+            raise DataError(f"names {missing} not in {graded}.", file=str(path), field="supports")
+
+    def _check_passages(self, pairs: Iterable[Pair], path: Path, graded: Path, name: str) -> None:
+        absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
+        if absent:
+            missing = counted_names(absent, "passage", "passages")
+            raise DataError(f"names {missing} not in {graded}.", file=str(path), field=name)
 
 
 def _rated_class(
@@ -311,10 +350,12 @@ def _write(
     output: Path,
     inputs: Sequence[Path],
     by_grader: Mapping[str, Mapping[Pair, HumanRating]],
-    rated: RatedClass,
+    rated: RatedClass | None,
+    supports_by_grader: Mapping[str, Mapping[Pair, HumanSupport]],
     summary: AppliedRatings,
 ) -> None:
-    by_passage = _by_passage(by_grader)
+    by_passage, supports_by_passage = _by_passage(by_grader), _by_passage(supports_by_grader)
+    summary.labels.update({grader: len(supports) for grader, supports in supports_by_grader.items()})
     for grader, ratings in by_grader.items():
         summary.ratings[grader] = len(ratings)
         summary.comments += sum(rating.comment is not None for rating in ratings.values())
@@ -323,30 +364,35 @@ def _write(
         for raw in query.passages:
             # pop: if the file has a passage twice, only the first gets the ratings.
             of_passage = by_passage.pop((query.query_id, raw.passage_id), {})
-            if of_passage:
+            supports_of_passage = supports_by_passage.pop((query.query_id, raw.passage_id), {})
+            if of_passage or supports_of_passage:
                 passage = raw.full()
                 for grader, new_ratings in of_passage.items():
+                    assert rated is not None
                     _compare(passage, rated, new_ratings, summary)
                     add_ratings(passage, grader, rated, new_ratings)
+                for grader, new_supports in supports_of_passage.items():
+                    _compare_labels(passage, new_supports, summary)
+                    add_supports(passage, grader, new_supports)
                 raw.take_grades(passage)
         return query
 
     def check(_counts: Rewritten) -> None:
-        if by_passage:
+        if by_passage or supports_by_passage:
             raise DataError("was changed while it was read. Run the command again.", file=str(graded))
 
     rewrite(graded, output, change, inputs=inputs, check=check)
 
 
 def _by_passage(
-    by_grader: Mapping[str, Mapping[Pair, HumanRating]],
-) -> dict[tuple[str, str], dict[str, list[HumanRating]]]:
-    """(query id, passage id) to grader to ratings."""
-    by_passage: dict[tuple[str, str], dict[str, list[HumanRating]]] = {}
-    for grader, ratings in by_grader.items():
-        for rating in ratings.values():
-            of_passage = by_passage.setdefault((rating.query_id, rating.passage_id), {})
-            of_passage.setdefault(grader, []).append(rating)
+    by_grader: Mapping[str, Mapping[Pair, T]],
+) -> dict[tuple[str, str], dict[str, list[T]]]:
+    """(query id, passage id) to grader to ratings or labels."""
+    by_passage: dict[tuple[str, str], dict[str, list[T]]] = {}
+    for grader, items in by_grader.items():
+        for item in items.values():
+            of_passage = by_passage.setdefault((item.query_id, item.passage_id), {})
+            of_passage.setdefault(grader, []).append(item)
     return by_passage
 
 
@@ -362,3 +408,10 @@ def _compare(
         model_ratings = {ratings[rating.entry_id] for ratings in models if rating.entry_id in ratings}
         summary.compared += bool(model_ratings)
         summary.differing += bool(model_ratings - {rating.rating})
+
+
+def _compare_labels(passage: Passage, human: Sequence[HumanSupport], summary: AppliedRatings) -> None:
+    for item in human:
+        labels = labels_of_models(passage, item.citation)
+        summary.labels_compared += bool(labels)
+        summary.labels_differing += bool(set(labels) - {item.support})

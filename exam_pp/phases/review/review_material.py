@@ -15,6 +15,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
+from exam_pp.phases.review.citations import citations_of
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
 from exam_pp.phases.review.verification.checked import extracted_answers
@@ -90,6 +91,7 @@ def review_material(
 
     The page reviews one prompt class and shows all models and reviewers that graded with it. If the file has
     no grades of that prompt class but the prompt is known, the page collects ratings on the prompt's scale.
+    A file without ratings gets a page for its citations, if its answers have some.
     ``prompts`` has prompts that are not registered, by name. The file is read more than once. Raises
     :class:`SelectionError` if the grades of no prompt class, or of several, match.
     """
@@ -101,7 +103,8 @@ def review_material(
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     material = _read(graded, test_bank, selector, options)
     _check(graded, bank, material, options)
-    prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank)
+    cites = any(table.has_citations for table in material.tables.values())
+    prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank, cites)
     prompt = _known_prompt(prompt_class, prompts or {})
     direct = material.direct or (prompt is not None and prompt.kind == "direct")
     if direct:
@@ -147,11 +150,13 @@ def _read(
             text = bank.queries[query.query_id].query_text if bank else ""
             entries = bank.entries(query.query_id) if bank else None
             table = material.tables[query.query_id] = QueryTable(query.query_id, text, entries)
+        citations = citations_of(query, selector.filter.model)
         for passage in query.passages:
             if options.limit is not None and len(table) >= options.limit and passage.passage_id not in table:
                 material.beyond_limit += 1
             else:
-                table.add(passage, _graded(passage, selector, material, options))
+                graded_by = _graded(passage, selector, material, options)
+                table.add(passage, graded_by, citations.get(passage.passage_id))
     return material
 
 
@@ -185,13 +190,19 @@ def _prompt_class(
     chosen: GradeFilter,
     prompts: Mapping[str, Prompt],
     bank: str | Path | None,
+    cites: bool,
 ) -> str:
-    """The prompt class that is reviewed; a known prompt may have no grades yet."""
+    """The prompt class that is reviewed; a known prompt may have no grades yet.
+
+    It is empty if the page only reviews citations.
+    """
     name = chosen.prompt_class
     if not selector.selected and name is not None and chosen.model is None:
         prompt = _known_prompt(name, prompts)
         if prompt is not None and (bank is not None or prompt.kind == "direct"):
             return name
+    if not selector.seen and cites and bank is None and name is None:
+        return ""
     if not selector.seen:
         raise SelectionError(
             f"{graded} has no grades; grade it first, or name --prompt-class and --bank to collect ratings."
@@ -248,6 +259,8 @@ def _models_first(graders: Sequence[str]) -> list[str]:
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
     """The prompt as pieces (text and placeholder); ``missing`` is the reason why a part cannot be shown."""
     data: dict[str, Any] = {"name": prompt_class, "pieces": None, "missing": ""}
+    if not prompt_class:
+        return data
     if prompt is None:
         return data | {"missing": "The template of this prompt is unknown; name its file with --prompt-file."}
     if not set(prompt.slots) <= _SLOTS:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades
 from exam_pp.highlight import answer_spans
+from exam_pp.phases.review.citations import Citation
 from exam_pp.test_bank import Entry
 
 
@@ -91,6 +92,13 @@ class _Row:
     judgments: set[int] = field(default_factory=set)
     ranks: dict[str, int] = field(default_factory=dict)
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    citations: dict[str, Citation] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """The text of the passage and those of the passages that it cites."""
+        yield self.text
+        yield from (item.text for item in self.citations.values() if item.text is not None)
 
 
 class QueryTable:
@@ -109,8 +117,13 @@ class QueryTable:
 
     @property
     def texts(self) -> set[str]:
-        """The texts of the passages."""
-        return {row.text for row in self._rows.values()}
+        """The texts of the passages and of those that they cite."""
+        return {text for row in self._rows.values() for text in row.texts}
+
+    @property
+    def has_citations(self) -> bool:
+        """Whether a passage is a part of an answer that cites passages."""
+        return any(row.citations for row in self._rows.values())
 
     @property
     def systems(self) -> Iterator[str]:
@@ -123,12 +136,18 @@ class QueryTable:
     def __contains__(self, passage_id: object) -> bool:
         return passage_id in self._rows
 
-    def add(self, passage: Passage, graded: Iterable[tuple[str, Mapping[str, Cell]]]) -> None:
-        """Add a passage with its grades; of several ratings of a pair the last one counts.
+    def add(
+        self,
+        passage: Passage,
+        graded: Iterable[tuple[str, Mapping[str, Cell]]],
+        citations: Mapping[str, Citation] | None = None,
+    ) -> None:
+        """Add a passage with its grades and citations; of several ratings of a pair the last one counts.
 
-        If the passage id is known, its grades, ranks and judgments are added to the known passage.
+        If the passage id is known, its grades, ranks, judgments and citations are added to the known passage.
         """
         row = self._rows.setdefault(passage.passage_id, _Row(passage.passage_id, passage.text))
+        row.citations |= citations or {}
         row.judgments.update(judgment.relevance for judgment in passage.judgments)
         for ranking in passage.rankings:
             row.ranks[ranking.method] = min(ranking.rank, row.ranks.get(ranking.method, ranking.rank))
@@ -216,12 +235,15 @@ class QueryTable:
 
         ``texts`` has strings, or indexes of texts that several queries share. Columns of grades are ordered
         by passage, then entry; empty columns are omitted. ``spans`` has the starts and ends of the extracted
-        answer in the passage, in UTF-16 units, as JavaScript counts.
+        answer in the passage, in UTF-16 units, as JavaScript counts. ``citations`` has a list for each
+        passage; it is omitted if no passage cites another.
         """
-        texts = {text: index for index, text in enumerate(dict.fromkeys(r.text for r in self._rows.values()))}
+        all_texts = dict.fromkeys(text for row in self._rows.values() for text in row.texts)
+        texts = {text: index for index, text in enumerate(all_texts)}
         system_indexes = {system: index for index, system in enumerate(systems)}
         strings: dict[str, int] = {}
         rows = list(self._rows.values())
+        citations = [[_citation(item, texts) for item in row.citations.values()] for row in rows]
         return {
             "texts": [shared_texts.get(text, text) for text in texts],
             "ids": [row.passage_id for row in rows],
@@ -233,7 +255,7 @@ class QueryTable:
             ],
             "grades": [self._columns(grader, strings) for grader in graders],
             "strings": list(strings),
-        }
+        } | ({"citations": citations} if any(citations) else {})
 
     def _columns(self, grader: str, strings: dict[str, int]) -> dict[str, list[Any]]:
         blank = Cell()
@@ -253,6 +275,14 @@ class QueryTable:
         return {
             name: values for name, values in columns.items() if any(value is not None for value in values)
         }
+
+
+def _citation(item: Citation, texts: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "id": item.citation,
+        "text": None if item.text is None else texts[item.text],
+        "labels": [label._asdict() for label in item.labels.values()],
+    }
 
 
 def _spans(text: str, answer: str | None) -> list[int] | None:

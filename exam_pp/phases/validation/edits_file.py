@@ -31,7 +31,8 @@ def check_edits(path: Path, findings: Findings, banks: Mapping[Path, TestBank]) 
     if banks:
         _check_edited_banks(edits, file, findings, banks)
     changes = counted(len(edits.bank), "change of a bank", "changes of a bank")
-    return f"{counted(len(edits.ratings), 'rating')}, {changes}"
+    labels = f"{counted(len(edits.supports), 'label')} of citations, " if edits.supports else ""
+    return f"{counted(len(edits.ratings), 'rating')}, {labels}{changes}"
 
 
 def _check_edited_banks(edits: Edits, file: str, findings: Findings, banks: Mapping[Path, TestBank]) -> None:

@@ -29,6 +29,7 @@ SCRIPTS = (
     "query.js",
     "grid.js",
     "passage.js",
+    "citations.js",
     "changes.js",
     "keys.js",
     "main.js",

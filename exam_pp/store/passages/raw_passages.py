@@ -310,8 +310,16 @@ class RawPassage:
         self.change(["support_grades"], partial(_appended, [dump(grades)]))
 
     def take_grades(self, passage: Passage) -> None:
-        """Replace all grades by those of ``passage``; sets of grades that are equal keep their bytes."""
-        for key, grades in (("exam_grades", passage.rubric_grades), ("grades", passage.direct_grades)):
+        """Replace the grades by those of ``passage``; sets of grades that are equal keep their bytes.
+
+        Consistency grades stay, because no reviewer gives them.
+        """
+        new_grades: Mapping[str, Sequence[Record] | None] = {
+            "exam_grades": passage.rubric_grades,
+            "grades": passage.direct_grades,
+            "support_grades": passage.support_grades,
+        }
+        for key, grades in new_grades.items():
             before = decode_list(self.fields.get(key))
             old_bytes = {canonical(raw): raw for raw in before}
             new = [old_bytes.get(canonical(raw), raw) for raw in map(dump, grades or ())]

@@ -190,7 +190,7 @@ def test_edits_of_another_file_are_refused(
         ([rating("q1", "p1", "q1/a", -1)], {}, "rating -1"),
         ([rating("q1", "p1", "q1/a", 2)], {"reviewer": " "}, "reviewer: is empty"),
         ([rating("q1", "p1", "q1/a", 2)], {"reviewer": "human: "}, "reviewer: is empty"),
-        ([], {}, "No ratings in"),
+        ([], {}, "No ratings and no labels of citations in"),
         ([], {"bank": [{"op": "remove", "query_id": "q1", "id": "q1/a"}]},
          "`exam-pp bank apply`"),
     ],

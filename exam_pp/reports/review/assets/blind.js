@@ -5,9 +5,10 @@ function revealsPair(query, p, e) {
   return !review.head.blind || ownRating(query, p, e) !== undefined;
 }
 
-/** Whether the page may show systems, judgments and id of a passage: when all its pairs are rated. */
+/** Whether the page may show systems, judgments and id of a passage: when all its pairs are rated and its citations labelled. */
 function revealsPassage(query, p) {
-  return !review.head.blind || query.entries.every((_, e) => ownRating(query, p, e) !== undefined);
+  if (!review.head.blind) return true;
+  return query.entries.every((_, e) => ownRating(query, p, e) !== undefined) && query.citations(p).every(({ id, text }) => text === null || ownSupport(query, p, id) !== undefined);
 }
 
 function passageName(query, p) {

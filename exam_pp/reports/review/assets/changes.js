@@ -1,14 +1,16 @@
-// The list of the reviewer's ratings and bank edits, with a button to undo each.
+// The list of the reviewer's ratings, labels of citations and bank edits, with a button to undo each.
 
 async function renderChanges(main) {
   const ratings = await Promise.all([...work.ratings.values()].map(locate));
+  const labels = await Promise.all([...work.supports.values()].map(locate));
   if (app.view.name !== "work") return;
   const edits = work.document.bank;
   fill(
     main,
     el("h1", {}, "Your work"),
-    el("p", { class: "lead" }, `${count(ratings.length, "rating")} and ${count(edits.length, "change of the bank", "changes of the bank")}. ${saveState()}`),
+    el("p", { class: "lead" }, `${countedWork()}. ${saveState()}`),
     ratings.length > 0 && el("div", { class: "scroll" }, ratingTable(ratings, () => renderChanges(main))),
+    labels.length > 0 && el("div", { class: "scroll" }, labelTable(labels, () => renderChanges(main))),
     edits.length > 0 && el("div", { class: "scroll" }, editTable(edits, () => renderChanges(main))),
     el("h2", {}, "Next steps"),
     el("p", {}, "Save the edits, then apply them with the commands below. If your browser named the file edits (1).json, use that name."),
@@ -19,7 +21,8 @@ async function renderChanges(main) {
 function commands() {
   const { graded, bank, prompt } = review.head;
   const bankOption = bank ? ` --bank ${quoted(bank.name)}` : "";
-  const apply = `exam-pp apply-edits ${quoted(graded.name)} edits.json --prompt-class ${quoted(prompt.name)}${bankOption} -o corrected.jsonl.gz`;
+  const promptOption = prompt.name ? ` --prompt-class ${quoted(prompt.name)}` : "";
+  const apply = `exam-pp apply-edits ${quoted(graded.name)} edits.json${promptOption}${bankOption} -o corrected.jsonl.gz`;
   return bank ? `${apply}\nexam-pp bank apply ${quoted(bank.name)} edits.json -o edited-bank.jsonl.gz` : apply;
 }
 
@@ -29,12 +32,12 @@ function quoted(argument) {
 }
 
 function saveState() {
-  if (!work.ratings.size && !work.document.bank.length) return "No changes yet.";
+  if (!work.ratings.size && !work.supports.size && !work.document.bank.length) return "No changes yet.";
   if (work.saved) return "Saved.";
   return work.kept ? "Not saved yet, but kept by this browser." : "Not saved yet, and not kept by this browser: save before you close the page.";
 }
 
-/** A rating with its query and the indexes of its passage and entry; -1 if they are not on this page. */
+/** A rating or label with its query and the indexes of its passage and entry; -1 if they are not on this page. */
 async function locate(rating) {
   const q = review.head.queries.findIndex((query) => query.id === rating.query_id);
   if (q < 0) return { rating, p: -1, e: -1 };
@@ -67,6 +70,30 @@ function ratingTable(ratings, refresh) {
       el("td", {}, step(rating.rating).label),
       el("td", { dir: "auto" }, rating.comment ?? ""),
       el("td", {}, button("Remove", () => undo(rating), { class: "small" })),
+    ))),
+  );
+}
+
+function labelTable(labels, refresh) {
+  const undo = (label) => {
+    work.supports.delete(citationKey(label.query_id, label.passage_id, label.citation));
+    workChanged();
+    refresh();
+  };
+  return el(
+    "table",
+    { class: "list" },
+    el("caption", {}, "Labels of citations"),
+    tableHead(["Query", "Passage", "Citation", "Support", "Comment", ""]),
+    el("tbody", {}, labels.map(({ rating: label, query, p }) => el(
+      "tr",
+      {},
+      el("td", { dir: "auto" }, queryLink(label.query_id)),
+      el("td", { dir: "auto" }, passageLink({ rating: label, query, p, e: 0 })),
+      el("td", { dir: "auto" }, label.citation),
+      el("td", {}, supportLabel(label.support)),
+      el("td", { dir: "auto" }, label.comment ?? ""),
+      el("td", {}, button("Remove", () => undo(label), { class: "small" })),
     ))),
   );
 }

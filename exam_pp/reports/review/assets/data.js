@@ -48,6 +48,12 @@ class Query {
     return this._texts[this._chunk.text_of[p]];
   }
 
+  /** The citations of a passage that is a part of an answer: id, text (or null) and labels of graders. */
+  citations(p) {
+    const citations = this._chunk.citations?.[p] ?? [];
+    return citations.map((citation) => ({ ...citation, text: citation.text === null ? null : this._texts[citation.text] }));
+  }
+
   /** The highest judgment, or null. */
   judgment(p) {
     return this.judgments[p].length ? Math.max(...this.judgments[p]) : null;

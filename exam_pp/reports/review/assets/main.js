@@ -7,6 +7,7 @@ const app = {
   shortcuts: true,
   advance: false,
   entriesOpen: true,
+  citationsOpen: true,
   wholeText: null, // the passage that is shown in full
 };
 
@@ -104,9 +105,9 @@ function reviewerField() {
 }
 
 function drawStatus() {
-  const ratings = work.ratings.size, edits = work.document.bank.length;
+  const ratings = work.ratings.size, labels = work.supports.size, edits = work.document.bank.length;
   const status = document.getElementById("status");
-  const parts = [ratings && count(ratings, "rating"), edits && count(edits, "edit")].filter(Boolean);
+  const parts = [ratings && count(ratings, "rating"), labels && count(labels, "label"), edits && count(edits, "edit")].filter(Boolean);
   const dirty = hasUnsavedWork();
   const state = !dirty ? "saved" : work.kept ? "not saved" : "not saved, not kept";
   status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no edits yet";
@@ -146,7 +147,7 @@ async function loadFile(input) {
     storeWork();
     notifyWorkListeners();
     await render();
-    announce(`Loaded ${count(work.ratings.size, "rating")} and ${count(work.document.bank.length, "change of the bank", "changes of the bank")}`);
+    announce(`Loaded ${countedWork()}`);
   } catch (error) {
     await ask("This file cannot be used", [el("p", {}, error.message)], null);
   }
@@ -167,6 +168,8 @@ async function confirmLoading(edits) {
   if (!isOfThisBank(edits)) warnings.push("The changes of the bank were made for another bank, or for another state of this bank. If you load them, they are saved for this bank.");
   const unknown = (edits.ratings ?? []).filter(({ query_id: queryId, id }) => !review.head.queries.some((query) => query.id === queryId && query.entries.some((entry) => entry.id === id)));
   if (unknown.length) warnings.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
+  const foreign = (edits.supports ?? []).filter(({ query_id: queryId }) => !review.head.queries.some((query) => query.id === queryId));
+  if (foreign.length) warnings.push(`${count(foreign.length, "label is", "labels are")} for queries that this page does not show; they are kept.`);
   if (hasUnsavedWork()) warnings.push("Your unsaved work on this page will be replaced.");
   return !warnings.length || ask("Load these edits?", warnings.map((warning) => el("p", {}, warning)), "Load");
 }

@@ -16,19 +16,21 @@ function renderOverview(main) {
 
 const BLIND_NOTICE =
   "Ratings and replies of models and other reviewers appear after you rate a pair; systems, judgments and ids " +
-  "appear after you rate all pairs of a passage. The order of the passages has no meaning.";
+  "appear after you rate all pairs and label all citations of a passage. The order of the passages has no meaning.";
 
 function overviewSummary() {
   const { head } = review;
   const passages = total(head.queries.map((query) => query.passages));
   const pairs = total(head.queries.map((query) => query.passages * query.entries.length));
-  return `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, "passage")}, ` +
+  const size = `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, "passage")}`;
+  if (!head.prompt.name) return `${size}. Citations only, because the file has no ratings.`;
+  return `${size}, ` +
     `${count(pairs, "pair")} of passage and bank entry. Prompt: ${head.prompt.name}.`;
 }
 
 function panels() {
   const { head } = review;
-  if (!head.graders.length) return el("p", { class: "notice" }, "The file has no grades yet. This page collects your ratings.");
+  if (!head.graders.length) return el("p", { class: "notice" }, head.prompt.name ? "The file has no grades yet. This page collects your ratings." : "Open a query, then a passage, to label its citations.");
   const g = app.grader;
   return el(
     "div",

@@ -13,13 +13,15 @@ async function renderPassage(main, { q, p, e }) {
   text.classList.add("panel");
   const facts = el("div", { class: "heading" });
   const cards = el("div", { class: "cards" });
+  const citations = el("div", { class: "cards" });
   const draw = () => {
     redraw(facts, () => passageHeading(query, view, p));
+    redraw(citations, () => [citationPanel(query, p, draw)]);
     redraw(cards, () => query.entries.map((_, i) => entryCard(query, p, i, draw)));
     drawText(text, query, p, app.view.e);
   };
   app.screen = { query, view, p, refresh: draw };
-  main.replaceChildren(facts, el("div", { class: "columns" }, text, cards));
+  main.replaceChildren(facts, el("div", { class: "columns" }, text, el("div", { class: "cards" }, query.citations(p).length > 0 && citations, cards)));
   draw();
   if (e > 0) cards.querySelector(".selected").scrollIntoView({ block: "nearest" });
 }
@@ -36,7 +38,7 @@ function passageHeading(query, view, p) {
     el("nav", { "aria-label": "Passages" }, link(-1, "← previous passage"), " ", link(1, "next passage →")),
     revealsPassage(query, p)
       ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
-      : el("p", { class: "faint" }, "Systems, judgments and the id appear after you rate all entries."),
+      : el("p", { class: "faint" }, `Systems, judgments and the id appear after you rate all entries${query.citations(p).length ? " and label all citations" : ""}.`),
   ];
 }
 

@@ -5,7 +5,7 @@ const queryViews = new Map(); // index of a query -> search, filter, sort order 
 function queryView(index) {
   if (!queryViews.has(index)) {
     const sort = review.head.blind ? "order" : "relevance";
-    queryViews.set(index, { search: "", filter: "all", system: "", sort, descending: sort !== "order", row: 0, e: 0, order: null });
+    queryViews.set(index, { search: "", filter: review.head.prompt.name ? "all" : "citing", system: "", sort, descending: sort !== "order", row: 0, e: 0, order: null });
   }
   return queryViews.get(index);
 }
@@ -25,9 +25,11 @@ const FILTERS = [
   ["disagree", "on which graders disagree", gradersDisagree],
   ["differs", "where your rating differs", (query, p) => anyEntry(query, (e) => differs(query, p, e))],
   ["open", "not all rated by you", (query, p) => anyEntry(query, (e) => ownRating(query, p, e) === undefined)],
+  ["citing", "with citations", (query, p) => query.citations(p).length > 0],
+  ["unlabelled", "with citations not labelled by you", (query, p) => query.citations(p).some(({ id }) => ownSupport(query, p, id) === undefined)],
   ["own", "rated by you", (query, p) => anyEntry(query, (e) => ownRating(query, p, e) !== undefined)],
 ];
-const BLIND_FILTERS = new Set(["all", "open", "own"]);
+const BLIND_FILTERS = new Set(["all", "open", "citing", "unlabelled", "own"]);
 
 function anyEntry(query, test) {
   return query.entries.some((_, e) => test(e));

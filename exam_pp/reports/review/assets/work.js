@@ -3,9 +3,10 @@
 const FORMAT = "exam_pp.edits.v1";
 
 const work = {
-  document: null, // the edits without ratings
+  document: null, // the edits without ratings and labels of citations
   ratings: new Map(), // key of a pair -> rating as in the file
-  removed: new Map(), // removed ratings, because their comments come back with a new rating
+  supports: new Map(), // key of a citation -> label as in the file
+  removed: new Map(), // removed ratings and labels, because their comments come back with a new one
   saved: true, // whether the last change is in a downloaded file
   kept: true, // whether local storage works
   damage: "", // why the work in local storage cannot be read
@@ -53,7 +54,7 @@ function startWork() {
 }
 
 function hasUnsavedWork() {
-  return !work.saved && (work.ratings.size > 0 || work.document.bank.length > 0);
+  return !work.saved && (work.ratings.size > 0 || work.supports.size > 0 || work.document.bank.length > 0);
 }
 
 function readStored() {
@@ -98,10 +99,14 @@ function setDocument(edits) {
   const { graded_sha256, bank_sha256 } = emptyDocument();
   work.document = { ...emptyDocument(), ...edits, graded_sha256, bank_sha256, bank: [...(edits.bank ?? [])] };
   work.ratings = new Map((edits.ratings ?? []).map((rating) => [pairKey(rating.query_id, rating.passage_id, rating.id), rating]));
+  work.supports = new Map((edits.supports ?? []).map((label) => [citationKey(label.query_id, label.passage_id, label.citation), label]));
 }
 
+/** The edits file; files without labels of citations have no "supports", as those of earlier versions. */
 function currentDocument() {
-  return { ...work.document, ratings: [...work.ratings.values()] };
+  const { supports, ...edits } = work.document;
+  const current = { ...edits, ratings: [...work.ratings.values()] };
+  return work.supports.size ? { ...current, supports: [...work.supports.values()] } : current;
 }
 
 function workChanged() {
@@ -116,6 +121,16 @@ function notifyWorkListeners() {
 
 function pairKey(queryId, passageId, entryId) {
   return JSON.stringify([queryId, passageId, entryId]);
+}
+
+function citationKey(queryId, passageId, citation) {
+  return JSON.stringify([queryId, passageId, "citation", citation]);
+}
+
+/** The reviewer's work in numbers, such as "3 ratings, 2 labels of citations and 1 change of the bank". */
+function countedWork() {
+  const labels = work.supports.size ? `, ${count(work.supports.size, "label")} of citations` : "";
+  return `${count(work.ratings.size, "rating")}${labels} and ${count(work.document.bank.length, "change of the bank", "changes of the bank")}`;
 }
 
 // Ratings
@@ -156,6 +171,37 @@ function setComment(query, p, e, text) {
 
 function ownRatingsOf(queryId) {
   return [...work.ratings.values()].filter((rating) => rating.query_id === queryId);
+}
+
+// Labels of citations
+
+/** The reviewer's label of a citation as it is in the edits file, or undefined. */
+function ownSupport(query, p, citation) {
+  return work.supports.get(citationKey(query.id, query.ids[p], citation));
+}
+
+/** Labels a citation; null removes the label. */
+function setSupport(query, p, citation, support) {
+  const key = citationKey(query.id, query.ids[p], citation);
+  const known = work.supports.get(key);
+  if (support === null) {
+    work.removed.set(key, known);
+    work.supports.delete(key);
+  } else {
+    const place = { query_id: query.id, passage_id: query.ids[p], citation };
+    work.supports.set(key, { ...place, ...(known ?? work.removed.get(key)), support });
+  }
+  workChanged();
+  announce(support === null ? "Label removed" : `Labelled ${supportLabel(support)}`);
+}
+
+/** Sets the comment of a labelled citation; an empty comment is removed. */
+function setSupportComment(query, p, citation, text) {
+  const known = ownSupport(query, p, citation);
+  if (!known) return;
+  if (text.trim()) known.comment = text;
+  else delete known.comment;
+  workChanged();
 }
 
 // The bank
@@ -242,15 +288,16 @@ const BANK_OPS = {
 /** Checks everything that the page reads, by the rules of `exam-pp apply-edits` and `exam-pp bank apply`; throws an Error. */
 function checkEdits(edits) {
   if (edits?.format !== FORMAT) throw new Error(`This is not an edits file: its "format" is not ${FORMAT}.`);
-  const lists = [edits.ratings ?? [], edits.bank ?? []];
+  const lists = [edits.ratings ?? [], edits.supports ?? [], edits.bank ?? []];
   if (!lists.every((list) => Array.isArray(list) && list.every((item) => item && typeof item === "object"))) {
-    throw new Error('This is not an edits file: "ratings" and "bank" must be lists of objects.');
+    throw new Error('This is not an edits file: "ratings", "supports" and "bank" must be lists of objects.');
   }
   if (![edits.reviewer, edits.graded_sha256, edits.bank_sha256].every(isTextOrAbsent)) {
     throw new Error('This is not an edits file: "reviewer", "graded_sha256" and "bank_sha256" must be texts.');
   }
   lists[0].forEach((rating, i) => checkRating(rating, `Rating ${i + 1}`));
-  lists[1].forEach((edit, i) => checkBankEdit(edit, `Change ${i + 1} of the bank`));
+  lists[1].forEach((label, i) => checkSupport(label, `Label ${i + 1}`));
+  lists[2].forEach((edit, i) => checkBankEdit(edit, `Change ${i + 1} of the bank`));
 }
 
 function checkRating(rating, name) {
@@ -260,6 +307,16 @@ function checkRating(rating, name) {
   if (!isTextOrAbsent(rating.comment)) throw new Error(`${name} has a "comment" that is not a text.`);
   if (!review.head.scale.some(([known]) => known === rating.rating)) {
     throw new Error(`The rating ${JSON.stringify(rating.rating)} is not on the scale of this page.`);
+  }
+}
+
+function checkSupport(label, name) {
+  if (![label.query_id, label.passage_id, label.citation].every(isText)) {
+    throw new Error(`${name} needs a "query_id", a "passage_id" and a "citation" that are texts.`);
+  }
+  if (!isTextOrAbsent(label.comment)) throw new Error(`${name} has a "comment" that is not a text.`);
+  if (!SUPPORTS.some(([known]) => known === label.support)) {
+    throw new Error(`${name} needs a "support" among ${SUPPORTS.map(([known]) => known).join(", ")}.`);
   }
 }
 

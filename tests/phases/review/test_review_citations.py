@@ -1,0 +1,232 @@
+"""Citations on the review page, and a reviewer's labels of citations as grades of a graded file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.edits import FORMAT, Edits
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.evaluation.citations import citations
+from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.review.apply_ratings import apply_ratings
+from exam_pp.phases.review.review_material import ReviewOptions, review_material
+from exam_pp.reports.review.page import render_page
+from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
+from exam_pp.store.passages.graded_file import read_passages
+from tests.conftest import rubric
+from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
+from tests.review_pages import blocks
+
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+def label(citation: str, support: str, **more: Any) -> dict[str, Any]:
+    return {"query_id": "q", "passage_id": "rag/q#1", "citation": citation, "support": support, **more}
+
+
+@pytest.fixture
+def graded(write_jsonl: WriteLines) -> Path:
+    return write_jsonl("graded.jsonl", answer_lines())
+
+
+def edits_file(
+    graded: Path, *supports: dict[str, Any], name: str = "edits.json", reviewer: str = "ana", **keys: Any
+) -> Path:
+    values = {
+        "format": FORMAT, "graded_sha256": file_sha256(graded), "reviewer": reviewer, "supports": supports,
+    }  # fmt: skip
+    path = graded.with_name(name)
+    write_edits(Edits.model_validate({**values, **keys}), path)
+    return path
+
+
+def human_sets(path: Path, name: str = "human:ana") -> list[dict[str, Any]]:
+    (line,) = path.read_text(encoding="utf-8").splitlines()
+    sets = [grades for passage in json.loads(line)[1] for grades in passage.get("support_grades") or ()]
+    return [grades for grades in sets if grades["llm"] == name]
+
+
+def page(graded: Path, model: str | None = None, **options: Any) -> dict[str, Any]:
+    material = review_material(graded, GradeFilter(model=model), options=ReviewOptions(**options))
+    return blocks(render_page(material.head, material.tables))
+
+
+# The page
+
+
+def test_a_part_has_its_citations_with_texts_and_labels(graded: Path) -> None:
+    data = page(graded)
+    assert data["head"]["prompt"]["name"] == ""
+    chunk = data["query-0"]
+    assert [len(items) for items in chunk["citations"]] == [0, 0, 3]
+    first, second, missing = chunk["citations"][2]
+    assert (first["id"], chunk["texts"][first["text"]]) == ("A", "bees dance")
+    assert second["labels"] == [
+        {"grader": "judge (CitationSupport)", "support": PARTIAL, "reply": "I say: partial_support",
+         "reason": None, "comment": None}
+    ]  # fmt: skip
+    assert missing == {"id": "gone", "text": None, "labels": []}
+    assert page(graded, model="other")["query-0"]["citations"][2][0]["labels"] == []
+
+
+def test_cited_passages_beyond_the_limit_have_their_texts(write_jsonl: WriteLines) -> None:
+    ((query, passages),) = answer_lines()
+    chunk = page(write_jsonl("g.jsonl", [[query, passages[::-1]]]), limit=1)["query-0"]
+    assert chunk["ids"] == ["rag/q#1"]
+    assert [chunk["texts"][item["text"]] for item in chunk["citations"][0][:2]] == [
+        "bees dance",
+        "bees sting",
+    ]
+
+
+def test_ungraded_citations_have_a_reason_and_files_without_citations_no_column(
+    write_jsonl: WriteLines, tiny_passages: Path
+) -> None:
+    (line,) = answer_lines()
+    line[1][2]["support_grades"][0]["supports"] = [
+        {"citation": "A", "llm_response_error": {"failure_reason": "no label"}}
+    ]
+    chunk = page(write_jsonl("g.jsonl", [line]))["query-0"]
+    assert [chunk["citations"][2][0]["labels"][0][key] for key in ("support", "reason")] == [None, "no label"]
+    assert "citations" not in page(tiny_passages)["query-0"]
+
+
+def test_a_file_with_ratings_keeps_its_prompt_class(write_jsonl: WriteLines) -> None:
+    (line,) = answer_lines()
+    line[1][2]["exam_grades"] = [rubric({"q/a": 3})]
+    data = page(write_jsonl("g.jsonl", [line]))
+    assert data["head"]["prompt"]["name"]
+    assert len(data["query-0"]["citations"][2]) == 3
+
+
+def test_a_file_without_ratings_and_citations_is_refused(write_jsonl: WriteLines) -> None:
+    (line,) = answer_lines()
+    with pytest.raises(SelectionError, match="has no grades"):
+        page(write_jsonl("g.jsonl", [["q", line[1][:2]]]))
+
+
+# Labels as grades
+
+
+def test_labels_are_one_set_of_grades_of_the_part(graded: Path, tmp_path: Path) -> None:
+    edits = edits_file(graded, label("B", NO, comment="other insects"), label("A", FULL), label("gone", NO))
+    output = tmp_path / "out.jsonl"
+    summary = apply_ratings(graded, [edits], output)
+    assert list(summary.lines()) == [
+        "3 labels of citations added as human:ana.",
+        "1 of 2 differ from the label of a model.",
+    ]
+    (added,) = human_sets(output)
+    assert added == {
+        "llm": "human:ana", "llm_options": {}, "prompt_info": {"prompt_class": "CitationSupport"},
+        "prompt_type": "support", "comments": {"B": "other insects"},
+        "supports": [
+            {"citation": "B", "support": NO}, {"citation": "A", "support": FULL},
+            {"citation": "gone", "support": NO},
+        ],
+    }  # fmt: skip
+    text = (
+        output.read_text(encoding="utf-8")
+        .replace(", " + compact(added), "")
+        .replace("," + compact(added), "")
+    )
+    assert json.loads(text) == answer_lines()[0], "everything else stays as it is"
+
+    evaluation = citations(read_passages(output), selection=SupportFilter(model="human:ana"))
+    assert {score.metric: score.value for score in evaluation.scores} == pytest.approx(
+        {"citation_precision": 1 / 3, "citation_recall": 1 / 3, "citation_F1": 1 / 3}
+    )
+    assert not evaluation.best_case, "all citations have a label"
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def test_bytes_of_other_data_are_kept(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    graded = write_jsonl("g.jsonl", answer_lines())
+    odd = graded.read_text(encoding="utf-8").replace('{"b": 1}', '{"b":  1.0e0}')
+    assert "1.0e0" in odd
+    graded.write_text(odd + '["other",  []]\n', encoding="utf-8")
+    output = tmp_path / "out.jsonl"
+    apply_ratings(graded, [edits_file(graded, label("A", NO))], output)
+    written = output.read_text(encoding="utf-8")
+    assert '{"b":  1.0e0}' in written
+    assert written.endswith('["other",  []]\n')
+    before, after = (json.loads(text.splitlines()[0])[1][2]["support_grades"] for text in (odd, written))
+    assert after[:1] == before
+
+
+def test_later_labels_replace_earlier_ones_of_the_same_reviewer(graded: Path, tmp_path: Path) -> None:
+    first = edits_file(graded, label("A", FULL, comment="yes"), label("B", NO), name="1.json")
+    later = edits_file(graded, label("A", PARTIAL), name="2.json")
+    other = edits_file(graded, label("A", NO), name="3.json", reviewer="bo")
+    once, again, steps = (tmp_path / f"{name}.jsonl" for name in ("once", "again", "steps"))
+    summary = apply_ratings(graded, [first, later, other], once)
+    assert "1 citation was labelled again with another label: the later label counts." in summary.lines()
+    apply_ratings(once, [later], again, force=True)
+    assert again.read_bytes() == once.read_bytes()
+    apply_ratings(graded, [first], steps)
+    apply_ratings(steps, [later], again, force=True)
+    for path in (once, again):
+        (grades,) = human_sets(path)
+        assert grades["supports"] == [{"citation": "A", "support": PARTIAL}, {"citation": "B", "support": NO}]
+        assert "comments" not in grades
+    assert human_sets(once, "human:bo")[0]["supports"] == [{"citation": "A", "support": NO}]
+
+
+def test_ratings_and_labels_of_one_file(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    (line,) = answer_lines()
+    line[1][2]["exam_grades"] = [rubric({"q/a": 3})]
+    graded = write_jsonl("g.jsonl", [line])
+    rating = {"query_id": "q", "passage_id": "rag/q#1", "id": "q/a", "rating": 3}
+    output = tmp_path / "out.jsonl"
+    apply_ratings(graded, [edits_file(graded, label("A", NO), ratings=[rating])], output)
+    (query,) = read_passages(output)
+    part = query.passages[2]
+    assert [grades.model for grades in part.rubric_grades or ()][1:] == ["human:ana"]
+    assert [grades.model for grades in part.support_grades or ()] == ["judge", "human:ana"]
+
+
+@pytest.mark.parametrize(
+    ("item", "keys", "message"),
+    [
+        (label("A", FULL, passage_id="rag/q#9"), {}, "supports: names 1 passage (q/rag/q#9) not in"),
+        (label("A", FULL, query_id="z"), {}, "supports: names 1 passage (z/rag/q#1) not in"),
+        (label("C", FULL), {}, "supports: names 1 citation (C in q/rag/q#1) not in"),
+        (label("A", FULL, passage_id="B"), {}, "supports: names 1 citation (A in q/B) not in"),
+        (label("A", FULL), {"reviewer": ""}, "reviewer: is empty"),
+        (label("A", FULL), {"graded_sha256": "0"}, "graded_sha256: "),
+    ],
+)  # fmt: skip
+def test_labels_that_do_not_fit_are_refused(
+    graded: Path, tmp_path: Path, item: dict[str, Any], keys: dict[str, Any], message: str
+) -> None:
+    edits = edits_file(graded, item, **keys)
+    with pytest.raises(DataError) as caught:
+        apply_ratings(graded, [edits], tmp_path / "out.jsonl")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_edits_files_with_and_without_labels(graded: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    edits = edits_file(graded, label("A", FULL))
+    again = graded.with_name("again.json")
+    write_edits(read_edits(edits), again)
+    assert again.read_bytes() == edits.read_bytes()
+    main(["-q", "validate", str(edits)])
+    assert "1 label of citations" in "".join(capfd.readouterr())
+    old = graded.with_name("old.json")
+    old.write_text(json.dumps({"format": FORMAT, "ratings": []}), encoding="utf-8")
+    assert read_edits(old).supports == []
+    old.write_text(json.dumps({"format": FORMAT, "supports": [label("A", "great")]}), encoding="utf-8")
+    with pytest.raises(DataError, match="supports"):
+        read_edits(old)
