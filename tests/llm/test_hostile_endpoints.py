@@ -8,6 +8,7 @@ import json
 import logging
 import random
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -183,6 +184,14 @@ def test_nested_json_is_refused_without_counting_brackets_in_texts() -> None:
     for deep in (b"[" * 65 + b"]" * 65, b'{"a":' * 100_000):
         with pytest.raises(transport.BadReplyError, match="64 nested"):
             transport.parse_body(deep)
+
+
+def test_a_body_that_ends_within_a_string_is_read_in_linear_time() -> None:
+    start = time.monotonic()
+    for end in (b"", b"\\"):
+        with pytest.raises(transport.BadReplyError, match="not JSON"):
+            transport.parse_body(b'{"' + rb"\"" * 100_000 + end)
+    assert time.monotonic() - start < 5  # a quadratic search takes minutes
 
 
 # Redirects
