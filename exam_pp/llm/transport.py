@@ -123,7 +123,7 @@ class Transport:
         if server in self._servers:
             return
         parts = urlsplit(url)
-        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        address = self.secrets.mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
         if not self.follows_new_redirects:
             raise RedirectError(address)
         self._servers.add(server)

@@ -201,6 +201,13 @@ def redirect(target: str, status: int = 307) -> Any:
     return status, {}, {"location": f"{target}/chat/completions?token=abc"}
 
 
+def test_a_key_in_the_name_of_a_host_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRETabc")
+    with serve(lambda *_: redirect("http://sk-SECRETabc.example")) as server:
+        with pytest.raises(ModelError, match=r"to http://\*\*\*\.example: "):
+            list(load_llm(options(server.url)).generate([request("a")]))
+
+
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_redirect_to_another_server_stops_the_run(status: int) -> None:
     with serve() as other, serve(lambda *_: redirect(other.url, status)) as first:
@@ -256,7 +263,8 @@ def test_every_form_of_a_secret_is_masked(
     around = f"{before}{secret}{after}".encode("utf-8", "surrogatepass")
     lower = "".join(f"%{ord(c):02x}" for c in secret)
     forms = {
-        secret, quote(secret, safe=""), lower, mixed, secret.encode().hex(), json.dumps(secret)[1:-1]
+        secret, quote(secret, safe=""), lower, mixed, secret.encode().hex(), json.dumps(secret)[1:-1],
+        f"http://{secret}.example".lower(),
     }  # fmt: skip
     for form in forms:
         assert form not in Secrets({secret}).mask(f"{before} {form} {after}")
