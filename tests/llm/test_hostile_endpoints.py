@@ -203,9 +203,11 @@ def redirect(target: str, status: int = 307) -> Any:
 
 def test_a_key_in_the_name_of_a_host_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRETabc")
-    with serve(lambda *_: redirect("http://sk-SECRETabc.example")) as server:
-        with pytest.raises(ModelError, match=r"to http://\*\*\*\.example: "):
-            list(load_llm(options(server.url)).generate([request("a")]))
+    with (
+        serve(lambda *_: redirect("http://sk-SECRETabc.example")) as server,
+        pytest.raises(ModelError, match=r"to http://\*\*\*\.example: "),
+    ):
+        list(load_llm(options(server.url)).generate([request("a")]))
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
