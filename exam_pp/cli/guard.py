@@ -9,6 +9,9 @@ from pathlib import Path
 
 import click
 
+_MODEL_FILES = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja", ".py", ".gguf")
+"""Suffixes of the files of a checkpoint."""
+
 
 @dataclass
 class _Files:
@@ -49,6 +52,7 @@ def guarded(context: click.Context) -> Iterator[None]:
 
     files = _files(context)
     _note_journal(context)
+    _note_model_files(context)
     with reading(file for path in files.inputs for file in _with_runs(path)):
         for path, option in files.outputs.values():
             if path.is_file() or path.parent.is_dir():  # else a folder that the command makes
@@ -69,6 +73,23 @@ def _note_journal(context: click.Context) -> None:
         journal = journal_path(output)
     for path in journal_files(journal) if journal is not None else ():
         note_output(context, path, option)
+
+
+def _note_model_files(context: click.Context) -> None:
+    """Note the files of local models and the JSON Schema of replies, whose options also have other values."""
+    for name in ("model", "importance_model", "response_format"):
+        value = context.params.get(name)
+        if not isinstance(value, str):
+            continue
+        path = Path(value)
+        if name == "response_format" or path.suffix.lower() == ".gguf":
+            if path.is_file():
+                note_input(context, path)
+        elif path.is_dir():
+            # Other files in the folder, such as gradings, may be outputs.
+            for file in path.rglob("*"):
+                if file.suffix in _MODEL_FILES and file.is_file():
+                    note_input(context, file)
 
 
 def _with_runs(path: Path) -> list[Path]:

@@ -21,8 +21,9 @@ _PUBLIC_PARAMETERS = {"api-version", "api_version", "version"}
 class Secrets:
     """Secrets, and the forms in which a server may return them.
 
-    The forms are the text itself, in whole or in part with percent-encoding, with the escapes of JSON or in
-    hexadecimal digits, and Base64 of a text that contains the secret, as in Basic authentication.
+    The forms are the text itself in any case (as in the name of a host), in whole or in part with
+    percent-encoding, with the escapes of JSON or in hexadecimal digits, and Base64 of a text that contains
+    the secret, as in Basic authentication.
     """
 
     def __init__(self, secrets: set[str]) -> None:
@@ -61,7 +62,7 @@ def _in_url(url: str) -> Iterator[str]:
 
 def _forms(secret: str) -> Iterator[str]:
     """Regular expressions of the forms of a secret."""
-    yield "".join(map(_character, secret))
+    yield "(?i:" + "".join(map(_character, secret)) + ")"
     data = secret.encode()
     yield "(?i:" + data.hex() + ")"
     for offset in range(3):
@@ -75,4 +76,4 @@ def _forms(secret: str) -> Iterator[str]:
 def _character(char: str) -> str:
     """A regular expression of a character: itself, escaped for JSON, or percent-encoded."""
     percent = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
-    return rf"(?:\\?{re.escape(char)}|(?i:{percent}|\\u{ord(char):04x}))"
+    return rf"(?:\\?{re.escape(char)}|{percent}|\\u{ord(char):04x})"

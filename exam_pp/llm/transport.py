@@ -27,7 +27,8 @@ DEEPEST_REPLY = 64
 """Maximal number of JSON lists and objects within each other; replies have about ten."""
 
 _MEGABYTE = 1_000_000
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""A string, or the rest of a body that ends within it: a search from each later quote would be quadratic."""
 _BRACKETS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS = bytes(set(range(256)) - _BRACKETS.keys())
 _PORTS = {"http": 80, "https": 443}
@@ -122,7 +123,7 @@ class Transport:
         if server in self._servers:
             return
         parts = urlsplit(url)
-        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        address = self.secrets.mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
         if not self.follows_new_redirects:
             raise RedirectError(address)
         self._servers.add(server)

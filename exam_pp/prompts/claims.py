@@ -27,14 +27,18 @@ Answer:""",
     cite="exam_pp; the question of Honovich et al.: TRUE, 2022",
 )
 
-_LABEL = re.compile(r"(?<!\w)(?P<n>(?P<degree>full|partial|no)[\s_-]+support)(?!\w)", re.IGNORECASE)
-_NEGATED = re.compile(r"\b(?:not|no|without|neither|nor)\s+(?:an?\s+|any\s+)?$", re.IGNORECASE)
+# The negation is a part of the pattern: a search before every label would take quadratic time.
+_LABEL = re.compile(
+    r"(?P<negation>\b(?:not|no|without|neither|nor)\s+(?:an?\s+|any\s+)?)?"
+    r"(?<!\w)(?P<n>(?P<degree>full|partial|no)[\s_-]+support)(?!\w)",
+    re.IGNORECASE,
+)
 
 
 def _find_support(reply: str, _unparsed: Unparsed) -> re.Match[str] | None:
     """The label, unless the reply has several different ones, or negates one."""
     matches = list(_LABEL.finditer(reply))
-    if any(_NEGATED.search(reply, 0, match.start()) for match in matches):
+    if any(match["negation"] for match in matches):
         return None
     return matches[0] if len({match["degree"].lower() for match in matches}) == 1 else None
 

@@ -100,3 +100,36 @@ def test_inputs_are_protected_while_a_command_runs(tmp_path: Path) -> None:
     with guarded(context), pytest.raises(OutputError, match="also an input"):
         write_text(source, "new")
     write_text(source, "new")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "file"),
+    [
+        ("--model", "model", "model/config.json"),
+        ("--model", "model.gguf", "model.gguf"),
+        ("--importance-model", "model", "model/config.json"),
+        ("--response-format", "schema.json", "schema.json"),
+    ],
+)
+def test_the_files_of_a_model_are_inputs(
+    option: str, value: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()
+    for name in (file, "model/graded.jsonl"):
+        Path(name).write_text("precious")
+
+    @click.command()
+    @click.option(option)
+    @click.option("-o", "output", type=OutputPath())
+    def command(output: Path) -> None:
+        del output
+
+    for output in (file, "model/graded.jsonl"):
+        context = command.make_context("command", [option, value, "-o", output])
+        if output == file:
+            with pytest.raises(OutputError, match="also an input"), guarded(context):
+                pass
+        else:
+            with guarded(context):
+                pass

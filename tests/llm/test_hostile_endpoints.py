@@ -8,6 +8,7 @@ import json
 import logging
 import random
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -185,11 +186,28 @@ def test_nested_json_is_refused_without_counting_brackets_in_texts() -> None:
             transport.parse_body(deep)
 
 
+def test_a_body_that_ends_within_a_string_is_read_in_linear_time() -> None:
+    start = time.monotonic()
+    for end in (b"", b"\\"):
+        with pytest.raises(transport.BadReplyError, match="not JSON"):
+            transport.parse_body(b'{"' + rb"\"" * 100_000 + end)
+    assert time.monotonic() - start < 5  # a quadratic search takes minutes
+
+
 # Redirects
 
 
 def redirect(target: str, status: int = 307) -> Any:
     return status, {}, {"location": f"{target}/chat/completions?token=abc"}
+
+
+def test_a_key_in_the_name_of_a_host_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRETabc")
+    with (
+        serve(lambda *_: redirect("http://sk-SECRETabc.example")) as server,
+        pytest.raises(ModelError, match=r"to http://\*\*\*\.example: "),
+    ):
+        list(load_llm(options(server.url)).generate([request("a")]))
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -247,7 +265,8 @@ def test_every_form_of_a_secret_is_masked(
     around = f"{before}{secret}{after}".encode("utf-8", "surrogatepass")
     lower = "".join(f"%{ord(c):02x}" for c in secret)
     forms = {
-        secret, quote(secret, safe=""), lower, mixed, secret.encode().hex(), json.dumps(secret)[1:-1]
+        secret, quote(secret, safe=""), lower, mixed, secret.encode().hex(), json.dumps(secret)[1:-1],
+        f"http://{secret}.example".lower(),
     }  # fmt: skip
     for form in forms:
         assert form not in Secrets({secret}).mask(f"{before} {form} {after}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -155,6 +156,13 @@ def test_other_replies_stay_ungraded(reply: str) -> None:
     verdict = CITATION_SUPPORT.parse(reply, None, "ungraded")
     assert verdict.rating is None
     assert verdict.reason
+
+
+def test_many_labels_are_read_in_linear_time() -> None:
+    start = monotonic()
+    assert CITATION_SUPPORT.parse("full support " * 20_000, None, "ungraded").rating == 2
+    assert CITATION_SUPPORT.parse("full support " * 20_000 + "not full support", None, "ungraded").reason
+    assert monotonic() - start < 5  # a quadratic search takes more than a minute
 
 
 def test_a_failed_request_leaves_its_citation_ungraded() -> None:
