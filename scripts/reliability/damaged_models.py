@@ -1,12 +1,13 @@
 """Damaged model folders, and what `exam-pp grade` does with each of them.
 
-Usage: python -m scripts.reliability.damaged_models [NAME ...]
+Usage: python -m scripts.reliability.damaged_models [NAME ...] [--every N]
 
 Prints the outcome of every kind of damage, or of those that are named.
 """
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import os
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -305,11 +307,11 @@ def _wait(child: int, started: float) -> int | None:
     return None
 
 
-def main(names: Sequence[str]) -> None:
+def main(names: Sequence[str], every: int = 1) -> None:
     with tempfile.TemporaryDirectory() as folder:
         models = make_models(Path(folder))
         wrong = 0
-        for damage in damages():
+        for damage in islice(damages(), 0, None, every):
             if names and not any(name in damage.name for name in names):
                 continue
             outcome = tried(damage, models)
@@ -324,4 +326,8 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only damages whose names contain one of these texts")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th damage")
+    options = parser.parse_args()
+    main(options.names, options.every)
