@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
+from exam_pp.errors import DataError
 from exam_pp.requests import SoftDefinition
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
@@ -410,6 +412,14 @@ class Passage(Record):
             self.direct_grades = [*(self.direct_grades or ()), *direct]
 
 
+TOO_DEEP = "has a value that is nested too deeply to be written."
+
+
+def is_too_deep(error: PydanticSerializationError) -> bool:
+    """Whether a value has more levels than pydantic writes, which are fewer than it reads."""
+    return any(sign in str(error) for sign in ("depth exceeded", "Circular reference"))
+
+
 @dataclass
 class QueryPassages:
     """One line of the file: a query and its passages."""
@@ -418,8 +428,16 @@ class QueryPassages:
     passages: list[Passage]
 
     def dump(self) -> bytes:
-        """Return the line as JSON without the line end; keys that were never set are omitted."""
-        return _LINE.dump_json((self.query_id, self.passages), by_alias=True, exclude_unset=True)
+        """Return the line as JSON without the line end; keys that were never set are omitted.
+
+        Raises :class:`~exam_pp.errors.DataError` for a value that is nested too deeply to be written.
+        """
+        try:
+            return _LINE.dump_json((self.query_id, self.passages), by_alias=True, exclude_unset=True)
+        except PydanticSerializationError as error:
+            if not is_too_deep(error):
+                raise
+            raise DataError(TOO_DEEP, field=f"query {self.query_id}") from error
 
 
 # pydantic writes unknown keys with the settings of the type adapter, not with those of the record. So the

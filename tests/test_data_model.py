@@ -21,6 +21,7 @@ from exam_pp.data_model import (
     RubricGrades,
     parse_line,
 )
+from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
 
 Json = dict[str, Any]
@@ -323,3 +324,12 @@ def test_published_files_round_trip(shared_data: Path, tmp_path: Path) -> None:
         with gzip.open(source) as before, gzip.open(copy) as after:
             for old, new in zip(before, after, strict=True):
                 assert json.loads(new) == json.loads(old)
+
+
+def test_a_line_with_a_value_that_is_nested_too_deeply_cannot_be_written() -> None:
+    deep: Any = 1
+    for _ in range(400):
+        deep = [deep]
+    passage = Passage.model_validate({"paragraph_id": "p", "text": "t", "unknown": deep})
+    with pytest.raises(DataError, match="query q1: has a value that is nested too deeply"):
+        QueryPassages("q1", [passage]).dump()

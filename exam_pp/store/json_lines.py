@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
+from exam_pp.data_model import TOO_DEEP, is_too_deep
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import parse_record
@@ -39,8 +40,8 @@ def write_records(
         for number, record in enumerate(records, start=1):
             try:
                 line = record.model_dump_json(exclude_unset=True)
-            except PydanticSerializationError as error:  # It counts levels, and calls too many a circle.
-                raise DataError(
-                    "a value is nested too deeply to be written.", file=str(path), line=number
-                ) from error
+            except PydanticSerializationError as error:
+                if not is_too_deep(error):
+                    raise
+                raise DataError(TOO_DEEP, file=str(path), line=number) from error
             stream.write(line.encode() + b"\n")
