@@ -419,7 +419,7 @@ def test_a_metric(checkout: Checkout) -> None:
     checkout.add("exam_pp/metrics/first_grade.py", METRIC)
     checkout.add("exam_pp/phases/evaluation/first_grade.py", PHASE)
     checkout.add("exam_pp/cli/evaluation/first_grade.py", COMMAND)
-    checkout.edit("exam_pp/cli/evaluation/evaluate.py", '"nuggets", ', '"nuggets", "first_grade", ')
+    checkout.edit("exam_pp/cli/evaluation/evaluate.py", '"nuggets",', '"nuggets", "first_grade",')
     assert "first-grade" in checkout.exam_pp("evaluate --help")
     command = "evaluate first-grade graded.jsonl"
     options = "--intervals queries --significance -o board."

@@ -12,7 +12,15 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import command_line, is_given
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import FILE, PASSAGES, QUERIES_FILE, QUERY_TEXTS, bank_option, log_summary
+from exam_pp.cli.options import (
+    FILE,
+    PASSAGES,
+    QUERIES_FILE,
+    QUERY_TEXTS,
+    OutputPath,
+    bank_option,
+    log_summary,
+)
 from exam_pp.cli.progress import Advance, progress
 
 if TYPE_CHECKING:
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 @bank_option("Test bank of nuggets.")
 @model_options(required=False)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write."
+    "-o", "--output", type=OutputPath(folders=True, files=False), required=True, help="Folder to write."
 )
 @click.pass_context
 def command(
