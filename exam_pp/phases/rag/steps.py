@@ -15,6 +15,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import Advance
 from exam_pp.store.files import read_text, size_and_sha256, write_text
+from exam_pp.store.inputs import forget
 from exam_pp.store.trec.queries import IRDS
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class Steps:
             self.skipped.append(name)
             return path
         log.info("%s: %s", name, path)
+        forget(path)  # an outdated output was read above, and is no input of the command
         with self._progress(name) as advance:
             lines = list(work(path, advance))
         for line in lines:
@@ -95,6 +97,7 @@ class Steps:
             finished = json.loads(read_text(self._record))
         except ValueError as error:
             finished = error
+        forget(self._record)  # this command writes it, too
         if not isinstance(finished, dict):
             raise DataError("is damaged; remove it to compute all steps again.", file=str(self._record))
         return finished

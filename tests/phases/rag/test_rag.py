@@ -266,6 +266,15 @@ def test_the_command_writes_the_folder(
     assert "P(rel=2)@1" not in metrics
     assert "Left out: Nugget scores. No bank of nuggets is named" in capfd.readouterr().err
 
+    config.write_text('[retrieval]\nk_values = [1]\n[hallucination]\nclaims = "answer"\n')
+    (tmp_path / "out" / "steps" / "labelled.jsonl.gz").write_bytes(b"damaged")
+    main(arguments)
+    messages = capfd.readouterr().err
+    assert "Query texts: complete, not computed again." in messages
+    assert "Relevance labels: complete" not in messages
+    assert "Factual consistency: complete" not in messages
+    assert "P(rel=2)@1" in {score.metric for score in read_score_rows(tmp_path / "out" / "scores.jsonl")}
+
 
 def test_consistency_of_a_file_and_of_scores(tides: Path, tmp_path: Path) -> None:
     evaluate_rag(tides, tmp_path / "out", FAKE)
