@@ -112,7 +112,7 @@ class Lock:
             stream.close()  # the other process finished between open and lock: try again
 
     def release(self) -> None:
-        """Unlock the file and delete it, unless it has content or other names: then it is somebody else's."""
+        """Unlock the file and delete it, unless content or further names show another owner."""
         if self._stream is None:
             return
         with suppress(OSError):

@@ -85,7 +85,7 @@ def run_inside(folder: Path, command: str) -> Ran:
     """Run a command in this process, with a folder as the working directory."""
     out, err = Standard(), Standard()
     code, crash = 0, ""
-    with _inside(folder), redirect_stdout(out), redirect_stderr(err):
+    with inside(folder), redirect_stdout(out), redirect_stderr(err):
         try:
             exam_pp(["-q", *shlex.split(command)])
         except SystemExit as stop:
@@ -108,7 +108,8 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def _inside(folder: Path) -> Iterator[None]:
+def inside(folder: Path) -> Iterator[None]:
+    """The folder is the working directory in the block; log handlers are removed after it."""
     before = Path.cwd()
     os.chdir(folder)
     try:

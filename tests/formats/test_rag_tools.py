@@ -213,7 +213,7 @@ def results_of_open_rag_eval(tmp_path: Path, columns: Sequence[str], *rows: Sequ
 
 
 def test_numbers_in_json_cells_of_open_rag_eval_are_scores(tmp_path: Path) -> None:
-    """Labels of passages, lists and texts are none; missing keys and cells are no zeros."""
+    """Labels of passages, lists and texts are no scores; missing keys and cells have no score."""
     path = results_of_open_rag_eval(
         tmp_path,
         ["run_1_retrieval_score_precision_metrics", "run_2_retrieval_score_precision_metrics",

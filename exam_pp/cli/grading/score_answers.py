@@ -48,8 +48,7 @@ from exam_pp.cli.progress import progress
     "--soft/--no-soft",
     default=None,
     help="Score by the probability of the labels of a prompt instead of the written reply.  [default: --soft "
-    "where "
-    "probabilities do not double the time]",
+    "where probabilities do not double the time]",
 )
 @click.option(
     "--claims",

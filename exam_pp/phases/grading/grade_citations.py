@@ -10,14 +10,13 @@ from exam_pp.data_model import Passage, QueryPassages, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import SupportGrading
 from exam_pp.graders.citation_support import CitingPart, SupportGrader
-from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
+from exam_pp.phases.grading.answer_files import no_answers, reading_of
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.phases.grading.grading_run import CHAT_PIPELINES, Advance, GradeFiles, open_journal, prepare_llm
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, open_journal, prepare_llm
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answer, Answerer, results_in_windows
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.roles import outputs_of
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
@@ -133,10 +132,7 @@ def grade_citations(
             for query in graded_queries(read_raw_passages(files.passages), answer, grader, options, summary):
                 writer.write(query)
             if not summary.answers:
-                of = f" of the system {options.systems[0]!r}" if options.systems else ""
-                raise SelectionError(
-                    f"{files.passages} has no answers{of}; import answers with exam-pp import --answers."
-                )
+                raise no_answers(files, options.systems)
         summary.asked = answer.asked
     return summary
 
@@ -147,14 +143,14 @@ def make_support_grader(llm: LLM, model: ModelOptions, prompt: Prompt) -> Suppor
         raise SelectionError(
             "Citations are graded by a language model; for a classifier of pairs use `exam-pp score-answers`."
         )
-    chats = model.pipeline in CHAT_PIPELINES
+    unparsed, limit = reading_of(model)
     return SupportGrader(
         prompt,
         llm.name,
         llm.provenance(),
-        "chat" if chats else "ungraded",
+        unparsed,
         model.choose,
-        RATING_TOKENS if chats else DEFAULT_MAX_NEW_TOKENS,
+        limit,
     )
 
 

@@ -11,14 +11,13 @@ from exam_pp.data_model import ConsistencyGrade, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import ConsistencyGrading
 from exam_pp.graders.factual_consistency import ClaimUnit, ConsistencyGrader
-from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.llm.base import LLM, HasExpensiveLabels, ModelOptions, PairScorer
+from exam_pp.phases.grading.answer_files import no_answers, reading_of
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.phases.grading.grading_run import CHAT_PIPELINES, Advance, GradeFiles, open_journal, prepare_llm
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, open_journal, prepare_llm
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answer, Answerer, results_in_windows
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.roles import SystemOutput, outputs_of
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
@@ -154,10 +153,7 @@ def score_answers(
             for query in scored_queries(read_passages(files.passages), answer, grader, options, summary):
                 writer.write(query)
             if not summary.answers:
-                of = f" of the system {options.systems[0]!r}" if options.systems else ""
-                raise SelectionError(
-                    f"{files.passages} has no answers{of}; import answers with exam-pp import --answers."
-                )
+                raise no_answers(files, options.systems)
         summary.asked = answer.asked
     return summary
 
@@ -166,18 +162,18 @@ def make_consistency_grader(llm: LLM, model: ModelOptions, options: ScoreOptions
     """The grader for a loaded model: without a prompt for a pair scorer."""
     if isinstance(llm, PairScorer):
         return ConsistencyGrader(llm.name, llm.provenance())
-    chats = model.pipeline in CHAT_PIPELINES
     expensive = isinstance(llm, HasExpensiveLabels) and llm.labels_are_expensive
     if model.thinking_tokens and options.soft:
         raise SelectionError("--soft cannot be combined with --thinking-tokens: use only one of them.")
     soft = not (model.thinking_tokens or expensive) if options.soft is None else options.soft
+    unparsed, limit = reading_of(model)
     return ConsistencyGrader(
         llm.name,
         llm.provenance(),
         options.prompt or FACTUAL_CONSISTENCY,
-        "chat" if chats else "ungraded",
+        unparsed,
         soft or model.choose,
-        RATING_TOKENS if chats else DEFAULT_MAX_NEW_TOKENS,
+        limit,
     )
 
 

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
-import logging
-import os
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from exam_pp.cli.main import main as exam_pp
 from scripts.reliability.attacks.attack import Attack
 from scripts.reliability.bit_flips import flip_conversion, flip_journal
-from scripts.reliability.fuzz import Standard
+from scripts.reliability.fuzz import Standard, inside
 from scripts.reliability.good_files import GOOD, RATED, TARGETS, lay_out
-
-
-@contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-        logging.getLogger().handlers.clear()
 
 
 def _run(folder: Path, *arguments: str) -> tuple[int, str, str]:
     """Run a command in this process; returns exit code, standard output and standard error."""
     out, err, code = Standard(), Standard(), 0
-    with _inside(folder), redirect_stdout(out), redirect_stderr(err):
+    with inside(folder), redirect_stdout(out), redirect_stderr(err):
         try:
             exam_pp(list(arguments))
         except SystemExit as stop:
@@ -67,7 +53,7 @@ _KEPT = (
 
 
 def odd_lines(folder: Path) -> str:
-    """Lines with NaN or lone surrogates, of which one passage is changed."""
+    """Lines with NaN or lone surrogates; a command changes one passage of each line."""
     for odd in ("NaN", "-Infinity", '"\\ud83d"', '{"\\udc00": 1}'):
         line = f'[ "q1",[{{"paragraph_id":"p1","text":"t","x":{odd},{_DATA}}},{_KEPT}] ]'
         (folder / "in.jsonl").write_text(f"{line}\n", "utf-8")

@@ -59,7 +59,7 @@ def test_all_metrics_with_input_are_computed(tides: Path, tmp_path: Path) -> Non
     assert of["tides-run-1", "q2", "P(rel=2)@3"] == pytest.approx(1 / 3)
     assert of["tides-run-1", "q2", "MeanLabel"] == 2
     assert of["tides-run-1", "q2", "RR(rel=2)"] == 1
-    # Two citations of q2, of which one passage is missing, each cited by one of two parts.
+    # q2 has two parts with a citation each; one of the two cited passages is missing.
     assert of["tides-run-1", "q2", "citation_precision"] == 0.5
     assert of["tides-run-1", "q2", "citation_recall"] == 0.5
     # Four of five words are shared.
