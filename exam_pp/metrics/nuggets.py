@@ -58,6 +58,14 @@ def nugget_scores(
 
     Ungraded nuggets count as the label ``ungraded``; ``support`` gives the upper bound of the scores. Counts
     are added as integers and divided once, so that equal scores are equal floats.
+
+    Two vital nuggets, of which the second has partial support, and an okay nugget without support. W is
+    ``(Σ vital + 0.5 × Σ okay) / (number of vital + 0.5 × number of okay)`` = 1.5 / 2.5:
+
+    >>> labels = [("vital", "support"), ("vital", "partial_support"), ("okay", "not_support")]
+    >>> scores = nugget_scores(LabelledNugget(*label) for label in labels)
+    >>> {metric: round(score, 3) for metric, score in scores.items()}
+    {'V_strict': 0.5, 'V': 0.75, 'W_strict': 0.4, 'W': 0.6, 'A_strict': 0.333, 'A': 0.5}
     """
     counts = _count(nuggets, ungraded)
     vital, okay = counts["vital"], counts["okay"]
