@@ -1,8 +1,7 @@
-"""Spread over repeats, against numpy and scipy, and the examples of the docstrings."""
+"""Spread over repeats, against numpy and scipy."""
 
 from __future__ import annotations
 
-import doctest
 import math
 
 import numpy as np
@@ -11,17 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import variation
 
-from exam_pp.metrics import repeats, text_similarity
 from exam_pp.metrics.repeats import spread
 
 VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=8)
-
-
-@pytest.mark.parametrize("module", [repeats, text_similarity])
-def test_the_examples_of_the_docstrings(module: object) -> None:
-    pytest.importorskip("rouge_score")
-    failed, tried = doctest.testmod(module)  # type: ignore[arg-type]
-    assert (failed, tried > 3) == (0, True)
 
 
 @given(VALUES, st.booleans())
