@@ -1,4 +1,4 @@
-"""What the gradings of answers, ``score-answers`` and ``grade-citations``, have in common."""
+"""Common parts of ``score-answers`` and ``grade-citations``, which grade answers."""
 
 from __future__ import annotations
 
