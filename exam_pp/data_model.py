@@ -236,16 +236,13 @@ class NuggetAssignment(Record):
     assignment: str
 
 
-class _GradesOfOneModel(Record):
-    """Fields that rubric grades and direct grades share: the model, its options and the prompt."""
+class OfOneModel(Record):
+    """Fields that all results of a grader share: the model or person, its options and the prompt."""
 
     model: str | None = Field(default=None, alias="llm")
     model_options: dict[str, Any] | None = Field(default=None, alias="llm_options")
     prompt_info: dict[str, Any] | None = None
     prompt_type: str | None = None
-    relevance_label: int | None = None
-    tokens_cut: dict[str, int] | None = None
-    comments: dict[str, str] | None = None
 
     @property
     def prompt_class(self) -> str | None:
@@ -270,6 +267,14 @@ class _GradesOfOneModel(Record):
         """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
         value = (self.prompt_info or {}).get("max_rating")
         return value if isinstance(value, int) else None
+
+
+class _GradesOfOneModel(OfOneModel):
+    """Fields that the grades of a passage share."""
+
+    relevance_label: int | None = None
+    tokens_cut: dict[str, int] | None = None
+    comments: dict[str, str] | None = None
 
 
 class RubricGrades(RubricMixin, _GradesOfOneModel):

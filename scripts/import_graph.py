@@ -26,7 +26,7 @@ LAYERS = {
     **dict.fromkeys(("graders", "formats"), 3),
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "requests", "edits", "packed"), 1),
-    **dict.fromkeys(("provenance", "roles"), 1),
+    **dict.fromkeys(("provenance", "roles", "games"), 1),
     **dict.fromkeys(("errors", "frames", "highlight", "registry"), 0),
     **dict.fromkeys(("sentences", "spreadsheets", "signals", "stopwords", "stemming", "wording"), 0),
 }
@@ -43,6 +43,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "evaluation": (),
         "analysis": ("evaluation",),
         "grading": ("passages",),
+        "tournaments": ("evaluation", "grading"),
         "review": ("evaluation", "passages"),
         "banks": ("evaluation", "grading", "passages"),
         "interchange": ("banks", "evaluation"),
@@ -52,6 +53,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "reports": {
         "evaluation": (),
+        "tournaments": ("evaluation",),
         "analysis": ("evaluation", "review"),
         "grading": (),
         "review": (),
@@ -70,6 +72,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "passages": (),
         "banks": (),
         "grading": (),
+        "tournaments": (),
         "review": (),
         "evaluation": (),
         "analysis": ("evaluation",),

@@ -32,14 +32,14 @@ def read_records(model: type[M], path: str | Path, noun: str) -> Iterator[tuple[
 def write_records(
     records: Iterable[BaseModel], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write one record per line, keys in the model's order; keys that were never set are not written.
+    """Write one record per line, keys in the model's order, as aliases; unset keys are not written.
 
     Raises :class:`DataError` for a value that is nested too deeply to be written.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for number, record in enumerate(records, start=1):
             try:
-                line = record.model_dump_json(exclude_unset=True)
+                line = record.model_dump_json(by_alias=True, exclude_unset=True)
             except PydanticSerializationError as error:
                 if not is_too_deep(error):
                     raise

@@ -1,0 +1,90 @@
+"""Data model of games files: games between the answers of two systems, decided by a judge.
+
+One line of the file is a query with the sets of its games (:class:`QueryGames`); a set has the games that one
+model or person decided with one prompt. Unknown keys are kept. Source: Rackauckas et al.: Evaluating
+RAG-Fusion with RAGElo, 2024, section 5.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from exam_pp.data_model import Id, OfOneModel, Record
+from exam_pp.roles import run_name
+
+Winner = Literal["A", "B", "C"]
+"""The place of the winner; C is a tie."""
+WINNERS: tuple[Winner, ...] = ("A", "B", "C")
+
+DecidedBy = Literal["reply", "choice", "empty answer", "same text", "ratings", "person"]
+"""What decided a game: a reply, the likeliest label, a rule without a model call, ratings, or a person."""
+
+Repeat = Annotated[int, Field(ge=1)]
+
+
+class Game(Record):
+    """A comparison of the answers of two systems to one query.
+
+    Attributes:
+        system_a: The system whose answer stood in place A, which a judge reads first.
+        system_b: The system in place B.
+        repeat_a: The repeat of system A, from 1; None for a system with a single run.
+        repeat_b: The repeat of system B.
+        winner: The place of the better answer, or C for a tie; None for an ungraded game, which is not a tie.
+        order: 1 or 2 if the judge compared the answers in both orders, each as a game of its own; else None.
+        decided_by: What decided the game.
+        words_a: Number of words in the answer of system A.
+        words_b: Number of words in the answer of system B.
+        answer: The reply of the model.
+        error: Why the game is ungraded, in ``failure_reason``.
+        tokens_cut: Number of tokens of the prompt that were removed to fit the model.
+        comment: Remark of a person.
+    """
+
+    system_a: Id
+    system_b: Id
+    repeat_a: Repeat | None = None
+    repeat_b: Repeat | None = None
+    winner: Winner | None = None
+    order: Literal[1, 2] | None = None
+    decided_by: DecidedBy | None = None
+    words_a: Annotated[int, Field(ge=0)] | None = None
+    words_b: Annotated[int, Field(ge=0)] | None = None
+    answer: str | None = None
+    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+    tokens_cut: int | None = None
+    comment: str | None = None
+
+    @model_validator(mode="after")
+    def _of_two_systems(self) -> Game:
+        if self.system_a == self.system_b:
+            raise ValueError(
+                f"system_a and system_b are both {self.system_a!r}, but a game needs two different systems"
+            )
+        return self
+
+    @property
+    def name_a(self) -> str:
+        """The system in place A with its repeat, such as ``rag-run-2``."""
+        return run_name(self.system_a, self.repeat_a)
+
+    @property
+    def name_b(self) -> str:
+        """The system in place B with its repeat."""
+        return run_name(self.system_b, self.repeat_b)
+
+
+class GameSet(OfOneModel):
+    """The games that one model or person decided with one prompt."""
+
+    games: list[Game]
+
+
+class QueryGames(Record):
+    """A line of a games file: a query, and its games by judge."""
+
+    query_id: Id
+    query_text: str | None = None
+    game_sets: list[GameSet]
