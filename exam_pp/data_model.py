@@ -376,6 +376,26 @@ class SupportGrades(_GradesOfOneModel):
     supports: list[CitationSupport]
 
 
+class CriterionRating(Record):
+    """The rating of an answer by one criterion; None if it is ungraded, with the reason in ``error``."""
+
+    criterion: Id
+    rating: int | None = None
+    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+
+
+class CriteriaGrades(_GradesOfOneModel):
+    """The ratings of a system's whole answer by several criteria, by one model or person.
+
+    They are stored with the passage that is the first part of the answer. ``system`` is the name with the
+    repeat. ``answer`` is the reply of the model.
+    """
+
+    system: Id = Field(alias="method")
+    ratings: list[CriterionRating]
+    answer: str | None = None
+
+
 class Passage(Record):
     """A passage with its text, judgments, rankings and grades."""
 
@@ -387,6 +407,7 @@ class Passage(Record):
     direct_grades: list[DirectGrade] | None = Field(default=None, alias="grades")
     consistency_grades: list[ConsistencyGrade] | None = None
     support_grades: list[SupportGrades] | None = None
+    criteria_grades: list[CriteriaGrades] | None = None
 
     @property
     def judgments(self) -> list[Judgment]:
