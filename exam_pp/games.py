@@ -19,7 +19,7 @@ Winner = Literal["A", "B", "C"]
 WINNERS: tuple[Winner, ...] = ("A", "B", "C")
 
 DecidedBy = Literal["reply", "choice", "empty answer", "same text", "ratings", "person"]
-"""What decided a game: a reply, the likeliest label, a rule without a model call, ratings, or a person."""
+"""The deciding instance of a game: a reply, the likeliest label, a rule without a call, ratings, or a person."""
 
 Repeat = Annotated[int, Field(ge=1)]
 
@@ -34,7 +34,7 @@ class Game(Record):
         repeat_b: The repeat of system B.
         winner: The place of the better answer, or C for a tie; None for an ungraded game, which is not a tie.
         order: 1 or 2 if the judge compared the answers in both orders, each as a game of its own; else None.
-        decided_by: What decided the game.
+        decided_by: A reply, the likeliest label, a rule without a model call, ratings, or a person.
         words_a: Number of words in the answer of system A.
         words_b: Number of words in the answer of system B.
         answer: The reply of the model.
