@@ -11,7 +11,6 @@ from errno import EACCES
 from itertools import product
 from pathlib import Path
 from shutil import get_terminal_size
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,6 +21,7 @@ from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import check_output, is_stream
+from exam_pp.store.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -130,7 +130,7 @@ def _one_bank(context: click.Context, _option: click.Parameter, banks: tuple[Pat
         return banks[0] if banks else None
     from exam_pp.phases.banks.compare import merge_banks
 
-    folder = Path(context.with_resource(TemporaryDirectory(prefix="exam-pp-")))
+    folder = context.with_resource(temporary_folder())
     merged = folder / (
         "+".join(bank.name.removesuffix(".gz").removesuffix(".jsonl") for bank in banks) + ".jsonl"
     )

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO, Literal
 
 from exam_pp.errors import OutputError
@@ -54,6 +55,20 @@ def signals_held() -> Iterator[None]:
             signal.signal(number, handler)
         for caught in received:
             signal.raise_signal(caught)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder in the system's folder of temporary files; a signal cannot leave it or a part of it."""
+    folder = None
+    try:
+        with signals_held():
+            folder = Path(mkdtemp(prefix="exam-pp-"))
+        yield folder
+    finally:
+        if folder is not None:
+            with signals_held():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def lock_path(target: Path, kind: Kind = "part") -> Path:

@@ -100,7 +100,9 @@ class Strace:
                 continue
             numbers[match[1], match[2]] += 1
             changes = "O_CREAT" in match[3] or "O_RDWR" in match[3] or "O_WRONLY" in match[3]
-            if (match[2] != "openat" or changes) and f"{process.folder}" in self._named(process, match[3]):
+            named = self._named(process, match[3])
+            of_command = f"{process.folder}" in named and f"{process.folder.with_suffix('.out')}" not in named
+            if (match[2] != "openat" or changes) and of_command:
                 points.add((match[2], numbers[match[1], match[2]]))
         return sorted(points)
 

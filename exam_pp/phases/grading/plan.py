@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 from exam_pp.errors import SelectionError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
@@ -34,6 +33,7 @@ from exam_pp.requests import Completion, Request
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
+from exam_pp.store.temporary import temporary_folder
 
 PROBE_SECONDS = 10.0
 """Duration of the probe; the group of batches that is running then is finished."""
@@ -251,7 +251,7 @@ class _Replies:
         if not answered:
             return
         if self._journal is None:
-            path = self.path or Path(self._open.enter_context(TemporaryDirectory())) / "replies"
+            path = self.path or self._open.enter_context(temporary_folder()) / "replies"
             self._journal = self._open.enter_context(Journal(path))
         self._answerer.keep(self._journal, answered)
         self.kept += len(answered) if self.path is not None else 0

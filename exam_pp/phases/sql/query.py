@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
@@ -27,6 +26,7 @@ from exam_pp.store.sql.duck import (
 )
 from exam_pp.store.sql.rows import GradedRows, shown_path
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
+from exam_pp.store.temporary import temporary_folder
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_skipped_files
 
@@ -113,9 +113,9 @@ def query_files(
 def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Path, limits: Limits) -> None:
     """Like :func:`query_files`, in the Parquet format."""
     check_output(output, sources.files())
-    with TemporaryDirectory(prefix="exam-pp-") as folder:
-        parquet = Path(folder) / "rows.parquet"
-        with _open_reader(sources, statement, Path(folder), limits, parquet) as reader:
+    with temporary_folder() as folder:
+        parquet = folder / "rows.parquet"
+        with _open_reader(sources, statement, folder, limits, parquet) as reader:
             reader.to_parquet(statement.sql, parquet, statement.parameters)
             with atomic_output(output, inputs=sources.files()) as stream, parquet.open("rb") as source:
                 shutil.copyfileobj(source, stream)
@@ -125,8 +125,8 @@ def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Pa
 def query_result(sources: SqlSources, statement: Statement, limits: Limits) -> Iterator[Result]:
     """Open the rows of a statement, for Python and for terminals; errors as in :func:`query_files`."""
     with (
-        TemporaryDirectory(prefix="exam-pp-") as folder,
-        _open_reader(sources, statement, Path(folder), limits) as reader,
+        temporary_folder() as folder,
+        _open_reader(sources, statement, folder, limits) as reader,
     ):
         yield reader.run(statement.sql, statement.parameters)
 
