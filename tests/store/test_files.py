@@ -39,7 +39,7 @@ from exam_pp.store.files import (
     write_text,
 )
 from exam_pp.store.inputs import reading
-from exam_pp.store.temporary import create_part, create_work_folder, lock_path, signals_held
+from exam_pp.store.temporary import create_part, create_work_folder, lock_path, signals_held, temporary_folder
 from tests.conftest import data_error
 
 
@@ -548,6 +548,24 @@ def test_signals_wait_for_the_end_of_a_step() -> None:
         work()
     assert steps == ["second step"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("call", ["os.mkdir", "os.unlink", "os.rmdir"])
+def test_a_signal_leaves_no_temporary_folder(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    original = getattr(os, call.partition(".")[2])
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(call, interrupted)
+    with pytest.raises(KeyboardInterrupt), temporary_folder() as folder:
+        (folder / "file").write_text("text")
+    assert not list(tmp_path.iterdir())
 
 
 def test_standard_output_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
