@@ -10,8 +10,8 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 
-_TOPIC = re.compile(r"<(top|topic)\b([^>]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-_ELEMENT = re.compile(r"<(\w+)\b[^>]*>([^<]*)")
+_TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
+_ELEMENT = re.compile(r"<(\w+)\b[^<>]*>([^<]*)")
 _NUMBER_ATTRIBUTE = re.compile(r"""\b(?:number|id|num)\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 _LABEL = re.compile(r"^(?:number|topic|title)\s*:\s*", re.IGNORECASE)
 _NUMBER_TAGS = ("num", "number", "id")
@@ -47,14 +47,23 @@ def unused_fields(text: str) -> Counter[str]:
 
 
 def _topics(text: str) -> Iterator[tuple[str, str]]:
-    """Yield attributes and content of each topic."""
-    return ((match[2], match[3]) for match in _TOPIC.finditer(text))
+    """Yield attributes and content of each topic: from a start tag to the next end tag of the same name."""
+    tags = list(_TAG.finditer(text))
+    last_end = {tag[3].lower(): tag.start() for tag in tags if tag[3]}
+    start: re.Match[str] | None = None
+    for tag in tags:
+        if start is None:
+            if tag[1] and tag.start() < last_end.get(tag[1].lower(), 0):
+                start = tag
+        elif tag[3] and tag[3].lower() == start[1].lower():
+            yield start[2], text[start.end() : tag.start()]
+            start = None
 
 
 def _field(body: str, tags: tuple[str, ...]) -> str:
     """Return the first content of one of the tags, up to the next tag; empty if no tag occurs."""
     for tag in tags:
-        match = re.search(rf"<{tag}\b[^>]*>([^<]*)", body, re.IGNORECASE)
+        match = re.search(rf"<{tag}\b[^<>]*>([^<]*)", body, re.IGNORECASE)
         if match and (content := " ".join(html.unescape(match[1]).split())):
             return _LABEL.sub("", content)
     return ""

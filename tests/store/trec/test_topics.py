@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from exam_pp.errors import MissingExtraError
+from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.topics import parse_topics
 from tests.conftest import data_error
 
 OLD = """<top>
@@ -67,6 +71,27 @@ class TitledQuery(NamedTuple):
     query_id: str
     title: str
     description: str
+
+
+@given(
+    st.lists(st.sampled_from(["<top>", "</top>", "<TOPIC>", "</topic>", "</Topic>", "<num>7<title>a", "x"]))
+)
+def test_topics_end_at_the_next_end_tag(parts: list[str]) -> None:
+    """The same topics as by a regular expression, which needs quadratic time for start tags without end."""
+    text = "<topic><num>1<title>first</topic>" + "".join(parts)
+    bodies = [match[2] for match in re.finditer(r"<(top|topic)>(.*?)</\1>", text, re.IGNORECASE)]
+    if all("<num>" in body for body in bodies):
+        assert len(parse_topics(text, "topics")) == len(bodies)
+    else:
+        with pytest.raises(DataError, match="has no number"):
+            parse_topics(text, "topics")
+
+
+def test_many_topics_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "topics"
+    path.write_text("<top>\n<num> 1\n" * 100_000)
+    with data_error(path, about="has no <top> or <topic> elements"):
+        read_queries(path)
 
 
 def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
