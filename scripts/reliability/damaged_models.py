@@ -1,4 +1,4 @@
-"""Damaged model folders, and what `exam-pp grade` does with each of them.
+"""Damaged model folders, and what `exam-pp grade` or `exam-pp score-answers` does with each of them.
 
 Usage: python -m scripts.reliability.damaged_models [NAME ...] [--every N]
 
@@ -27,7 +27,7 @@ LIMIT = 30
 """Seconds within which a command must end."""
 
 Pipeline = str
-_SEQ2SEQ, _CAUSAL = "text2text", "text-generation"
+_SEQ2SEQ, _CAUSAL, _CLASSIFIER = "text2text", "text-generation", "text-classification"
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,22 @@ _CAUSAL_CONFIGS: tuple[dict[str, Any], ...] = (
     {"rope_parameters": {"rope_type": "x"}}, {"rms_norm_eps": "x"}, {"head_dim": 10**9},
     {"head_dim": 0}, {"attn_implementation": "org/kernel"}, {"hidden_act": "x"},
 )  # fmt: skip
+_CLASSIFIER_CONFIGS: tuple[dict[str, Any], ...] = (
+    {"id2label": 5}, {"id2label": []}, {"id2label": {}}, {"id2label": {"x": "consistent"}},
+    {"id2label": {"7": "consistent"}}, {"id2label": {"-1": "consistent"}},
+    {"id2label": {"0": "consistent", "1": "Consistent"}}, {"id2label": {"0": 5, "1": {}}},
+    {"num_labels": 5}, {"num_labels": 10**10}, {"num_labels": "x"}, {"problem_type": "x"},
+    {"problem_type": 5}, {"problem_type": "multi_label_classification"}, {"problem_type": "regression"},
+    {"max_position_embeddings": "x"}, {"max_position_embeddings": -1},
+    {"max_position_embeddings": 4}, {"max_position_embeddings": 10**12},
+    {"type_vocab_size": 0}, {"type_vocab_size": 10**12}, {"type_vocab_size": "x"},
+    {"hidden_size": 17}, {"hidden_size": "x"}, {"num_hidden_layers": 10**6},
+    {"num_attention_heads": 0}, {"num_attention_heads": 7}, {"hidden_act": "x"},
+    {"pad_token_id": "x"}, {"pad_token_id": 10**9}, {"vocab_size": 5}, {"classifier_dropout": "x"},
+    {"architectures": ["BertForMaskedLM"]}, {"architectures": []}, {"model_type": "llama"},
+    {"auto_map": {"AutoModelForSequenceClassification": "x.X"}}, {"auto_map": 5}, {"prompt": 5},
+    {"foundation": 5}, {"layer_norm_eps": "x"},
+)  # fmt: skip
 _GENERATION_CONFIGS: tuple[dict[str, Any], ...] = (
     {"max_new_tokens": -1}, {"max_new_tokens": "x"}, {"max_new_tokens": 10**15}, {"num_beams": -3},
     {"num_beams": "x"}, {"cache_implementation": "x"}, {"watermarking_config": 5},
@@ -210,6 +226,10 @@ def damages() -> Iterator[Damage]:
         for name, kinds in files.items():
             for changes in kinds:
                 yield Damage(f"{pipeline}, {name}: {_shown(changes)}", pipeline, _json(name, **changes))
+    for name, configs in ((_CONFIG, _CLASSIFIER_CONFIGS), (_TOKENIZER_CONFIG, _TOKENIZER_CONFIGS)):
+        for changes in configs:
+            damage = f"{_CLASSIFIER}, {name}: {_shown(changes)}"
+            yield Damage(damage, _CLASSIFIER, _json(name, **changes))
     for name, apply in _TOKENIZER_CHANGES.items():
         yield Damage(f"{_SEQ2SEQ}, tokenizer.json: {name}", _SEQ2SEQ, apply)
     for name, apply in _FILES.items():
@@ -223,11 +243,15 @@ def _shown(changes: dict[str, Any]) -> str:
 
 
 def make_models(folder: Path) -> dict[Pipeline, Path]:
-    """Copy the bundled grader, and make a tiny causal model with its tokenizer and random weights."""
+    """Copy the bundled grader, and make a causal model and a classifier: tiny, random, with its tokenizer."""
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import BertConfig, BertForSequenceClassification, LlamaConfig, LlamaForCausalLM
 
-    folders = {_SEQ2SEQ: folder / "seq2seq", _CAUSAL: folder / "causal"}
+    folders = {
+        _SEQ2SEQ: folder / "seq2seq",
+        _CAUSAL: folder / "causal",
+        _CLASSIFIER: folder / "classifier",
+    }
     for target in folders.values():
         shutil.copytree(BUNDLED, target)
     torch.manual_seed(1)
@@ -236,6 +260,20 @@ def make_models(folder: Path) -> dict[Pipeline, Path]:
         max_position_embeddings=2048, bos_token_id=1, eos_token_id=1, pad_token_id=0,
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folders[_CAUSAL])
+    of_classifier = BertConfig(
+        vocab_size=11944, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=512, pad_token_id=0, id2label={0: "hallucinated", 1: "consistent"},
+        label2id={"hallucinated": 0, "consistent": 1},
+    )  # fmt: skip
+    BertForSequenceClassification(of_classifier).save_pretrained(folders[_CLASSIFIER])
+    (folders[_CLASSIFIER] / "generation_config.json").unlink(missing_ok=True)
+    answer = (
+        '{"paragraph_id": "s/q", "text": "It was opened in 1932.", "paragraph_data": {"judgments": [], '
+        '"rankings": [{"method": "s", "paragraphId": "s/q", "queryId": "q", "rank": 1, "score": 1, '
+        '"role": "answer", "citations": ["p"]}]}}'
+    )
+    passage = '{"paragraph_id": "p", "text": "The bridge was opened in 1932."}'
+    (folder / "answers.jsonl").write_text(f'["q", [{answer}, {passage}]]\n', encoding="utf-8")
     (folder / "passages.jsonl").write_text(
         '["q", [{"paragraph_id": "p", "text": "The bridge was opened in 1932."}]]\n', encoding="utf-8"
     )
@@ -251,7 +289,7 @@ def make_models(folder: Path) -> dict[Pipeline, Path]:
 
 
 def tried(damage: Damage, models: dict[Pipeline, Path], engine: str = "transformers") -> Outcome:
-    """Grade a passage with a damaged copy of a model, in a child of this process.
+    """Grade a passage or score an answer with a damaged copy of a model, in a child of this process.
 
     A child process needs no second for the import of torch, which this process has imported.
     """
@@ -270,7 +308,7 @@ def tried(damage: Damage, models: dict[Pipeline, Path], engine: str = "transform
 
 
 def _grade(model: Path, pipeline: Pipeline, engine: str, log: Path) -> None:
-    """Replace this process by a grading."""
+    """Replace this process by a grading, or by a scoring of answers."""
     from exam_pp.cli.main import main
 
     code = 1
@@ -279,10 +317,12 @@ def _grade(model: Path, pipeline: Pipeline, engine: str, log: Path) -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
         os.environ["EXAM_PP_CACHE"] = str(model.parent / "cache")
         os.chdir(model.parent.parent)
+        rates = ["grade", "passages.jsonl", "--bank", "bank.jsonl", "--max-tokens", "4", "--prompt-class",
+                 "QuestionSelfRatedUnanswerablePromptWithChoices", "--engine", engine]  # fmt: skip
+        scores = ["score-answers", "answers.jsonl", "--positive-class", "consistent"]
         main(
-            ["grade", "passages.jsonl", "--bank", "bank.jsonl", "--model", str(model), "-q",
-             "--max-tokens", "4", "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices",
-             "--engine", engine, "--model-pipeline", pipeline, "-o", str(model.parent / "out.jsonl")]
+            [*(scores if pipeline == _CLASSIFIER else rates), "-q", "--model", str(model),
+             "--model-pipeline", pipeline, "-o", str(model.parent / "out.jsonl")]
         )  # fmt: skip
         code = 0
     except SystemExit as stop:
