@@ -235,7 +235,7 @@ _GRADED_COMMANDS = (
     "validate {} -o out",
     "convert {} --from graded --to run -o out",
     "convert {} --from graded --to qrels -o out",
-    "query {} 'select query_id, count(*) from grades group by all' -o out",
+    "query {} 'select query_id, count(*) from grades group by all order by all' -o out",
 )
 _KEEPING_COMMANDS = (
     "merge {} -o out",
@@ -279,7 +279,7 @@ _CITED_COMMANDS = (
     "verify citations {} -o out",
     "strip {} --remove replies --remove prompts -o out",
     "validate {} -o out",
-    "query {} 'select support, count(*) from supports group by all' -o out",
+    "query {} 'select support, count(*) from supports group by all order by all' -o out",
 )
 
 TARGETS: tuple[Target, ...] = (

@@ -138,7 +138,7 @@ def _redirects(_folder: Path) -> str:
         connection.sendall(response(completion("4")))
 
     with hostile_server(other) as url:
-        redirect = constant(response(b"", 307, location=f"{url}/chat/completions?key={_KEY}"))
+        redirect = constant(response(b"", 307, location=f"{url}/{_KEY.upper()}?key={_KEY}"))
         problem = _problems(redirect, "redirects requests to http://127.0.0.1:")
     return problem or ("the other server got a request" if seen else "")
 
@@ -166,6 +166,7 @@ def _echoed_key(folder: Path) -> str:
         quote(_KEY, safe=""),
         base64.b64encode(f"user:{_KEY}".encode()).decode(),
         _KEY.encode().hex(),
+        _KEY.swapcase(),
     ]
     reply = completion("You sent: Bearer " + " ".join(forms) + ". 4")
     with hostile_server(constant(response(reply))) as url:

@@ -15,6 +15,7 @@ from unittest import mock
 
 from exam_pp.store.temporary import create_part, create_work_folder, lock_path
 from scripts.reliability.attacks.attack import Attack
+from scripts.reliability.damaged_models import BUNDLED
 from scripts.reliability.fuzz import Ran, run_inside, snapshot
 from scripts.reliability.good_files import GOOD, RATED, lay_out
 
@@ -131,6 +132,10 @@ def _hard_links(folder: Path) -> None:
 
 def _write_protected(folder: Path) -> None:
     _with_content(folder / "out.jsonl", "precious\n").chmod(0o444)
+
+
+def _local_model(folder: Path) -> None:
+    shutil.copytree(BUNDLED, folder / "model")
 
 
 def _link_to_itself(folder: Path) -> None:
@@ -264,6 +269,17 @@ ATTACKS: tuple[Attack, ...] = (
             f"grade out.jsonl.journal-wal {_BANK} --prompt-class {RATED} -o out.jsonl",
             "rename .out.jsonl.lock --system a=z -o out.jsonl",
             prepare=_lock_of_journal,
+        ),
+    ),
+    Attack(
+        "the output is a file of the local model",
+        _REFUSED,
+        _refused(
+            *(
+                f"grade graded.jsonl --bank bank.jsonl --model model --prompt-class {RATED} -o model/{name}"
+                for name in ("config.json", "model.safetensors", "tokenizer.json")
+            ),
+            prepare=_local_model,
         ),
     ),
     Attack(

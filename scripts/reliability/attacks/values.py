@@ -5,15 +5,23 @@ from __future__ import annotations
 import csv
 import json
 import shlex
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 from exam_pp.cli.main import main as exam_pp
+from exam_pp.errors import DataError
+from exam_pp.llm import transport
+from exam_pp.prompts.claims import CITATION_SUPPORT
+from exam_pp.store.trec.topics import parse_topics
 from scripts.reliability.attacks.attack import Attack
 from scripts.reliability.bit_flips import flip_conversion, flip_journal
 from scripts.reliability.fuzz import Standard, inside
 from scripts.reliability.good_files import GOOD, RATED, TARGETS, lay_out
+
+_SECONDS = 5
 
 
 def _run(folder: Path, *arguments: str) -> tuple[int, str, str]:
@@ -216,7 +224,35 @@ def formulas(folder: Path) -> str:
     return ""
 
 
+def _read_body() -> None:
+    with suppress(transport.BadReplyError):
+        transport.parse_body(b'{"' + rb"\"" * 200_000)
+
+
+def _read_topics() -> None:
+    with suppress(DataError):
+        parse_topics("<top>\n<num> 1\n" * 100_000, "topics")
+
+
+_LONG: Mapping[str, Callable[[], object]] = {
+    "a body that ends within a string": _read_body,
+    "a reply of many labels": lambda: CITATION_SUPPORT.parse("full support " * 40_000, None, "ungraded"),
+    "topics without end": _read_topics,
+}
+
+
+def long_texts(_folder: Path) -> str:
+    """Texts for which a quadratic search takes minutes."""
+    for name, read in _LONG.items():
+        start = process_time()
+        read()
+        if (seconds := process_time() - start) > _SECONDS:
+            return f"{name}: {seconds:.1f} s"
+    return ""
+
+
 ATTACKS: tuple[Attack, ...] = (
+    Attack(f"long texts: {', '.join(_LONG)}", f"read in linear time, under {_SECONDS} s each", long_texts),
     Attack("duplicate keys of every length in compact JSON", "refused, or all bytes kept", doubled_keys),
     Attack(
         "`NaN`, infinity and lone surrogates on a line that is edited",
