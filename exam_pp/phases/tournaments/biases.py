@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from itertools import chain
 
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.game_biases import Biases, QueryTally, Share, biases, tally
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance
@@ -17,34 +18,18 @@ from exam_pp.store.games import read_games
 from exam_pp.wording import counted, listed
 
 
-class Judge(NamedTuple):
-    """The model or person that decided games, with the prompt, and the measure of games from grades."""
-
-    model: str
-    prompt_class: str
-    measure: str = ""
-
-    @classmethod
-    def of(cls, games: GameSet) -> Judge:
-        """The judge of a set of games."""
-        measure = (games.prompt_info or {}).get("measure")
-        return cls(
-            games.model or "(no model)", games.prompt_class or "", "" if measure is None else str(measure)
-        )
-
-
 @dataclass(frozen=True)
 class JudgeBiases:
     """The biases of one judge.
 
     Attributes:
-        judge: The judge.
+        judge: The model or person that decided, and the prompt class; "" if it is unknown.
         family: Its family; None if it has none, or without a families file.
         queries: Number of queries with games of the judge.
         biases: The numbers.
     """
 
-    judge: Judge
+    judge: GradeKey
     family: str | None
     queries: int
     biases: Biases
@@ -99,10 +84,10 @@ def game_biases(
         SelectionError: There are no games.
     """
     known = read_families(families) if isinstance(families, PathLike) else families
-    played: dict[Judge, dict[str, list[Game]]] = {}
+    played: dict[GradeKey, dict[str, list[Game]]] = {}
     for query in _queries(games):
         for game_set in query.game_sets:
-            of_query = played.setdefault(Judge.of(game_set), {}).setdefault(query.query_id, [])
+            of_query = played.setdefault(_judge(game_set), {}).setdefault(query.query_id, [])
             of_query += (game.model_copy(update={"answer": None}) for game in game_set.games)
     if not any(of_query for of_judge in played.values() for of_query in of_judge.values()):
         raise SelectionError("The input has no games.")
@@ -125,8 +110,12 @@ def _queries(games: Sequence[PathLike] | Iterable[QueryGames]) -> Iterator[Query
             yield from read_games(item)
 
 
+def _judge(games: GameSet) -> GradeKey:
+    return GradeKey(games.model or "(no model)", games.prompt_class or "")
+
+
 def _judge_biases(
-    judge: Judge,
+    judge: GradeKey,
     played: Mapping[str, Sequence[Game]],
     families: Families | None,
     summed: Callable[[list[QueryTally]], Biases],
@@ -134,16 +123,12 @@ def _judge_biases(
     family = None if families is None else families.of_model(judge.model)
     is_own = None
     if families is not None and family is not None:
-        systems = {name for of_query in played.values() for game in of_query for name in systems_of(game)}
+        games = chain.from_iterable(played.values())
+        systems = {name for game in games for name in (game.system_a, game.system_b)}
         own = {name for name in systems if families.of_system(name) == family}
         is_own = own.__contains__
     counts = [tally(of_query, is_own) for of_query in played.values()]
     return JudgeBiases(judge, family, len(counts), summed(counts))
-
-
-def systems_of(game: Game) -> tuple[str, str]:
-    """The two systems of a game, without their repeats."""
-    return game.system_a, game.system_b
 
 
 def _notes(rows: Sequence[JudgeBiases], *, with_families: bool) -> Iterator[str]:
@@ -172,11 +157,13 @@ def bias_notes(result: GameBiases) -> list[str]:
         order of the answers. Biases without games have no sentence.
     """
     level = f"{100 * result.confidence:.4g} % interval"
-    return [
-        f"{f'{row.judge.model}: ' if len(result.judges) > 1 else ''}{sentence}"
-        for row in result.judges
-        for sentence in _sentences(row, level)
-    ]
+    prompts = len({row.judge.model for row in result.judges}) < len(result.judges)
+    notes = []
+    for row in result.judges:
+        model, prompt_class = row.judge
+        name = f"{model} ({prompt_class}): " if prompts else f"{model}: "
+        notes += [f"{name if len(result.judges) > 1 else ''}{text}" for text in _sentences(row, level)]
+    return notes
 
 
 def _sentences(row: JudgeBiases, level: str) -> Iterator[str]:

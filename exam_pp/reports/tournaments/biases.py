@@ -8,7 +8,7 @@ from exam_pp.metrics.game_biases import LENGTH_STEPS, Biases, Share
 from exam_pp.phases.tournaments.biases import GameBiases, JudgeBiases
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 
-_JUDGE = ("judge", "prompt class", "measure")
+_JUDGE = ("judge", "prompt class")
 
 
 def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
@@ -97,8 +97,8 @@ def _notes(result: GameBiases) -> Iterator[str]:
     )
     if any(row.biases.longer.total for row in result.judges):
         yield (
-            "A longer answer can also be the better one: only if the share grows with the difference, or "
-            "people decide otherwise, does the judge reward length."
+            "A longer answer can also be better. A share that grows with the difference in length suggests a "
+            "judge that rewards length."
         )
     if any(row.biases.own_family.total for row in result.judges):
         yield "Systems of the judge's family can also be better: compare with judges of other families."
