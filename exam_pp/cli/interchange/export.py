@@ -225,8 +225,8 @@ def games(
     Examples:
 
     \b
-      exam-pp export games graded.jsonl.gz --bank questions.jsonl -o games.jsonl.gz
-      exam-pp export games ndcg.tsv -m nDCG@10 --tie-margin 0.05 -o games.jsonl.gz
+      exam-pp export games graded.jsonl.gz --bank questions.jsonl -o graded-games.jsonl.gz
+      exam-pp export games ndcg.tsv -m nDCG@10 --tie-margin 0.05 -o ndcg-games.jsonl.gz
     """
     from exam_pp.phases.evaluation.judgments import is_passages
     from exam_pp.phases.tournaments.from_grades import (

@@ -224,7 +224,7 @@ def test_outputs_of_trec_eval(tmp_path: Path) -> None:
     assert (first.model, first.prompt_class, first.games[0].words_a) == ("x.eval, y.eval", "map", None)
     assert verdicts(games_from_scores(files, measure="P_5").queries) == {("q1", "x", "y"): "B"}
     (tmp_path / "again").mkdir()
-    files.append(shutil.copy(files[0], tmp_path / "again"))
+    files.append(Path(shutil.copy(files[0], tmp_path / "again")))
     with pytest.raises(SelectionError, match="and so has another file; leave out one of them"):
         games_from_scores(files, measure="map")
 
