@@ -242,7 +242,7 @@ def games(
             raise click.UsageError(f"{scored[0]} is a graded file, of which only one is possible.")
         if measure is not None and measure not in GRADE_MEASURES:
             raise click.UsageError(
-                f"--measure {measure!r} is none of the measures of grades ({', '.join(GRADE_MEASURES)})."
+                f"--measure {measure!r} is not a measure of grades ({', '.join(GRADE_MEASURES)})."
             )
         result = games_from_grades(
             scored[0],
