@@ -84,6 +84,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
+    ``families.toml``           families of models and systems
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
     ==========================  =====================================================================
@@ -110,6 +111,7 @@ def _make_files(folder: Path, data: Path) -> None:
         '{"system": "repeated-run-1", "query_id": "q1", "metric": "V", "value": 0.5}\n'
         '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
     )
+    (folder / "families.toml").write_text('[t5]\nmodels = ["*flan-t5*"]\nsystems = ["dense-*"]\n')
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 
@@ -157,6 +159,7 @@ grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-cl
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
+export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
 """
 
 

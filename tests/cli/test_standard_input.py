@@ -35,6 +35,8 @@ COMMANDS = (
     "export answers answers-passages.jsonl --queries queries.tsv --to rag24 -o out",
     "export assignments assigned.jsonl --bank nuggets-bank.jsonl -o out",
     "export umbrela umbrela-graded.jsonl --queries queries.tsv -o out",
+    f"export games graded.jsonl --bank bank.jsonl --queries queries.json {SET} -o out",
+    "export games eval.txt -o out",
     "export candidates graded.jsonl --system a --queries queries.tsv -o out",
     "convert graded.jsonl --to run -o out",
     "convert qrels.txt --to qrels -o out",
@@ -111,6 +113,7 @@ COMMANDS = (
     "analyze correlation board.tsv --official official.json -o out",
     "analyze compare board.tsv eval.txt --official official.json -o out",
     "analyze distributions eval.txt -o out",
+    "analyze biases graded-games.jsonl --families families.toml -o out",
     "analyze sweep graded.jsonl --official official.json --bank bank.jsonl --queries queries.json "
     "--runs runs/a.run -o out",
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
@@ -134,6 +137,7 @@ SETUP = f"""
 strip graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
+export games graded.jsonl {SET} -o graded-games.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
@@ -185,6 +189,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scores = [{"system": f"repeated-run-{n}", "query_id": "q1", "metric": "V", "value": n} for n in (1, 2)]
     (path / "repeated-scores.jsonl").write_text("".join(f"{json.dumps(score)}\n" for score in scores))
     (path / "repeated.json").write_text('{"repeated": 1}')
+    (path / "families.toml").write_text('[one]\nmodels = ["mod*"]\nsystems = ["a"]\n')
     (path / "rag.toml").write_text('[model]\nmodel = "fake"\n')
     systems = {
         e.method for q in read_passages(path / "attempted.jsonl") for p in q.passages for e in p.rankings

@@ -1,4 +1,4 @@
-"""``exam-pp export``: export of runs, answers, assignments and labels to the formats of other tools."""
+"""``exam-pp export``: export of runs, answers, assignments, labels and games, also for other tools."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Group
+from exam_pp.cli.command_line import refuse_without
+from exam_pp.cli.leaderboard_options import missing_queries_option
 from exam_pp.cli.options import (
+    FILE,
     GRADED,
+    MIN_GRADE,
+    ONLY_QUERIES,
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
+    ROLE,
     OutputPath,
     bank_option,
     filter_options,
     grade_filter,
+    log_notes,
     log_summary,
     output_option,
     role_option,
 )
+from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.store.files import allow_rereading
 from exam_pp.wording import counted
 
 _OUTPUT = output_option("File to write.  [default: standard output]")
@@ -28,7 +37,7 @@ _OUTPUT = output_option("File to write.  [default: standard output]")
 
 @click.group(name="export", cls=Group)
 def command() -> None:
-    """Export runs, answers, nugget assignments and labels for other tools."""
+    """Export runs, answers, nugget assignments and labels for other tools, and games from scores."""
 
 
 @command.command()
@@ -155,3 +164,109 @@ def candidates(passages: Path, system: str, queries: Path, output: Path) -> None
     from exam_pp.phases.interchange.candidate_segments import export_candidates
 
     log_summary(export_candidates(passages, queries, system, output))
+
+
+@command.command()
+@click.argument("scored", nargs=-1, required=True, type=FILE)
+@bank_option("Test bank of the grades.", default="the entries that have grades")
+@click.option(
+    "-m",
+    "--measure",
+    metavar="NAME",
+    help="Measure that decides the games: Cover, nCover, SoftCover, MeanRating, or a nugget score such as "
+    "V_strict; for a file of scores, one of its measures.  [default: Cover, or the only measure of the "
+    "scores]",
+)
+@click.option(
+    "--tie-margin",
+    type=NumberRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Largest difference of two scores that is a tie.",
+)
+@MIN_GRADE
+@click.option(
+    "--cutoff",
+    type=IntRange(min=1),
+    help="Depth to which the rankings are evaluated.  [default: 20; all ranks for nugget scores]",
+)
+@ROLE
+@missing_queries_option("results")
+@ONLY_QUERIES
+@click.option(
+    "--grader-name",
+    metavar="NAME",
+    help="Name of the grader to store.  [default: the grader of the grades; the file name of scores]",
+)
+@filter_options
+@_OUTPUT
+def games(
+    *,
+    scored: tuple[Path, ...],
+    bank: Path | None,
+    measure: str | None,
+    tie_margin: float,
+    min_grade: int | None,
+    cutoff: int | None,
+    role: Any,
+    missing_queries: Any,
+    queries: Path | None,
+    grader_name: str | None,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """Write games between the systems of a graded file or of files of scores, decided by their scores.
+
+    For each query and two systems, the system with the higher score wins. SCORED is a graded file, whose
+    grades are scored as by `exam-pp evaluate cover` and `exam-pp evaluate nuggets`, or files with scores of
+    single queries: of `exam-pp evaluate ... --per-query`, `trec_eval -q` or JSON lines. MeanRating is the
+    mean over the entries of the highest grade of a system's passages.
+
+    Examples:
+
+    \b
+      exam-pp export games graded.jsonl.gz --bank questions.jsonl -o graded-games.jsonl.gz
+      exam-pp export games ndcg.tsv -m nDCG@10 --tie-margin 0.05 -o ndcg-games.jsonl.gz
+    """
+    from exam_pp.phases.evaluation.judgments import is_passages
+    from exam_pp.phases.tournaments.from_grades import (
+        GRADE_MEASURES,
+        games_from_grades,
+        games_from_scores,
+    )
+    from exam_pp.store.games import write_games
+
+    allow_rereading(*scored)
+    if is_passages(scored[0]):
+        if len(scored) > 1:
+            raise click.UsageError(f"{scored[0]} is a graded file, of which only one is possible.")
+        if measure is not None and measure not in GRADE_MEASURES:
+            raise click.UsageError(
+                f"--measure {measure!r} is not a measure of grades ({', '.join(GRADE_MEASURES)})."
+            )
+        result = games_from_grades(
+            scored[0],
+            bank,
+            measure=measure or "Cover",  # type: ignore[arg-type]  # one of GRADE_MEASURES
+            tie_margin=tie_margin,
+            grade_filter=grade_filter(**criteria),
+            min_grade=min_grade,
+            cutoff=cutoff,
+            queries=queries,
+            missing_queries=missing_queries,
+            role=role,
+            grader_name=grader_name,
+        )
+    else:
+        refuse_without("a graded file", "bank", "min_grade", "cutoff", "role", "missing_queries", *criteria)
+        result = games_from_scores(
+            scored, measure=measure, tie_margin=tie_margin, queries=queries, grader_name=grader_name
+        )
+    log_notes(result.notes)
+    write_games(
+        result.queries, output, inputs=[path for path in (*scored, bank, queries) if path is not None]
+    )
+    log_summary(
+        [f"Wrote {counted(result.games, 'game')} of {counted(result.systems, 'system')} to {output}: "
+         f"{counted(result.ties, 'tie')}."]
+    )  # fmt: skip

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.inputs import views
+from exam_pp.phases.evaluation.response_words import response_words
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
@@ -35,26 +34,8 @@ def response_lengths(passages: PathLike, *, cutoff: int = 20, role: Role | None 
     Means are over all queries of the file; a query without results of a system counts as 0. ``role`` is as in
     :func:`~exam_pp.phases.evaluation.rubric.cover`.
     """
-    ranked: dict[str, GradedQuery] = {}
-    lengths: dict[tuple[str, int], int] = {}
-    first_ranks: dict[str, int] = {}
-    for line in views(passages, role):
-        query = ranked.setdefault(line.query_id, GradedQuery(line.query_id, {}))
-        for passage in line.passages:
-            query.add(passage, [], soft=False, closed=False)
-            lengths[line.query_id, len(query.passages) - 1] = len(passage.text.split())
-            for ranking in passage.rankings:
-                first = first_ranks.get(ranking.method, 1)
-                first_ranks[ranking.method] = 0 if ranking.rank == 0 else first
-    return {
-        system: sum(
-            lengths[query.query_id, index]
-            for query in ranked.values()
-            for index in query.top(system, first_rank, cutoff)
-        )
-        / len(ranked)
-        for system, first_rank in first_ranks.items()
-    }
+    words = response_words(passages, cutoff=cutoff, role=role)
+    return {system: sum(of_query.values()) / len(of_query) for system, of_query in words.items()}
 
 
 def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:

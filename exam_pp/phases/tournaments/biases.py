@@ -1,0 +1,195 @@
+"""Biases of the judges of games files: place, length, own family and order of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+
+from exam_pp.errors import SelectionError
+from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.grade_filter import GradeKey
+from exam_pp.metrics.game_biases import Biases, QueryTally, Share, biases, tally
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.provenance import Provenance
+from exam_pp.store.families import Families, read_families
+from exam_pp.store.games import read_games
+from exam_pp.wording import counted, listed
+
+
+@dataclass(frozen=True)
+class JudgeBiases:
+    """The biases of one judge.
+
+    Attributes:
+        judge: The model or person that decided, and the prompt class; "" if it is unknown.
+        family: Its family; None if it has none, or without a families file.
+        queries: Number of queries with games of the judge.
+        biases: The numbers.
+    """
+
+    judge: GradeKey
+    family: str | None
+    queries: int
+    biases: Biases
+
+
+@dataclass(frozen=True)
+class GameBiases:
+    """The biases of all judges of games.
+
+    Attributes:
+        judges: The judges, in order of appearance.
+        confidence: Level of the intervals.
+        samples: Number of bootstrap samples of the queries.
+        seed: Seed of the samples.
+        with_families: Whether families are known.
+        notes: Sentences on judges without a family and on games without lengths.
+        provenance: The judges with their prompts, and the number of queries.
+    """
+
+    judges: Sequence[JudgeBiases]
+    confidence: float = 0.95
+    samples: int = 2000
+    seed: int = 0
+    with_families: bool = False
+    notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+def game_biases(
+    games: Sequence[PathLike] | Iterable[QueryGames],
+    *,
+    families: PathLike | Families | None = None,
+    confidence: float = 0.95,
+    samples: int = 2000,
+    seed: int = 0,
+) -> GameBiases:
+    """Measure the biases of all judges of games.
+
+    Args:
+        games: Games files, or queries with their games.
+        families: Families file, or families, for the share of the judge's own family. Default: this share is
+            not computed.
+        confidence: Level of the intervals.
+        samples: Number of bootstrap samples of the queries.
+        seed: Seed of the samples.
+
+    Returns:
+        The biases of each judge.
+
+    Raises:
+        DataError: A file is not in its format, or a name fits the patterns of two families.
+        SelectionError: There are no games.
+    """
+    known = read_families(families) if isinstance(families, PathLike) else families
+    played: dict[GradeKey, dict[str, list[Game]]] = {}
+    for query in _queries(games):
+        for game_set in query.game_sets:
+            of_query = played.setdefault(_judge(game_set), {}).setdefault(query.query_id, [])
+            of_query += (game.model_copy(update={"answer": None}) for game in game_set.games)
+    if not any(of_query for of_judge in played.values() for of_query in of_judge.values()):
+        raise SelectionError("The input has no games.")
+    summed = partial(biases, confidence=confidence, samples=samples, seed=seed)
+    rows = [_judge_biases(judge, of_judge, known, summed) for judge, of_judge in played.items()]
+    provenance = Provenance(
+        tuple(dict.fromkeys(judge.model for judge in played)),
+        tuple(dict.fromkeys(judge.prompt_class for judge in played if judge.prompt_class)),
+        queries=len({query_id for of_judge in played.values() for query_id in of_judge}),
+    )
+    notes = list(_notes(rows, with_families=known is not None))
+    return GameBiases(rows, confidence, samples, seed, known is not None, notes, provenance)
+
+
+def _queries(games: Sequence[PathLike] | Iterable[QueryGames]) -> Iterator[QueryGames]:
+    for item in games:
+        if isinstance(item, QueryGames):
+            yield item
+        else:
+            yield from read_games(item)
+
+
+def _judge(games: GameSet) -> GradeKey:
+    return GradeKey(games.model or "(no model)", games.prompt_class or "")
+
+
+def _judge_biases(
+    judge: GradeKey,
+    played: Mapping[str, Sequence[Game]],
+    families: Families | None,
+    summed: Callable[[list[QueryTally]], Biases],
+) -> JudgeBiases:
+    family = None if families is None else families.of_model(judge.model)
+    is_own = None
+    if families is not None and family is not None:
+        games = chain.from_iterable(played.values())
+        systems = {name for game in games for name in (game.system_a, game.system_b)}
+        own = {name for name in systems if families.of_system(name) == family}
+        is_own = own.__contains__
+    counts = [tally(of_query, is_own) for of_query in played.values()]
+    return JudgeBiases(judge, family, len(counts), summed(counts))
+
+
+def _notes(rows: Sequence[JudgeBiases], *, with_families: bool) -> Iterator[str]:
+    found = [row.biases for row in rows]
+    if any(row.longer.total < row.games - row.ungraded - row.by_rule - row.ties for row in found):
+        yield (
+            "Games with answers of equal or unknown length do not count for the share of the longer answer."
+        )
+    if by_rule := sum(row.by_rule for row in found):
+        have = counted(by_rule, "game was", "games were")
+        yield f"{have} decided by a rule without a judge (empty answer, same text): counted in no share."
+    without = [row.judge.model for row in rows if row.family is None]
+    if with_families and without:
+        have = counted(len(without), "judge has", "judges have")
+        yield f"{have} no family in the families file ({listed(without)}): no share of the own family."
+
+
+def bias_notes(result: GameBiases) -> list[str]:
+    """The biases as sentences, to show beside a leaderboard made from the games.
+
+    Args:
+        result: The biases.
+
+    Returns:
+        For each judge at most four sentences: place A, the longer answer, the judge's own family, and the
+        order of the answers. Biases without games have no sentence.
+    """
+    level = f"{100 * result.confidence:.4g} % interval"
+    prompts = len({row.judge.model for row in result.judges}) < len(result.judges)
+    notes = []
+    for row in result.judges:
+        model, prompt_class = row.judge
+        name = f"{model} ({prompt_class}): " if prompts else f"{model}: "
+        notes += [f"{name if len(result.judges) > 1 else ''}{text}" for text in _sentences(row, level)]
+    return notes
+
+
+def _sentences(row: JudgeBiases, level: str) -> Iterator[str]:
+    found = row.biases
+    if found.place_a.total:
+        yield f"Place A wins {_share(found.place_a, level)} of the decided games."
+    if found.longer.total:
+        yield f"The longer answer wins {_share(found.longer, level)} of the games with different lengths."
+    if found.own_family.total:
+        yield (
+            f"The judge's own family ({row.family}) wins {_share(found.own_family, level)} of the games "
+            "against other systems."
+        )
+    if found.flipped.total:
+        yield (
+            f"In {_share(found.flipped, level)} of the pairs in both orders, the other answer wins if the "
+            "places are swapped."
+        )
+
+
+def _share(share: Share, level: str) -> str:
+    assert share.share is not None
+    details = [f"{share.count} of {share.total}"]
+    if share.interval is not None:
+        low, high = share.interval
+        details.append(f"{level} {100 * low:.1f} to {100 * high:.1f}")
+    if share.p_value is not None:
+        details.append(f"p = {share.p_value:.2g}")
+    return f"{100 * share.share:.1f} % ({', '.join(details)})"

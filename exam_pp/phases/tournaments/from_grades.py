@@ -1,0 +1,339 @@
+"""Games from scores of single queries: of two systems, the one with the higher score wins.
+
+Every grading with a test bank is thereby also a tournament.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import fsum
+from typing import Any, Literal, get_args
+
+from exam_pp.data_model import Role
+from exam_pp.errors import SelectionError
+from exam_pp.formats.scores import read_query_scores
+from exam_pp.games import Game, GameSet, QueryGames, Winner
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.nuggets import NUGGET_METRICS, NuggetMetric
+from exam_pp.packed import LazySequence
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, query_ids
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.evaluation.response_words import response_words
+from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
+from exam_pp.phases.evaluation.rubric import cover_of
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
+from exam_pp.provenance import Provenance, file_names
+from exam_pp.results import OVERALL_SYSTEM, Score, Scores
+from exam_pp.roles import name_of_entry
+from exam_pp.store.files import allow_rereading
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.wording import counted, listed
+
+CoverMeasure = Literal["Cover", "nCover", "SoftCover", "MeanRating"]
+GradeMeasure = CoverMeasure | NuggetMetric
+GRADE_MEASURES: tuple[str, ...] = (*get_args(CoverMeasure), *NUGGET_METRICS)
+"""The measures that decide games from grades."""
+
+_DEFAULT_CUTOFF = 20
+_ROUNDING = 1e-9
+"""Scores that differ by less are equal, so that rounding errors decide no game."""
+
+
+@dataclass(frozen=True)
+class RatedGames:
+    """Games from scores.
+
+    Attributes:
+        queries: The queries with their games; each iteration makes them again.
+        systems: Number of systems.
+        games: Number of games.
+        ties: Number of ties.
+        notes: Sentences on the scores and on systems without a score.
+        provenance: Grader, bank and number of queries, or the file of the scores.
+    """
+
+    queries: Sequence[QueryGames]
+    systems: int
+    games: int
+    ties: int
+    notes: list[str] = field(default_factory=list)
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+@dataclass(frozen=True)
+class _Games:
+    """The scores of one measure, and all that its games record.
+
+    ``words`` is system to query to the length of the response; ``repeats`` is the name of each system to the
+    system and its repeat.
+    """
+
+    scores: Mapping[str, Mapping[str, float]]
+    grader: str
+    prompt_info: Mapping[str, Any]
+    tie_margin: float
+    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    repeats: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
+
+    def __call__(self) -> Iterator[QueryGames]:
+        """Yield the queries with at least one game."""
+        for query_id, scores in self.scores.items():
+            games = list(self._of_query(query_id, scores))
+            if games:
+                of_grader = GameSet(llm=self.grader, prompt_info=dict(self.prompt_info), games=games)
+                yield QueryGames(query_id=query_id, game_sets=[of_grader])
+
+    def _of_query(self, query_id: str, scores: Mapping[str, float]) -> Iterator[Game]:
+        for name_a, name_b in combinations(sorted(scores), 2):
+            (system_a, repeat_a), (system_b, repeat_b) = map(self._system, (name_a, name_b))
+            if system_a == system_b:
+                continue  # two repeats of a system
+            values: dict[str, Any] = {"system_a": system_a, "system_b": system_b}
+            values |= {} if repeat_a is None else {"repeat_a": repeat_a}
+            values |= {} if repeat_b is None else {"repeat_b": repeat_b}
+            values["winner"] = winner_of(scores[name_a], scores[name_b], self.tie_margin)
+            values["decided_by"] = "ratings"
+            if self.words:
+                values["words_a"] = self.words.get(name_a, {}).get(query_id, 0)
+                values["words_b"] = self.words.get(name_b, {}).get(query_id, 0)
+            yield Game(**values)
+
+    def _system(self, name: str) -> tuple[str, int | None]:
+        return self.repeats.get(name, (name, None))
+
+
+def winner_of(score_a: float, score_b: float, tie_margin: float = 0.0) -> Winner:
+    """The place of the higher score; C if the scores differ by at most the margin.
+
+    >>> winner_of(0.5, 0.25), winner_of(0.25, 0.5), winner_of(0.5, 0.25, tie_margin=0.25)
+    ('A', 'B', 'C')
+    """
+    difference = score_a - score_b
+    if abs(difference) <= tie_margin + _ROUNDING:
+        return "C"
+    return "A" if difference > 0 else "B"
+
+
+def games_from_grades(
+    passages: Passages,
+    bank: Bank | None = None,
+    *,
+    measure: GradeMeasure = "Cover",
+    tie_margin: float = 0.0,
+    grade_filter: GradeFilter | None = None,
+    min_grade: int | None = None,
+    cutoff: int | None = None,
+    queries: Queries | None = None,
+    missing_queries: MissingQueries = "zero",
+    role: Role | None = None,
+    grader_name: str | None = None,
+) -> RatedGames:
+    """Games between all systems of a graded file, decided by a measure of grades.
+
+    Args:
+        passages: Graded passages with the rankings or answers of the systems: a file, or queries.
+        bank: Test bank. Required for nugget scores; default else: the entries that have grades.
+        measure: ``Cover``, ``nCover`` or ``SoftCover``; ``MeanRating``: the mean over the entries of the
+            highest grade of the system's passages; or a nugget score such as ``V_strict``.
+        tie_margin: Largest difference of two scores that is a tie, in units of the measure.
+        grade_filter: Selects grades; required if the file has grades of several models or prompts.
+        min_grade: Threshold of Cover; default as for :func:`exam_pp.cover`.
+        cutoff: Number of ranks of each system that count. Default: 20, and all ranks for nugget scores.
+        queries: Query file or query ids to restrict the games to.
+        missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: the system has no
+            games for it.
+        role: Only what systems ``retrieved``, or only each ``answer``, as for :func:`exam_pp.cover`.
+        grader_name: Name of the grader to record. Default: the model or reviewer of the grades.
+
+    Returns:
+        A game for every query and two systems with a score, except two repeats of a system. Place A has the
+        system whose name sorts first. The prompt class of the games names the measure and the prompt class of
+        the grades, such as ``Cover(min_grade=4)@20 of MyPrompt``; words are those of the passages that count.
+
+    Raises:
+        SelectionError: The filter selects no grades or several sets of grades, no query has scores of two
+            systems, or a nugget score has no bank.
+        DataError: A file is not in its format.
+    """
+    allow_rereading(passages)
+    if not isinstance(passages, PathLike):
+        passages = list(passages)
+    criteria = grade_filter or GradeFilter()
+    if measure in NUGGET_METRICS:
+        depth = cutoff
+        evaluation = _nugget_evaluation(passages, bank, criteria, queries, cutoff, missing_queries, role)
+    else:
+        depth = cutoff or _DEFAULT_CUTOFF
+        soft = measure == "SoftCover"
+        data = read_selected(passages, bank, criteria, min_grade, queries, soft=soft, role=role)
+        evaluation = _cover_evaluation(data, measure, depth, missing_queries)
+    provenance = evaluation.provenance or Provenance()
+    name, scores = _of_measure(evaluation.scores, measure)
+    prompt_class = provenance.prompt_classes[0]
+    return _rated(
+        _Games(
+            scores,
+            grader_name or provenance.models[0],
+            {"prompt_class": f"{name} of {prompt_class}", "measure": name, "tie_margin": tie_margin},
+            tie_margin,
+            response_words(passages, cutoff=depth, role=role),
+            _repeats(passages),
+        ),
+        evaluation.notes,
+        provenance,
+    )
+
+
+def games_from_scores(
+    files: PathLike | Sequence[PathLike],
+    *,
+    measure: str | None = None,
+    tie_margin: float = 0.0,
+    queries: Queries | None = None,
+    grader_name: str | None = None,
+) -> RatedGames:
+    """Games between all systems of files with scores of single queries, such as outputs of ``trec_eval -q``.
+
+    Args:
+        files: The scores, in any format; one file for all systems, or several files.
+        measure: Measure, by its name in the files. Default: the only one.
+        tie_margin: Largest difference of two scores that is a tie.
+        queries: Query file or query ids to restrict the games to.
+        grader_name: Name of the grader to record. Default: the names of the files.
+
+    Returns:
+        A game for every query and two systems with a score. Their prompt class is the measure.
+
+    Raises:
+        SelectionError: A file has only means; the files have several measures and none is selected, or not
+            the selected one; two files have a score of the same system and query; or no query has scores of
+            two systems.
+        DataError: A file is not in its format.
+    """
+    paths = [files] if isinstance(files, PathLike) else list(files)
+    allow_rereading(*paths)
+    read = {path: _query_scores(path) for path in paths}
+    measures = list(dict.fromkeys(score.metric for scores in read.values() for score in scores))
+    names = listed([str(path) for path in paths])
+    if measure is None and len(measures) > 1:
+        raise SelectionError(f"{names} has several measures ({listed(measures)}); select one with --measure.")
+    chosen = measures[0] if measure is None else measure
+    if chosen not in measures:
+        raise SelectionError(f"{names} does not have the measure {chosen!r}, only {listed(measures)}.")
+    selected = None if queries is None else query_ids(queries)
+    by_query: dict[str, dict[str, float]] = {}
+    for path, scores in read.items():
+        for system, query_id, metric, value in scores:
+            if metric == chosen and (selected is None or query_id in selected):
+                of_query = by_query.setdefault(query_id, {})
+                if system in of_query:
+                    raise SelectionError(
+                        f"{path} has a score of the system {system!r} for the query {query_id!r}, and so has "
+                        "another file; leave out one of them."
+                    )
+                of_query[system] = value
+    grader = grader_name or listed(file_names(*paths))
+    info = {"prompt_class": chosen, "measure": chosen, "tie_margin": tie_margin}
+    provenance = Provenance(leaderboards=file_names(*paths), queries=len(by_query))
+    return _rated(_Games(by_query, grader, info, tie_margin), [], provenance)
+
+
+def _query_scores(path: PathLike) -> list[Score]:
+    scores = [score for score in read_query_scores(path) if score.system != OVERALL_SYSTEM]
+    if not scores:
+        raise SelectionError(
+            f"{path} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."
+        )
+    return scores
+
+
+def _rated(games: _Games, notes: Sequence[str], provenance: Provenance) -> RatedGames:
+    """The games with their numbers; raises :class:`SelectionError` without games."""
+    systems = {system for of_query in games.scores.values() for system in of_query}
+    count = ties = 0
+    for query in games():
+        verdicts = [game.winner for game in query.game_sets[0].games]
+        count += len(verdicts)
+        ties += verdicts.count("C")
+    if not count:
+        raise SelectionError("Games need scores of at least two systems on a common query.")
+    notes = list(notes)
+    if missing := sum(len(systems) - len(of_query) for of_query in games.scores.values()):
+        have = counted(missing, "score is", "scores are")
+        notes.append(f"{have} missing: such a system has no games for the query.")
+    return RatedGames(LazySequence(games), len(systems), count, ties, notes, provenance)
+
+
+def _cover_evaluation(
+    data: SelectedGrades, measure: str, cutoff: int, missing_queries: MissingQueries
+) -> Evaluation:
+    if measure != "MeanRating":
+        soft = measure == "SoftCover"
+        return cover_of(data, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
+    levels = range(1, max(data.highest_grade, 1) + 1)
+    totals: dict[tuple[str, str], list[float]] = {}
+    # A grade is the number of thresholds from 1 that it reaches, so a mean grade is a sum of covers.
+    for level in levels:
+        metric = Cover(level, cutoff)
+        for query in data.queries:
+            ranked = data.file.first_ranks
+            if missing_queries == "skip":
+                ranked = {system: first for system, first in ranked.items() if system in query.rankings}
+            for score in metric(query, ranked):
+                totals.setdefault((score.system, score.query_id), []).append(score.value)
+    name = f"MeanRating@{cutoff}"
+    scores = Scores(Score(*key, name, fsum(values)) for key, values in totals.items())
+    return Evaluation(scores, list(data.notes), provenance=data.provenance)
+
+
+def _nugget_evaluation(
+    passages: Passages,
+    bank: Bank | None,
+    criteria: GradeFilter,
+    queries: Queries | None,
+    cutoff: int | None,
+    missing_queries: MissingQueries,
+    role: Role | None,
+) -> Evaluation:
+    if bank is None:
+        raise SelectionError("Nugget scores need the bank of the nuggets; name it with --bank.")
+    evaluations = nugget_scores(
+        passages,
+        bank,
+        grade_filter=criteria,
+        queries=queries,
+        cutoff=cutoff,
+        missing_queries=missing_queries,
+        role=role,
+    )
+    if len(evaluations) > 1:
+        raise SelectionError(
+            f"There are assignments of several graders ({listed(list(evaluations))}); select one with "
+            "--grader or --prompt-class."
+        )
+    return next(iter(evaluations.values()))
+
+
+def _of_measure(scores: Iterable[Score], measure: str) -> tuple[str, dict[str, dict[str, float]]]:
+    """The full name of the measure, such as ``Cover(min_grade=4)@20``, and query to system to score."""
+    by_query: dict[str, dict[str, float]] = {}
+    name = measure
+    for score in scores:
+        if score.metric.partition("(")[0].partition("@")[0] == measure and score.system != OVERALL_SYSTEM:
+            name = score.metric
+            by_query.setdefault(score.query_id, {})[score.system] = score.value
+    return name, by_query
+
+
+def _repeats(passages: Passages) -> dict[str, tuple[str, int | None]]:
+    """The name of each system, as evaluations list it, to the system and its repeat."""
+    read = read_passages_for_metrics(passages) if isinstance(passages, PathLike) else passages
+    return {
+        name_of_entry(entry): (entry.method, entry.repeat)
+        for query in read
+        for passage in query.passages
+        for entry in passage.rankings
+    }

@@ -1,0 +1,135 @@
+"""Reading of families files: which models and systems are of one family, by patterns.
+
+TOML or JSON, a table for each family::
+
+    [gpt]
+    models = ["gpt-*", "openai/*"]
+    systems = ["*-gpt4*"]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, TypeAdapter, ValidationError
+
+from exam_pp.errors import DataError
+from exam_pp.store.files import read_text
+from exam_pp.store.parsing import data_error, parse_json
+
+_Pattern = Annotated[StrictStr, Field(min_length=1)]
+
+
+class Family(BaseModel):
+    """The patterns of a family; ``*`` stands for any characters and ``?`` for one.
+
+    Attributes:
+        models: Patterns of the names of models that grade or judge.
+        systems: Patterns of the names of systems whose answers or rankings are evaluated.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: list[_Pattern] = []
+    systems: list[_Pattern] = []
+
+
+_FAMILIES = TypeAdapter(dict[str, Family])
+
+
+@dataclass(frozen=True)
+class Families:
+    """Families of models and systems.
+
+    Attributes:
+        families: Name of a family to its patterns.
+        file: The file of the families, for messages.
+    """
+
+    families: Mapping[str, Family]
+    file: str | None = None
+
+    def of_model(self, name: str) -> str | None:
+        """The family of a model; None if no pattern fits. Upper and lower case are the same.
+
+        Raises:
+            DataError: Patterns of two families fit.
+        """
+        return self._family("model", name, {key: family.models for key, family in self.families.items()})
+
+    def of_system(self, name: str) -> str | None:
+        """The family of a system, as :meth:`of_model` that of a model."""
+        return self._family("system", name, {key: family.systems for key, family in self.families.items()})
+
+    def _family(self, noun: str, name: str, patterns: Mapping[str, Sequence[str]]) -> str | None:
+        found = [key for key, of_family in patterns.items() if any(_fits(name, one) for one in of_family)]
+        if len(found) > 1:
+            raise DataError(
+                f"the {noun} {name!r} fits the patterns of the families {found[0]!r} and {found[1]!r}; make "
+                "the patterns narrower.",
+                file=self.file,
+            )
+        return found[0] if found else None
+
+
+@cache
+def _fits(name: str, pattern: str) -> bool:
+    return fnmatchcase(name.casefold(), pattern.casefold())
+
+
+def read_families(path: str | Path) -> Families:
+    """Read a families file, TOML or JSON.
+
+    Args:
+        path: The file. A file that starts with a brace is JSON.
+
+    Returns:
+        The families.
+
+    Raises:
+        DataError: The file is neither TOML nor JSON, has no families, or a family has an unknown key, no
+            pattern or a value that is not a list of texts; the message names the field.
+    """
+    families = _validated(_values(path), path)
+    if not families:
+        raise DataError("has no families; write a table for each family, such as [gpt].", file=str(path))
+    for name, family in families.items():
+        if not (family.models or family.systems):
+            raise DataError("has no patterns; add models or systems.", file=str(path), field=name)
+    return Families(families, str(path))
+
+
+def _values(path: str | Path) -> Any:
+    text = read_text(path)
+    if text.lstrip().startswith("{"):
+        return parse_json(text, path)
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise DataError(f"is neither valid TOML nor a JSON object: {error}.", file=str(path)) from error
+
+
+def _validated(values: Any, path: str | Path) -> dict[str, Family]:
+    for name, family in values.items():
+        unknown = sorted(set(family) - set(Family.model_fields)) if isinstance(family, dict) else []
+        if unknown:
+            raise DataError(
+                "is unknown; a family can have models and systems.",
+                file=str(path),
+                field=f"{name}.{unknown[0]}",
+            )
+        if not isinstance(family, dict):
+            raise DataError(
+                "is not a table; write models = [...] and systems = [...] below its name.",
+                file=str(path), field=name,
+            )  # fmt: skip
+    try:
+        return _FAMILIES.validate_python(values)
+    except ValidationError as error:
+        raise data_error(error, path) from error

@@ -1,0 +1,189 @@
+"""Biases of judges: known small numbers, and properties of counts, intervals and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from exam_pp.games import Game
+from exam_pp.metrics.game_biases import Orders, Tally, biases, orders_of, share_of, sign_flip_test, tally
+from exam_pp.metrics.significance import paired_test
+
+SYSTEMS = ("x", "y", "z")
+NAMES = st.permutations(SYSTEMS).map(lambda names: (names[0], names[1]))
+LENGTHS = st.one_of(st.none(), st.integers(0, 40))
+DECIDED = st.sampled_from(["reply", "person", "empty answer", "same text", "ratings", None])
+WINNERS = st.sampled_from(["A", "B", "C", None])
+
+
+@st.composite
+def games(draw: st.DrawFn) -> Game:
+    system_a, system_b = draw(NAMES)
+    return Game(
+        system_a=system_a, system_b=system_b, winner=draw(WINNERS), decided_by=draw(DECIDED),
+        words_a=draw(LENGTHS), words_b=draw(LENGTHS),
+    )  # fmt: skip
+
+
+QUERIES = st.lists(st.lists(games(), max_size=6), min_size=1, max_size=6)
+TALLIES = st.lists(st.builds(Tally, st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=9)
+
+
+def game(names: str, winner: str | None, words: tuple[int, int] | None = None, **keys: object) -> Game:
+    """A game of two systems with names of one letter."""
+    lengths = {} if words is None else {"words_a": words[0], "words_b": words[1]}
+    return Game.model_validate(
+        {"system_a": names[0], "system_b": names[1], "winner": winner, **lengths, **keys}
+    )
+
+
+def test_counts_by_hand() -> None:
+    """Seven games of one query, one of each kind."""
+    counts = tally(
+        [
+            game("xy", "A", (100, 90)),  # the longer answer, by 10 %
+            game("xz", "B", (100, 90)),  # the shorter one
+            game("yz", "B", (20, 80)),  # the longer one, by 75 %
+            game("xy", "A", (50, 50)),  # equal lengths
+            game("xy", "C", (10, 20)),
+            game("xy", None),
+            game("xy", "A", (30, 0), decided_by="empty answer"),
+        ],
+        is_own=lambda system: system == "z",
+    )
+    assert (counts.games, counts.ungraded, counts.by_rule, counts.ties) == (7, 1, 1, 1)
+    assert counts.place_a == (2, 2)
+    assert counts.longer == [(1, 1), (0, 0), (0, 0), (1, 0)]
+    assert counts.own_family == (2, 0)
+
+
+def test_games_from_ratings_have_no_places() -> None:
+    counts = tally([game("xy", "A", (2, 1), decided_by="ratings")], is_own=lambda system: system == "x")
+    assert (counts.place_a, counts.longer[2], counts.own_family) == ((0, 0), (1, 0), (1, 0))
+
+
+def test_a_game_inside_the_family_does_not_count() -> None:
+    assert tally([game("xy", "A"), game("yx", "B")], is_own=lambda system: system in "xy").own_family == (
+        0,
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ("AB", Orders(same=1)),
+        ("BA", Orders(same=1)),
+        ("CC", Orders(same=1)),
+        ("AA", Orders(first=1)),
+        ("BB", Orders(second=1)),
+        ("AC", Orders(one_tie=1)),
+        ("CB", Orders(one_tie=1)),
+    ],
+)
+def test_verdicts_in_both_orders(verdicts: str, expected: Orders) -> None:
+    assert orders_of([game("xy", verdicts[0], order=1), game("yx", verdicts[1], order=2)]) == expected
+
+
+def test_pairs_need_the_same_answers_in_both_orders() -> None:
+    """Repeats are other answers; a third game of a pair has no partner; games of one order are no pair."""
+    assert orders_of([game("xy", "A"), game("xy", "A"), game("xz", "A")]) == Orders()
+    assert orders_of([game("xy", "A"), game("yx", "A", repeat_a=2)]) == Orders()
+    assert orders_of([game("xy", "A"), game("yx", "A"), game("yx", "B")]) == Orders(first=1)
+
+
+def test_shares_by_hand() -> None:
+    """Wilson's interval of 5 of 5: the lower end is 5/(5 + 1.96²) = 0.5655."""
+    all_won = share_of([Tally(2, 0)] * 5)
+    assert (all_won.count, all_won.total, all_won.share, all_won.p_value) == (10, 10, 1.0, 0.0625)
+    assert all_won.interval == pytest.approx((0.5655, 1.0), abs=1e-4)
+    one = share_of([Tally(3, 1), Tally(0, 0)])
+    assert (one.share, one.interval, one.p_value) == (0.75, None, 1.0)
+    assert share_of([]) == share_of([Tally()])
+    assert share_of([]).share is None
+
+
+def test_an_interval_over_queries_is_wider_than_over_games() -> None:
+    """Twenty games that agree within each of four queries tell as much as four games."""
+    clustered = share_of([Tally(5, 0), Tally(5, 0), Tally(5, 0), Tally(0, 5)]).interval
+    single = share_of([Tally(1, 0)] * 15 + [Tally(0, 1)] * 5).interval
+    assert clustered is not None
+    assert single is not None
+    assert clustered.high - clustered.low > single.high - single.low
+
+
+@given(TALLIES)
+def test_the_test_equals_the_randomisation_test(tallies: Sequence[Tally]) -> None:
+    """At most nine queries, so that both are exact."""
+    won, lost = zip(*tallies, strict=True)
+    assert sign_flip_test(tallies) == pytest.approx(paired_test(won, lost))
+
+
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_with_one_game_per_query_it_is_the_sign_test(won: int, lost: int) -> None:
+    expected = binomtest(won, won + lost).pvalue if won + lost else 1.0
+    assert sign_flip_test([Tally(1, 0)] * won + [Tally(0, 1)] * lost) == pytest.approx(expected)
+
+
+@given(QUERIES)
+def test_swapping_the_places(queries: list[list[Game]]) -> None:
+    """The share of A becomes its complement; length, family and verdicts in both orders stay."""
+    other = {"A": "B", "B": "A", "C": "C", None: None}
+    swapped = [
+        [
+            Game(
+                system_a=g.system_b, system_b=g.system_a, words_a=g.words_b, words_b=g.words_a,
+                winner=other[g.winner], decided_by=g.decided_by,
+            )
+            for g in query
+        ]
+        for query in queries
+    ]  # fmt: skip
+    before, after = (
+        biases([tally(query, is_own=lambda system: system == "x") for query in some], samples=100)
+        for some in (queries, swapped)
+    )
+    assert before.place_a.count == after.place_a.total - after.place_a.count
+    assert before.place_a.p_value == after.place_a.p_value
+    if before.place_a.interval is not None and after.place_a.interval is not None:
+        mirrored = [1 - after.place_a.interval.high, 1 - after.place_a.interval.low]
+        assert np.allclose(before.place_a.interval, mirrored)
+    assert (before.longer, before.longer_by_difference) == (after.longer, after.longer_by_difference)
+    assert before.own_family == after.own_family
+    first, second = before.orders.second, before.orders.first
+    assert after.orders == before.orders._replace(first=first, second=second)
+
+
+@given(QUERIES)
+def test_every_game_is_counted_once(queries: list[list[Game]]) -> None:
+    found = biases([tally(query) for query in queries], samples=100)
+    assert found.games == sum(map(len, queries))
+    ratings = sum(g.decided_by == "ratings" and g.winner in ("A", "B") for query in queries for g in query)
+    counted = (found.ungraded, found.by_rule, found.ties, found.place_a.total, ratings)
+    assert sum(counted) == found.games
+    assert sum(share.total for share in found.longer_by_difference) == found.longer.total
+    assert sum(share.count for share in found.longer_by_difference) == found.longer.count
+    assert found.consistent.count + found.flipped.count + found.orders.one_tie == sum(found.orders)
+
+
+def test_a_judge_that_always_answers_a() -> None:
+    both = [[game(f"{a}{b}", "A") for a in SYSTEMS for b in SYSTEMS if a != b] for _ in range(4)]
+    found = biases([tally(query) for query in both])
+    assert (found.place_a.share, found.flipped.share, found.consistent.share) == (1.0, 1.0, 0.0)
+    assert found.orders == Orders(first=12)
+    assert found.place_a.p_value == 0.125
+
+
+def test_a_judge_that_looks_at_the_answers_only() -> None:
+    """Its verdicts in both orders agree, so place A wins exactly half of the games."""
+    both = [
+        [game(f"{a}{b}", "A" if a < b else "B") for a in SYSTEMS for b in SYSTEMS if a != b] for _ in range(4)
+    ]
+    found = biases([tally(query) for query in both])
+    assert (found.place_a.share, found.place_a.p_value, found.flipped.share) == (0.5, 1.0, 0.0)
+    assert found.consistent.share == 1.0

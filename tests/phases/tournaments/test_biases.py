@@ -1,0 +1,122 @@
+"""Biases of the judges of games files, and their report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.formats.base import format_of
+from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.phases.tournaments.biases import bias_notes, game_biases
+from exam_pp.reports.tournaments.biases import biases_report
+from exam_pp.store.games import write_games
+from tests.tables import notes_of, tables_of
+
+FAMILIES = '[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-rag"]\n'
+
+
+def line(query_id: str, *games: tuple[str, str, str | None], judge: str = "gpt-4") -> QueryGames:
+    """A query with games, whose answers have as many words as their systems have letters."""
+    played = [
+        Game(system_a=a, system_b=b, winner=winner, words_a=len(a), words_b=len(b)) for a, b, winner in games
+    ]
+    return QueryGames(query_id=query_id, game_sets=[GameSet(model=judge, games=played)])
+
+
+GAMES = [
+    line("q1", ("gpt-rag", "bm25", "A"), ("bm25", "gpt-rag", "A"), ("bm25", "splade", "C")),
+    line("q2", ("gpt-rag", "bm25", "A"), ("bm25", "gpt-rag", "B"), ("splade", "bm25", None)),
+]
+
+
+def test_numbers_by_hand(tmp_path: Path) -> None:
+    """Place A wins 3 of 4 decided games, and so does the longer answer, which is that of the family."""
+    (tmp_path / "families.toml").write_text(FAMILIES)
+    result = game_biases(GAMES, families=tmp_path / "families.toml")
+    (row,) = result.judges
+    found = row.biases
+    assert (row.judge.model, row.family, row.queries) == ("gpt-4", "gpt", 2)
+    assert (found.games, found.ungraded, found.ties) == (6, 1, 1)
+    assert [(s.count, s.total) for s in (found.place_a, found.longer, found.own_family)] == [(3, 4)] * 3
+    assert (found.flipped.count, found.flipped.total, found.consistent.count) == (1, 2, 1)
+    assert found.place_a.p_value == 1.0  # differences of 2 and 0 games
+    assert found.place_a.interval == (0.5, 1.0)
+
+
+def test_sentences_for_a_board(tmp_path: Path) -> None:
+    (tmp_path / "families.toml").write_text(FAMILIES)
+    assert bias_notes(game_biases(GAMES, families=tmp_path / "families.toml")) == [
+        "Place A wins 75.0 % (3 of 4, 95 % interval 50.0 to 100.0, p = 1) of the decided games.",
+        "The longer answer wins 75.0 % (3 of 4, 95 % interval 50.0 to 100.0, p = 1) of the games with "
+        "different lengths.",
+        "The judge's own family (gpt) wins 75.0 % (3 of 4, 95 % interval 50.0 to 100.0, p = 1) of the games "
+        "against other systems.",
+        "In 50.0 % (1 of 2, 95 % interval 0.0 to 100.0) of the pairs in both orders, the other answer wins "
+        "if the places are swapped.",
+    ]
+    person = line("q1", ("bm25", "splade", "A"), judge="human:ana")
+    notes = bias_notes(game_biases([*GAMES, person]))
+    assert [note.partition(":")[0] for note in notes] == ["gpt-4"] * 3 + ["human"] * 2
+
+
+def test_the_report(tmp_path: Path) -> None:
+    (tmp_path / "families.toml").write_text(FAMILIES)
+    report = biases_report(game_biases(GAMES, families=tmp_path / "families.toml"))
+    tables = tables_of(report)
+    assert tables["Games"].rows == [["gpt-4", "", "gpt", 2, 6, 1, 0, 1]]
+    assert tables["Biases"].rows == [
+        ["gpt-4", "", name, 3, 4, 0.75, 0.5, 1.0, 1.0] for name in ("place A", "longer answer", "own family")
+    ]
+    # 7 words against 4 differ by 43 %.
+    difference = "Wins of the longer answer, by the difference in words"
+    assert tables[difference].rows == [["gpt-4", "", "25 to 50 %", 3, 4, 0.75, 0.5, 1.0, 1.0]]
+    assert tables["Pairs in both orders"].rows == [["gpt-4", "", 2, 1, 1, 0, 0, 0.5, 0.5, 0.0, 1.0]]
+    assert "Wilson's interval" in notes_of(report)
+
+
+def test_the_games_of_a_judge_in_several_files_are_one(tmp_path: Path) -> None:
+    """Also the two orders of a pair, and two sets of one query."""
+    first, second = line("q1", ("x", "y", "A")), line("q1", ("y", "x", "A"))
+    write_games([first], tmp_path / "a.jsonl")
+    write_games([second], tmp_path / "b.jsonl")
+    (row,) = game_biases([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]).judges
+    assert (row.queries, row.biases.games, row.biases.flipped.share) == (1, 2, 1.0)
+    both = QueryGames(query_id="q1", game_sets=[*first.game_sets, *second.game_sets])
+    assert game_biases([both]).judges == [row]
+
+
+def test_a_judge_without_a_family_is_named(tmp_path: Path) -> None:
+    (tmp_path / "families.toml").write_text(FAMILIES)
+    result = game_biases([line("q1", ("x", "y", "A"), judge="llama")], families=tmp_path / "families.toml")
+    assert result.judges[0].biases.own_family.total == 0
+    assert "1 judge has no family in the families file (llama): no share of the own family." in result.notes
+
+
+def test_an_input_without_games() -> None:
+    with pytest.raises(SelectionError, match="has no games"):
+        game_biases([line("q1")])
+
+
+def test_the_games_of_ragelo(shared_data: Path) -> None:
+    """Both games of the published example have agent 1 in place A, and it wins both."""
+    path = shared_data / "ragelo" / "pairwise_answers_evaluations.csv"
+    records = format_of(path).records
+    assert records is not None
+    read = list(records(path))
+    queries = [line(game.qid, (game.agent_a, game.agent_b, game.winner)) for game in read]
+    (row,) = game_biases(queries).judges
+    assert (row.biases.place_a.count, row.biases.place_a.total, row.biases.place_a.p_value) == (2, 2, 0.5)
+    assert row.biases.longer.total == 0
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_games(GAMES, tmp_path / "games.jsonl.gz")
+    (tmp_path / "families.json").write_text('{"gpt": {"models": ["gpt-4"], "systems": ["gpt-rag"]}}')
+    families = ["--families", str(tmp_path / "families.json")]
+    main(
+        ["analyze", "biases", str(tmp_path / "games.jsonl.gz"), *families, "--seed", "1", "--format", "html"]
+    )
+    assert "own family" in capsys.readouterr().out

@@ -1,0 +1,304 @@
+"""Games from grades and from files of scores: equal to comparing the scores."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.formats.scores import read_query_scores
+from exam_pp.games import QueryGames
+from exam_pp.metrics.nuggets import NUGGET_METRICS
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.tournaments.biases import game_biases
+from exam_pp.phases.tournaments.from_grades import games_from_grades, games_from_scores, winner_of
+from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.store.games import read_games
+from tests.conftest import passage, rubric
+from tests.phases.nugget_material import answer, bank_line
+
+WriteLines = Callable[[str, list[Any]], Path]
+Verdicts = dict[tuple[str, str, str], str | None]
+
+
+def verdicts(queries: Iterable[QueryGames]) -> Verdicts:
+    """Query and both systems to the winner."""
+    return {
+        (query.query_id, game.name_a, game.name_b): game.winner
+        for query in queries
+        for game in query.game_sets[0].games
+    }
+
+
+def compared(scores: Iterable[Score], metric: str) -> Verdicts:
+    """The same from scores, by plain comparison."""
+    values = {
+        (s.query_id, s.system): s.value for s in scores if s.metric == metric and s.system != OVERALL_SYSTEM
+    }
+    return {
+        (query, a, b): "A"
+        if values[query, a] > values[query, b]
+        else "B"
+        if values[query, a] < values[query, b]
+        else "C"
+        for query in {query for query, _ in values}
+        for a, b in combinations(sorted(system for of, system in values if of == query), 2)
+    }
+
+
+def graded(
+    passage_id: str, query_id: str, ranks: Mapping[str, int], ratings: dict[str, int]
+) -> dict[str, Any]:
+    """A passage of as many words as its id has letters, with the ranks of systems and its ratings."""
+    rankings = [
+        {"method": name, "paragraphId": passage_id, "queryId": query_id, "rank": rank, "score": 1.0}
+        for name, rank in ranks.items()
+    ]
+    return passage(
+        passage_id,
+        text="word " * len(passage_id),
+        paragraph_data={"judgments": [], "rankings": rankings},
+        exam_grades=[rubric(ratings, llm="grader")],
+    )
+
+
+LINES = [
+    [
+        "q1",
+        [
+            graded("p", "q1", {"x": 1}, {"q1/a": 5, "q1/b": 0}),
+            graded("pp", "q1", {"x": 2, "y": 1}, {"q1/a": 1, "q1/b": 3}),
+            graded("ppp", "q1", {"z": 1}, {"q1/a": 4, "q1/b": 0}),
+        ],
+    ],
+    ["q2", [graded("r", "q2", {"x": 1, "y": 1}, {"q2/a": 4})]],
+]
+
+
+@pytest.fixture
+def file(write_jsonl: WriteLines) -> Path:
+    return write_jsonl("graded.jsonl", LINES)
+
+
+def test_games_by_hand(file: Path) -> None:
+    """Cover at 4 is 1/2, 0 and 1/2 for q1, and 1, 1 and 0 for q2, for which z has no results."""
+    result = games_from_grades(file, cutoff=5)
+    assert (result.systems, result.games, result.ties) == (3, 6, 2)
+    assert verdicts(result.queries) == {
+        ("q1", "x", "y"): "A", ("q1", "x", "z"): "C", ("q1", "y", "z"): "B",
+        ("q2", "x", "y"): "C", ("q2", "x", "z"): "A", ("q2", "y", "z"): "A",
+    }  # fmt: skip
+    first = next(iter(result.queries)).game_sets[0]
+    assert first.model == "grader"
+    prompt = "QuestionSelfRatedUnanswerablePromptWithChoices"
+    assert first.prompt_info == {
+        "prompt_class": f"Cover(min_grade=4)@5 of {prompt}",
+        "measure": "Cover(min_grade=4)@5",
+        "tie_margin": 0.0,
+    }
+    assert {game.decided_by for game in first.games} == {"ratings"}
+    assert [(game.words_a, game.words_b) for game in first.games] == [(3, 2), (3, 3), (2, 3)]
+    assert any("No results from z for 1 query (q2)" in note for note in result.notes)
+
+
+def test_a_query_without_results_can_be_skipped(file: Path) -> None:
+    for measure in ("Cover", "MeanRating"):
+        result = games_from_grades(file, measure=measure, cutoff=5, missing_queries="skip")
+        assert [key for key in verdicts(result.queries) if key[0] == "q2"] == [("q2", "x", "y")]
+        assert "1 score is missing: such a system has no games for the query." in result.notes
+
+
+def test_the_mean_rating_by_hand(file: Path) -> None:
+    """For q1, the best ratings are 5 and 3 for x, 1 and 3 for y, 4 and 0 for z: means of 4, 2 and 2."""
+    result = games_from_grades(file, measure="MeanRating", cutoff=5)
+    of_q1 = {key[1:]: winner for key, winner in verdicts(result.queries).items() if key[0] == "q1"}
+    assert of_q1 == {("x", "y"): "A", ("x", "z"): "A", ("y", "z"): "C"}
+    wide = games_from_grades(file, measure="MeanRating", cutoff=5, tie_margin=2)
+    assert {w for key, w in verdicts(wide.queries).items() if key[0] == "q1"} == {"C"}
+    narrow = games_from_grades(file, measure="MeanRating", cutoff=5, tie_margin=1.99)
+    assert verdicts(narrow.queries)["q1", "x", "y"] == "A"
+
+
+def test_repeats_of_a_system_play_only_against_other_systems(write_jsonl: WriteLines) -> None:
+    passages = [graded("p", "q1", {}, {"q1/a": 5}), graded("pp", "q1", {"y": 1}, {"q1/a": 0})]
+    for repeat, of_passage in ((1, passages[0]), (2, passages[1])):
+        of_passage["paragraph_data"]["rankings"].append(
+            {"method": "x", "paragraphId": "p", "queryId": "q1", "rank": 1, "score": 1.0, "repeat": repeat}
+        )
+    result = games_from_grades(write_jsonl("graded.jsonl", [["q1", passages]]))
+    assert verdicts(result.queries) == {("q1", "x-run-1", "y"): "A", ("q1", "x-run-2", "y"): "C"}
+    games = next(iter(result.queries)).game_sets[0].games
+    assert [(game.system_a, game.repeat_a, game.repeat_b) for game in games] == [
+        ("x", 1, None),
+        ("x", 2, None),
+    ]
+
+
+@pytest.mark.parametrize("measure", NUGGET_METRICS)
+def test_nugget_scores_decide(write_jsonl: WriteLines, measure: Any) -> None:
+    lines = [
+        ["q1", [answer("a", "q1", "SPN"), answer("b", "q1", "PPP"), answer("c", "q1", "NSS", "One two.")]],
+        ["q2", [answer("a", "q2", "NS"), answer("b", "q2", "NS")]],
+    ]
+    path = write_jsonl("assigned.jsonl", lines)
+    bank = write_jsonl("nuggets.jsonl", [bank_line("q1", "vvo"), bank_line("q2", "vo")])
+    (evaluation,) = nugget_scores(path, bank).values()
+    result = games_from_grades(path, bank, measure=measure)
+    assert verdicts(result.queries) == compared(evaluation.scores, measure)
+    lengths = {game.name_b: game.words_b for game in next(iter(result.queries)).game_sets[0].games}
+    assert lengths == {"b": 3, "c": 2}
+
+
+def test_nugget_scores_need_a_bank_and_one_grader(write_jsonl: WriteLines) -> None:
+    path = write_jsonl(
+        "assigned.jsonl", [["q1", [answer("a", "q1", "S"), answer("b", "q1", "N", other="S")]]]
+    )
+    bank = write_jsonl("nuggets.jsonl", [bank_line("q1", "v")])
+    with pytest.raises(SelectionError, match="need the bank of the nuggets"):
+        games_from_grades(path, measure="V")
+    with pytest.raises(SelectionError, match=r"several graders .judge, other.; select one"):
+        games_from_grades(path, bank, measure="V")
+
+
+SCORES = st.dictionaries(
+    st.tuples(st.sampled_from(["x", "y", "z"]), st.sampled_from(["q1", "q2"])),
+    st.integers(0, 4).map(lambda value: value / 4),
+    min_size=6, max_size=6,
+)  # fmt: skip
+
+
+@given(SCORES)
+def test_games_equal_the_comparison_of_scores(
+    tmp_path_factory: pytest.TempPathFactory, scores: dict[tuple[str, str], float]
+) -> None:
+    """Also the number of wins of each system, by any order of the lines."""
+    path = tmp_path_factory.mktemp("scores") / "scores.tsv"
+    lines = ["system\tquery\tmeasure\tvalue", *(f"{s}\t{q}\tF1\t{v}" for (s, q), v in scores.items())]
+    path.write_text("\n".join(lines) + "\n")
+    rows = [Score(system, query, "F1", value) for (system, query), value in scores.items()]
+    result = games_from_scores(path)
+    assert verdicts(result.queries) == compared(rows, "F1")
+    wins = Counter(
+        key[1] if winner == "A" else key[2]
+        for key, winner in verdicts(result.queries).items()
+        if winner != "C"
+    )
+    for system in "xyz":
+        beaten = sum(
+            scores[system, query] > scores[other, query] for query in ("q1", "q2") for other in "xyz"
+        )
+        assert wins[system] == beaten
+    swapped = winner_of(scores["x", "q1"], scores["y", "q1"]), winner_of(scores["y", "q1"], scores["x", "q1"])
+    assert swapped in (("A", "B"), ("B", "A"), ("C", "C"))
+
+
+def test_rounding_errors_decide_no_game() -> None:
+    assert winner_of(0.1 + 0.2, 0.3) == "C"
+    assert winner_of(0.3 - 0.1, 0.1, tie_margin=0.1) == "C"
+
+
+def test_outputs_of_trec_eval(tmp_path: Path) -> None:
+    """A file for each run, with means and another measure."""
+    for system, score in (("x", 0.5), ("y", 0.25)):
+        lines = [
+            ("runid", "all", system),
+            ("map", "q1", score),
+            ("P_5", "q1", 1 - score),
+            ("map", "all", score),
+        ]
+        text = "".join(f"{name:22}\t{query}\t{value}\n" for name, query, value in lines)
+        (tmp_path / f"{system}.eval").write_text(text)
+    files = [tmp_path / "x.eval", tmp_path / "y.eval"]
+    result = games_from_scores(files, measure="map")
+    assert verdicts(result.queries) == {("q1", "x", "y"): "A"}
+    first = next(iter(result.queries)).game_sets[0]
+    assert (first.model, first.prompt_class, first.games[0].words_a) == ("x.eval, y.eval", "map", None)
+    assert verdicts(games_from_scores(files, measure="P_5").queries) == {("q1", "x", "y"): "B"}
+    (tmp_path / "again").mkdir()
+    files.append(Path(shutil.copy(files[0], tmp_path / "again")))
+    with pytest.raises(SelectionError, match="and so has another file; leave out one of them"):
+        games_from_scores(files, measure="map")
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "problem"),
+    [
+        ("x\tall\tF1\t1\n", {}, "has no scores of single queries"),
+        ("x\tq1\tF1\t1\nx\tq1\tF2\t1\n", {}, "has several measures (F1, F2); select one with --measure."),
+        ("x\tq1\tF1\t1\n", {"measure": "F2"}, "does not have the measure 'F2', only F1."),
+        ("x\tq1\tF1\t1\ny\tq2\tF1\t1\n", {}, "at least two systems on a common query"),
+        ("x\tq1\tF1\t1\ny\tq1\tF1\t1\n", {"queries": ["q2"]}, "at least two systems on a common query"),
+    ],
+)
+def test_scores_that_decide_no_games(tmp_path: Path, lines: str, options: Any, problem: str) -> None:
+    path = tmp_path / "scores.tsv"
+    path.write_text(f"system\tquery\tmeasure\tvalue\n{lines}")
+    with pytest.raises(SelectionError) as caught:
+        games_from_scores(path, **options)
+    assert problem in str(caught.value)
+
+
+def test_a_judge_of_ratings_has_no_place_bias(file: Path) -> None:
+    """The response of x is longer than that of y for q1, and wins; for q2, z has no words and loses twice."""
+    found = game_biases(games_from_grades(file, cutoff=5).queries).judges[0].biases
+    assert found.place_a.total == 0
+    assert (found.longer.count, found.longer.total) == (4, 4)
+
+
+def test_the_command(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = tmp_path / "out.games.jsonl.gz"
+    main(["export", "games", str(file), "--cutoff", "5", "-o", str(output)])
+    expected = verdicts(games_from_grades(file, cutoff=5).queries)
+    assert verdicts(read_games(output)) == expected
+    main(
+        [
+            "evaluate",
+            "cover",
+            str(file),
+            "--cutoff",
+            "5",
+            "--per-query",
+            "--format",
+            "tsv",
+            "-o",
+            str(tmp_path / "c.tsv"),
+        ]
+    )
+    measure = ["-m", "Cover(min_grade=4)@5"]
+    main(["export", "games", str(tmp_path / "c.tsv"), *measure, "-o", str(output)])
+    assert verdicts(read_games(output)) == expected
+
+
+@pytest.mark.parametrize("arguments", [["-m", "F1"], ["--tie-margin", "-1"]])
+def test_wrong_options(file: Path, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["export", "games", str(file), *arguments])
+    assert stop.value.code == 2
+
+
+def test_options_of_grades_with_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scores.tsv"
+    path.write_text("system\tquery\tmeasure\tvalue\nx\tq1\tF1\t1\ny\tq1\tF1\t0\n")
+    with pytest.raises(SystemExit) as stop:
+        main(["export", "games", str(path), "--min-grade", "3"])
+    assert stop.value.code == 2
+    assert "--min-grade needs a graded file." in capsys.readouterr().err
+
+
+def test_the_demo(demo_data: Path, tmp_path: Path) -> None:
+    """All 45 pairs of ten systems on each of eight queries."""
+    path = tmp_path / "ndcg.tsv"
+    runs = ["--runs", str(demo_data / "runs"), "-m", "nDCG@10", "--per-query", "--format", "tsv"]
+    main(["evaluate", "judgments", str(demo_data / "qrels.txt"), *runs, "-o", str(path)])
+    result = games_from_scores(path)
+    assert (result.systems, result.games) == (10, 8 * 45)
+    assert verdicts(result.queries) == compared(read_query_scores(path), "nDCG@10")
