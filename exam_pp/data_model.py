@@ -215,7 +215,7 @@ class SelfRating(RatingMixin, Record):
     ``margin``, the difference between the highest and the second highest probability. ``mass`` is the
     probability of all grades together before it was renormalised, and ``definition`` says what the likelihood
     of a label is: of the label as the whole ``reply``, after the words of the reply before its ``number``, or
-    at the beginning of the reply (``choice``).
+    at the beginning of the reply (``choice``; ``calibrated`` if divided by that without a passage).
     """
 
     question_id: Id | None = None

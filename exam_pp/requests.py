@@ -38,11 +38,12 @@ class Part:
     role: Role = "user"
 
 
-SoftDefinition = Literal["reply", "number", "choice"]
+SoftDefinition = Literal["reply", "number", "choice", "calibrated"]
 """The meaning of the likelihood of a label.
 
 ``reply``: of the label as the whole reply, with its end. ``number``: of the label after the words of the
-reply before its own label. ``choice``: of the label at the beginning of the reply.
+reply before its own label. ``choice``: of the label at the beginning of the reply. ``calibrated``: the same,
+divided by that for a prompt without a passage.
 """
 
 LOW_MASS = 0.5

@@ -55,6 +55,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "Decoding": {
         "--frequency-penalty": "Penalty for each occurrence of a token in the reply",
+        "--calibrate": "Correct choices for labels that the model prefers without a passage",
         "--choose": "Take the likeliest label instead of a written reply",
         "--greedy": "Greedy decoding",
         "--max-tokens": "Maximum number of tokens in a reply",

@@ -19,8 +19,8 @@ With `--soft`, local models with a checkpoint also give soft grades; a table has
 
 `--sample N` draws N passages of each DL query (seeded), and every N-th topic of TREC RAG; leaderboards are
 then based on few passages and not meaningful. `--queries N` draws N of the DL queries. With
-`--choose`, models with a checkpoint also grade the DL passages by choice (`grade --choose`); a table has the
-agreement of the chosen ratings with the written ones.
+`--choose`, models with a checkpoint also grade the DL passages by choice (`grade --choose`), and calibrated
+(`--calibrate`); a table has the agreement of the chosen ratings with the written ones.
 """
 
 from __future__ import annotations
@@ -169,12 +169,18 @@ def means(scores: Iterable[Score]) -> dict[str, float]:
 
 
 def rate(
-    data: Collection, name: str, answer: Clock | None, model: ModelOptions | None = None, soft: bool = False
+    data: Collection,
+    name: str,
+    answer: Clock | None,
+    model: ModelOptions | None = None,
+    soft: bool = False,
+    calibrate: bool = False,
 ) -> Ratings:
     """Grade the collection and compare; without ``answer``, use the grades of the file."""
     queries = data.queries
     if answer is not None:
-        options = GradeOptions([QUESTION_SELF_RATED], soft=None if model and model.choose else soft)
+        soft_grades = None if model and model.choose else soft
+        options = GradeOptions([QUESTION_SELF_RATED], soft=soft_grades, calibrate=calibrate)
         if model is not None:
             options = resolve_options(options, answer.llm, model)
         copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)
@@ -495,11 +501,12 @@ def measure(
     every: int,
     only_ratings: bool = False,
     soft: bool = False,
+    calibrate: bool = False,
 ) -> Row:
     llm = load_llm(model)
     learn(llm, (passage.text for query in data.queries for passage in query.passages))
-    name = f"{model.model}, chosen" if model.choose else model.model
-    ratings = rate(data, name, Clock(llm), model, soft and model.model not in WITHOUT_LIMIT)
+    name = model.model + (f", {'calibrated' if calibrate else 'chosen'}" if model.choose else "")
+    ratings = rate(data, name, Clock(llm), model, soft and model.model not in WITHOUT_LIMIT, calibrate)
     if only_ratings or model.choose:
         return ratings, None, None, None
     extracted = extract(squad, data, llm, Clock(llm))
@@ -540,18 +547,17 @@ def main() -> None:
         ]
         agreement: list[list[Cell]] = []
         for model in models:
-            ways = [model]
+            ways = [(model, False)]
             if options.choose and model.model not in WITHOUT_LIMIT:
-                ways.append(replace(model, choose=True, max_tokens=None, num_beams=None))
+                choosing = replace(model, choose=True, max_tokens=None, num_beams=None)
+                ways += [(choosing, False), (choosing, True)]
+            every, only = options.sample or 1, options.only_ratings
             measured = [
-                measure(
-                    way, data, squad, options.shared, options.sample or 1, options.only_ratings, options.soft
-                )
-                for way in ways
+                measure(way, data, squad, options.shared, every, only, options.soft, calibrate)
+                for way, calibrate in ways
             ]
             rows += measured
-            if len(measured) > 1:
-                agreement.append(choices(measured[0][0], measured[1][0]))
+            agreement += [choices(measured[0][0], row[0]) for row in measured[1:]]
     except (ExamError, OSError) as error:
         sys.exit(f"graders.py: {error}")
     chosen = [Table(["chosen ratings of", "as written", "κ with written"], agreement)] if agreement else []

@@ -53,6 +53,7 @@ _GRADE_OPTIONS = (
     "max_passages",
     "only_unjudged",
     "role",
+    "calibrate",
 )
 """Options that are fields of ``GradeOptions``."""
 
@@ -81,6 +82,12 @@ _GRADE_OPTIONS = (
     "--choose",
     is_flag=True,
     help="Take the likeliest label of the scale as the grade, without a written reply.",
+)
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="With --choose, divide the likelihoods of the labels by those without a passage (one more call per "
+    "bank entry).",
 )
 @unparsed_option(GRADE_POLICY)
 @ANSWER_MATCH

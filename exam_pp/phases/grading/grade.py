@@ -10,6 +10,7 @@ from typing import Any
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView, Role
 from exam_pp.graders.base import Grader, PassageUnit
+from exam_pp.graders.calibration import calibrated
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.decoding import DECODING
@@ -39,7 +40,8 @@ class GradeOptions:
     after a list that cannot be read. ``max_queries`` and ``max_passages`` keep only the first queries and
     the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
     None for all queries. With ``only_unjudged``, passages with judgments are not graded. ``role``
-    grades only what systems retrieved, or only parts of answers.
+    grades only what systems retrieved, or only parts of answers. ``calibrate`` divides the likelihoods of
+    choices by those without a passage.
     """
 
     prompts: Sequence[Prompt]
@@ -52,6 +54,7 @@ class GradeOptions:
     positions: frozenset[int] | None = None
     only_unjudged: bool = False
     role: Role | None = None
+    calibrate: bool = False
 
 
 @dataclass
@@ -167,6 +170,7 @@ DECISIVE = (
     "thinking_tokens",
     "no_answer_at",
     "choose",
+    "calibrate",
     *DECODING,
 )
 """Recorded model options that change replies; reused grades with another value are reported."""
@@ -177,6 +181,7 @@ _DEFAULTS: dict[str, Any] = {
     "thinking_tokens": 0,
     "temperature": 0,
     "choose": False,
+    "calibrate": False,
 }
 """Values of decisive options that a grade does not record."""
 
@@ -297,6 +302,8 @@ def grading_jobs(
 ) -> Iterator[tuple[AnyQuery, list[Job]]]:
     """Yield every selected query with its grading jobs, and count them in ``summary``."""
     soft, unparsed = options.soft is not False, options.unparsed or "default"
+    if options.calibrate:
+        provenance = provenance | {"calibrate": True}
     graders = [
         (prompt, make_grader(prompt, model, provenance, unparsed, soft, options.repairs))
         for prompt in options.prompts
@@ -338,4 +345,5 @@ def _jobs(
             if ungraded:
                 entries = [entry for entry in ungraded.values() if entry is not None]
                 unit = PassageUnit(query.query_id, text, passage.passage_id, context, entries)
-                yield Job(position, grader.run(unit), unit.pairs)
+                grading = grader.run(unit)
+                yield Job(position, calibrated(grading) if options.calibrate else grading, unit.pairs)

@@ -254,6 +254,8 @@ def check_fit(model: ModelOptions, options: GradeOptions) -> None:
     check_lists(model, options.prompts)
     if model.choose and options.soft is False:
         raise SelectionError("--no-soft cannot be combined with --choose, which computes soft grades.")
+    if options.calibrate and not model.choose:
+        raise SelectionError("--calibrate changes the choice of a label and needs --choose.")
     for prompt in options.prompts:
         if model.choose and (not prompt.labels or is_listwise(prompt)):
             raise SelectionError(
