@@ -19,7 +19,7 @@ Winner = Literal["A", "B", "C"]
 WINNERS: tuple[Winner, ...] = ("A", "B", "C")
 
 DecidedBy = Literal["reply", "choice", "empty answer", "same text", "ratings", "person"]
-"""The deciding instance of a game: a reply, the likeliest label, a rule without a call, ratings, or a person."""
+"""The deciding instance: a reply, the likeliest label, a rule without a call, ratings, or a person."""
 
 Repeat = Annotated[int, Field(ge=1)]
 
