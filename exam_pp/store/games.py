@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -28,16 +29,21 @@ def read_games(path: str | Path) -> Iterator[QueryGames]:
         DataError: A line is not in the format or has a key twice, a query has two lines, or the file is
             empty; the message names file, line and field.
     """
-    lines: dict[str, int] = {}
-    for number, line in read_lines(path):
+    return games_in(read_lines(path), path)
+
+
+def games_in(lines: Iterable[tuple[int, bytes]], path: str | Path) -> Iterator[QueryGames]:
+    """Parse the numbered lines of a games file; raises :class:`DataError` as :func:`read_games` does."""
+    first_lines: dict[str, int] = {}
+    for number, line in lines:
         query = parse_games(line, path, number)
-        if (first := lines.setdefault(query.query_id, number)) != number:
+        if (first := first_lines.setdefault(query.query_id, number)) != number:
             raise DataError(
                 f"the query {query.query_id!r} is also on line {first}; exam-pp merge joins games files.",
                 file=str(path), line=number,
             )  # fmt: skip
         yield query
-    if not lines:
+    if not first_lines:
         raise DataError("has no games.", file=str(path))
 
 
@@ -68,13 +74,7 @@ def is_games_file(path: str | Path) -> bool:
     """
     if is_read_once(path):
         return False
-    return any(is_games_line(line) for _, line in _first_line(path))
-
-
-def _first_line(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    for line in read_lines(path):
-        yield line
-        return
+    return any(is_games_line(line) for _, line in islice(read_lines(path), 1))
 
 
 def write_games(
