@@ -86,10 +86,10 @@ def read_game_lines(path: str | Path) -> Iterator[Game]:
     return (game for _, game in read_records(Game, path, "games"))
 
 
-_EVALUATION = "ragelo_evaluation"
+EVALUATION = "ragelo_evaluation"
 """The key of a game for the evaluator's structured answer without the winner, such as ``differences``."""
 _OWN_KEYS = frozenset(
-    {"query_id", "game_sets", _EVALUATION}
+    {"query_id", "game_sets", EVALUATION}
     | {name for key, field in games.Game.model_fields.items() for name in (key, field.alias or key)}
 )
 _RAGELO_KEYS = frozenset(Game.model_fields)
@@ -125,7 +125,7 @@ def _game_of(game: Game, dropped: DroppedFields) -> games.Game:
         "answer": game.raw_answer,
         "error": None if game.exception is None else {"failure_reason": game.exception},
         "relevance": game.relevance,
-        _EVALUATION: evaluation,
+        EVALUATION: evaluation,
     }
     values = {key: value for key, value in values.items() if value is not None}
     values |= {key: value for key, value in extras.items() if key not in _OWN_KEYS}
@@ -163,8 +163,8 @@ def _ragelo_game(query_id: str, model: str | None, game: games.Game, dropped: Dr
         dropped.field(key, getattr(game, key) not in EMPTY)
     dropped.add("repeats of systems", sum(repeat is not None for repeat in (game.repeat_a, game.repeat_b)))
     extras = game.model_extra or {}
-    evaluation = extras.get(_EVALUATION)
-    known = {"relevance"} | ({_EVALUATION} if isinstance(evaluation, dict) else set())
+    evaluation = extras.get(EVALUATION)
+    known = {"relevance"} | ({EVALUATION} if isinstance(evaluation, dict) else set())
     for key in extras.keys() & _RAGELO_KEYS - known:
         dropped.field(key, extras[key] not in EMPTY)
     error = game.error or {}
