@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from exam_pp.errors import DataError
 from exam_pp.games import QueryGames
+from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import data_error
-from exam_pp.store.passages.raw_json import duplicate_key
 
 
 def read_games(path: str | Path) -> Iterator[QueryGames]:

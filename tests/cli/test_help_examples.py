@@ -6,6 +6,7 @@ examples name are made once, from ``data/demo``: see :func:`_make_files`.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -84,6 +85,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
+    ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
     ==========================  =====================================================================
@@ -110,6 +112,9 @@ def _make_files(folder: Path, data: Path) -> None:
         '{"system": "repeated-run-1", "query_id": "q1", "metric": "V", "value": 0.5}\n'
         '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
     )
+    pair = {"system_a": "bm25", "system_b": "gen-long", "winner": "B"}
+    games = {"query_id": "q1", "game_sets": [{"llm": "judge", "games": [pair]}]}
+    (folder / "all.games.jsonl.gz").write_text(json.dumps(games) + "\n")
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 

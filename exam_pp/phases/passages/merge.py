@@ -14,6 +14,7 @@ from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
+from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import is_read_once
 from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import passages_writer
@@ -22,7 +23,6 @@ from exam_pp.store.passages.raw_json import (
     ShapeError,
     canonical,
     decode_list,
-    duplicate_key,
     encode_list,
 )
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
