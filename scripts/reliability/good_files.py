@@ -309,13 +309,13 @@ _GAMES_COMMANDS = (
 )
 _GAMES_KEEPING_COMMANDS = (
     "merge {} -o out",
-    "rename {} --system c=d --grader model=model2 -o out",
+    "rename {} --system c=z -o out",
     "convert {} --from games --to games -o out",
 )
 
 TARGETS: tuple[Target, ...] = (
     *(Target("all.games.jsonl", command) for command in _GAMES_COMMANDS),
-    *(Target("all.games.jsonl", command) for command in _GAMES_KEEPING_COMMANDS),
+    *(Target("all.games.jsonl", command, keeps=True) for command in _GAMES_KEEPING_COMMANDS),
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
     Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),
