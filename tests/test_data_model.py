@@ -281,6 +281,11 @@ supports = record(
     answer=or_null(texts),
     llm_response_error=or_null(st.dictionaries(texts, texts, max_size=2)),
 )
+criteria = record(
+    {"criterion": texts},
+    rating=or_null(st.integers(-1, 5)),
+    llm_response_error=or_null(st.dictionaries(texts, texts, max_size=2)),
+)
 passages = record(
     {"paragraph_id": texts, "text": texts},
     paragraph=anything,
@@ -291,6 +296,16 @@ passages = record(
     grades=or_null(st.lists(directs, max_size=2)),
     support_grades=or_null(
         st.lists(record({"supports": st.lists(supports, max_size=2)}, **of_a_model), max_size=2)
+    ),
+    criteria_grades=or_null(
+        st.lists(
+            record(
+                {"method": texts, "ratings": st.lists(criteria, max_size=2)},
+                answer=or_null(texts),
+                **of_a_model,
+            ),
+            max_size=2,
+        )
     ),
 )
 lines = st.tuples(texts, st.lists(passages, max_size=3)).map(list)

@@ -19,6 +19,7 @@ from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.phases.rag.config import read_config
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, write_edits
+from exam_pp.store.games import parse_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import BankLine
 
@@ -224,9 +225,12 @@ def test_prompt_of_the_prompts_page_works() -> None:
 
 def test_examples_of_the_data_model_are_read_and_written() -> None:
     page = (ROOT / "docs" / "data-model.md").read_text(encoding="utf-8")
-    passages, bank = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL))
+    blocks = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
+    passages, bank, games = map(json.loads, blocks)
     assert json.loads(parse_line(json.dumps(passages)).dump()) == passages
     assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
+    query = parse_games(json.dumps(games).encode(), "docs/data-model.md", 1)
+    assert json.loads(query.model_dump_json(by_alias=True, exclude_unset=True)) == games
 
 
 def test_python_example_of_the_data_model_works(

@@ -23,7 +23,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--official": "Official leaderboard",
         "--pages": "Run pages of TREC CAR",
         "--param": "Value of a parameter of the SQL",
-        "--passages": "Passages file to which the input is added",
+        "--passages": "Passages file that the input belongs to",
         "--prompt-file": "File with your own prompt",
         "--qrels": "Manual judgments",
         "--queries": "File of queries: their texts, or only these queries",

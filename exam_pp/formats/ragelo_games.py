@@ -2,6 +2,7 @@
 
 CSV: ``qid, agent_a, agent_b, raw_answer, answer, relevance``. JSON lines: ``qid, agent_a, agent_b,
 evaluator_name, exception, raw_answer, answer {winner, ...}``. Winners are ``A``, ``B``, or ``C`` for a tie.
+The records here are RAGElo's; readers return the queries of games files (:mod:`exam_pp.games`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Any, Literal, get_args
 
 from pydantic import ValidationError, model_validator
 
+from exam_pp import games
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Schema, Target, csv_format, make_reader, make_writer, register
-from exam_pp.formats.dropped_fields import trimmed
+from exam_pp.formats.base import Format, Schema, Source, Target, csv_format, register
+from exam_pp.formats.dropped_fields import EMPTY, DroppedFields, trimmed
 from exam_pp.formats.sample import with_columns, with_keys
+from exam_pp.games import GameSet, QueryGames
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.json_lines import read_records, write_records
 from exam_pp.store.parsing import data_error
@@ -66,16 +69,16 @@ class Game(Record):
 
 def games_of(cells: Cells, path: str | Path) -> list[Game]:
     """Parse games; raises :class:`DataError` for an answer that is not a verdict."""
-    games: list[Game] = []
+    found: list[Game] = []
     for line, row in cells.rows:
         if row["answer"] not in ("", *get_args(Verdict)):
             problem = f"{row['answer']!r} is not a verdict; write A, B or C (a tie), or leave the cell empty."
             raise DataError(problem, file=str(path), line=line, field="answer")
         try:
-            games.append(Game.model_validate({name: cell for name, cell in row.items() if cell}))
+            found.append(Game.model_validate({name: cell for name, cell in row.items() if cell}))
         except ValidationError as error:
             raise data_error(error, path, line) from error
-    return games
+    return found
 
 
 def read_game_lines(path: str | Path) -> Iterator[Game]:
@@ -83,11 +86,125 @@ def read_game_lines(path: str | Path) -> Iterator[Game]:
     return (game for _, game in read_records(Game, path, "games"))
 
 
-def _write_games(games: Iterable[Game], target: Target) -> None:
+EVALUATION = "ragelo_evaluation"
+"""The key of a game for the evaluator's structured answer without the winner, such as ``differences``."""
+_OWN_KEYS = frozenset(
+    {"query_id", "game_sets", EVALUATION}
+    | {name for key, field in games.Game.model_fields.items() for name in (key, field.alias or key)}
+)
+_RAGELO_KEYS = frozenset(Game.model_fields)
+
+
+def queries_of(found: Iterable[Game], dropped: DroppedFields) -> list[QueryGames]:
+    """Convert RAGElo's games to queries with sets of games by evaluator, in order of their appearance.
+
+    The evaluator becomes the model, the exception the reason of an ungraded game, the raw answer the reply.
+    Other keys are kept, except for keys that mean something else in games files, which are counted.
+    """
+    by_query: dict[str, dict[str | None, list[games.Game]]] = {}
+    for game in found:
+        sets = by_query.setdefault(game.qid, {})
+        sets.setdefault(game.evaluator_name, []).append(_game_of(game, dropped))
+    return [
+        QueryGames(query_id=query_id, game_sets=[_set_of(name, of_set) for name, of_set in sets.items()])
+        for query_id, sets in by_query.items()
+    ]
+
+
+def _set_of(evaluator: str | None, of_set: list[games.Game]) -> GameSet:
+    return GameSet(games=of_set) if evaluator is None else GameSet(model=evaluator, games=of_set)
+
+
+def _game_of(game: Game, dropped: DroppedFields) -> games.Game:
+    extras = game.model_extra or {}
+    for key in extras.keys() & _OWN_KEYS:
+        dropped.field(key, extras[key] not in EMPTY)
+    evaluation = (game.answer.model_extra if game.answer else None) or None
+    values = {
+        "winner": game.winner,
+        "answer": game.raw_answer,
+        "error": None if game.exception is None else {"failure_reason": game.exception},
+        "relevance": game.relevance,
+        EVALUATION: evaluation,
+    }
+    values = {key: value for key, value in values.items() if value is not None}
+    values |= {key: value for key, value in extras.items() if key not in _OWN_KEYS}
+    return games.Game(system_a=game.agent_a, system_b=game.agent_b, **values)
+
+
+def _ragelo_games(queries: Iterable[QueryGames], dropped: DroppedFields, *, named: bool) -> Iterator[Game]:
+    """Convert queries to RAGElo's games, with counts of the fields that RAGElo lacks.
+
+    ``named`` is whether the format has names of evaluators, by which its reader makes sets of games.
+    """
+    for query in queries:
+        dropped.add("query texts", bool(query.query_text))
+        dropped.keys(query.model_extra)
+        sets = [of_judge for of_judge in query.game_sets if of_judge.games]
+        dropped.add("sets of games without games", len(query.game_sets) - len(sets))
+        dropped.add("queries without games", not sets)
+        dropped.add(
+            "boundaries of sets of games", len(sets) - len({s.model if named else None for s in sets})
+        )
+        for of_judge in sets:
+            for key, value in (
+                ("model options", of_judge.model_options),
+                ("prompt descriptions", of_judge.prompt_info),
+                ("prompt types", of_judge.prompt_type),
+            ):
+                dropped.add(key, value not in EMPTY)
+            dropped.keys(of_judge.model_extra)
+            for game in of_judge.games:
+                yield _ragelo_game(query.query_id, of_judge.model, game, dropped)
+
+
+def _ragelo_game(query_id: str, model: str | None, game: games.Game, dropped: DroppedFields) -> Game:
+    for key in ("order", "decided_by", "words_a", "words_b", "tokens_cut", "comment"):
+        dropped.field(key, getattr(game, key) not in EMPTY)
+    dropped.add("repeats of systems", sum(repeat is not None for repeat in (game.repeat_a, game.repeat_b)))
+    extras = game.model_extra or {}
+    evaluation = extras.get(EVALUATION)
+    known = {"relevance"} | ({EVALUATION} if isinstance(evaluation, dict) else set())
+    for key in extras.keys() & _RAGELO_KEYS - known:
+        dropped.field(key, extras[key] not in EMPTY)
+    error = game.error or {}
+    reason = error.get("failure_reason")
+    dropped.add(
+        "details of errors", sum(error[key] not in EMPTY for key in error.keys() - {"failure_reason"})
+    )
+    dropped.add("reasons of errors that are not text", reason is not None and not isinstance(reason, str))
+    values: dict[str, Any] = {
+        "evaluator_name": model,
+        "exception": reason if isinstance(reason, str) else None,
+        "raw_answer": game.answer,
+        "relevance": extras.get("relevance"),
+    }
+    if isinstance(evaluation, dict):
+        dropped.field("winner", "winner" in evaluation)
+        values["answer"] = {key: value for key, value in evaluation.items() if key != "winner"}
+    if game.winner is not None:
+        values["answer"] = values.get("answer", {}) | {"winner": game.winner}
+    values = {key: value for key, value in values.items() if value is not None}
+    values |= {key: value for key, value in extras.items() if key not in _RAGELO_KEYS | known}
+    try:
+        return Game(qid=query_id, agent_a=game.name_a, agent_b=game.name_b, **values)
+    except ValidationError as error:
+        raise data_error(error, None, within=f"query {query_id}") from error
+
+
+def _read_lines(source: Source) -> list[QueryGames]:
+    return queries_of(read_game_lines(source.path), source.dropped)
+
+
+def _write_lines(queries: Iterable[QueryGames], target: Target) -> None:
+    write_records(_ragelo_games(queries, target.dropped, named=True), target.path, inputs=target.inputs)
+
+
+def _write_table(queries: Iterable[QueryGames], target: Target) -> None:
     def rows() -> Iterator[tuple[str, ...]]:
-        for game in games:
-            target.dropped.add("evaluator names", bool(game.evaluator_name))
-            target.dropped.add("evaluator errors", bool(game.exception))
+        for game in _ragelo_games(queries, target.dropped, named=False):
+            target.dropped.add("names of graders", game.evaluator_name not in EMPTY)
+            target.dropped.add("reasons of errors", bool(game.exception))
             target.dropped.keys(game.model_extra)
             target.dropped.keys(game.answer.model_extra if game.answer else None)
             relevance = "" if game.relevance is None else trimmed(str(game.relevance), target.dropped)
@@ -102,11 +219,12 @@ def _write_games(games: Iterable[Game], target: Target) -> None:
 register(
     csv_format(
         "ragelo-games", "games", "games between answers of RAGElo, CSV",
-        with_columns("qid", "agent_a", "agent_b", "answer"), GAMES, games_of, "game", _write_games,
+        with_columns("qid", "agent_a", "agent_b", "answer"), GAMES, games_of, "game", _write_table,
+        content_of=lambda cells, path: queries_of(games_of(cells, path), DroppedFields()),
     ),
     Format(
         "ragelo-games-jsonl", "games", "games between answers of RAGElo, JSON lines",
-        with_keys("qid", "agent_a", "agent_b"), read_game_lines, "game", make_reader(read_game_lines),
-        make_writer(write_records), schema=Schema("games", "a line of games between answers of RAGElo", Game),
+        with_keys("qid", "agent_a", "agent_b"), read_game_lines, "game", _read_lines, _write_lines,
+        schema=Schema("ragelo-games", "a line of games between answers of RAGElo", Game),
     ),
 )  # fmt: skip

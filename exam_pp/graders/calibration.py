@@ -1,8 +1,8 @@
 """Contextual calibration of choices: likelihoods of labels relative to those without a passage.
 
 A model may prefer one label whatever it reads. The likelihoods of the labels are therefore divided by those
-for the same prompt with ``N/A`` in place of the passage. Source: Zhao et al., "Calibrate Before Use: Improving
-Few-Shot Performance of Language Models", 2021, section 5, with one content-free text.
+for the same prompt with ``N/A`` in place of the passage. Source: Zhao et al., "Calibrate Before Use", 2021,
+section 5, with one content-free text.
 """
 
 from __future__ import annotations

@@ -167,13 +167,21 @@ def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
         return f"an output was written although the input is not valid ({error})"
     written: dict[str, list[Any]] = {}
     for line in after[target.output].splitlines():
-        query_id, passages = decode(line)
+        query_id, passages = _query(decode(line))
         written.setdefault(str(query_id), []).extend(passages)
-    for query_id, passages in values:
+    for query_id, passages in map(_query, values):
         for passage in passages:
             if not any(_contains(copy, passage) for copy in written.get(_as_text(query_id), ())):
                 return f"lost: {json.dumps(passage)[:300]}"
     return ""
+
+
+def _query(value: Any) -> tuple[Any, list[Any]]:
+    """The id of a line's query, and its passages; a line of a games file counts as one passage."""
+    if isinstance(value, dict):
+        return value.get("query_id"), [value]
+    query_id, passages = value
+    return query_id, passages
 
 
 def _decoded(line: bytes) -> Any:

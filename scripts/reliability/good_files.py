@@ -185,6 +185,21 @@ GOOD: dict[str, str] = {
         {"qid": "q1", "agent_a": "one", "agent_b": "two", "evaluator_name": "pairwise", "exception": None,
          "raw_answer": "{}", "answer": {"winner": "C", "differences": "None."}}
     ),
+    "all.games.jsonl": _lines(
+        {"query_id": "q1", "query_text": "a query", "game_sets": [
+            {"llm": "model", "prompt_info": {"prompt_class": "Pairwise"}, "games": [
+                {"system_a": "a", "system_b": "b", "winner": "A", "order": 1, "decided_by": "reply",
+                 "words_a": 3, "words_b": 4, "answer": "So [[A]]"},
+                {"system_a": "b", "system_b": "a", "winner": "C", "order": 2, "decided_by": "reply",
+                 "words_a": 4, "words_b": 3, "answer": "So [[C]]"},
+                {"system_a": "a", "repeat_a": 1, "system_b": "c", "winner": None,
+                 "llm_response_error": {"failure_reason": "no verdict", "response": "None."}},
+            ]},
+            {"llm": "human:ana",
+             "games": [{"system_a": "a", "system_b": "b", "winner": "B", "comment": "x"}]},
+        ]},
+        {"query_id": "007", "game_sets": [{"games": [{"system_a": "a", "system_b": "b", "winner": "B"}]}]},
+    ),
     "open_rag_eval.csv": "query_id,query,query_run,passage_id,passage,generated_answer\n"
     "q1,a query,1,[1],Text of p1.,It rises [1].\nq1,a query,1,[2],Text of p2.,\n",
     "open_rag_eval_scores.csv": "query_id,query,retrieval_score_mean_umbrela_score\nq1,a query,2.5\n",
@@ -268,6 +283,9 @@ _CONVERSIONS = (
     ("ragelo_reasonings.csv", "ragelo-reasonings", "graded"),
     ("ragelo_games.csv", "ragelo-games", "ragelo-games-jsonl"),
     ("ragelo_games.jsonl", "ragelo-games-jsonl", "ragelo-games"),
+    ("ragelo_games.jsonl", "ragelo-games-jsonl", "games"),
+    ("all.games.jsonl", "games", "ragelo-games-jsonl"),
+    ("all.games.jsonl", "games", "ragelo-games"),
     ("open_rag_eval.csv", "open-rag-eval", "rag24"),
     ("open_rag_eval.csv", "open-rag-eval-passages", "graded"),
     ("open_rag_eval_scores.csv", "open-rag-eval-scores", "scores-jsonl"),
@@ -282,7 +300,22 @@ _CITED_COMMANDS = (
     "query {} 'select support, count(*) from supports group by all order by all' -o out",
 )
 
+_GAMES_COMMANDS = (
+    "filter {} --system a --grader model -o out",
+    "strip {} --remove replies --remove texts --remove human -o out",
+    "validate {} -o out",
+    "validate {} --passages graded.jsonl -o out",
+    "query {} 'select winner, count(*) from games group by all' -o out",
+)
+_GAMES_KEEPING_COMMANDS = (
+    "merge {} -o out",
+    "rename {} --system c=z -o out",
+    "convert {} --from games --to games -o out",
+)
+
 TARGETS: tuple[Target, ...] = (
+    *(Target("all.games.jsonl", command) for command in _GAMES_COMMANDS),
+    *(Target("all.games.jsonl", command, keeps=True) for command in _GAMES_KEEPING_COMMANDS),
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
     Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),

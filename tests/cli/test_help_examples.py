@@ -6,6 +6,7 @@ examples name are made once, from ``data/demo``: see :func:`_make_files`.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -85,6 +86,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
     ``families.toml``           families of models and systems
+    ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
     ==========================  =====================================================================
@@ -112,6 +114,9 @@ def _make_files(folder: Path, data: Path) -> None:
         '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
     )
     (folder / "families.toml").write_text('[t5]\nmodels = ["*flan-t5*"]\nsystems = ["dense-*"]\n')
+    pair = {"system_a": "bm25", "system_b": "gen-long", "winner": "B"}
+    games = {"query_id": "q1", "game_sets": [{"llm": "judge", "games": [pair]}]}
+    (folder / "all.games.jsonl.gz").write_text(json.dumps(games) + "\n")
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 

@@ -16,7 +16,7 @@ from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import ExamError
 from exam_pp.formats.base import FORMATS, Source, Target, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.ragelo_games import Game
+from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Query
@@ -42,6 +42,11 @@ def _bank(query_id: str, other: str, text: str, word: str) -> list[BankLine]:
     return [BankLine(query_id=query_id, query_text=text, test_collection=word, items=[question, nugget])]
 
 
+def _games(query_id: str, one: str, two: str, text: str) -> list[QueryGames]:
+    game = Game(system_a=one, system_b=two, **({"answer": text} if text else {}))
+    return [QueryGames(query_id=query_id, game_sets=[GameSet(model=text or None, games=[game])])]
+
+
 MADE: dict[str, Callable[[str, str, str, str, float], Any]] = {
     "bank": lambda a, b, c, d, _: _bank(a, b, c, d),
     "queries": lambda a, _b, c, _d, _: [Query(query_id=a, query_text=c)] if c.strip() and a.strip() else [],
@@ -52,11 +57,7 @@ MADE: dict[str, Callable[[str, str, str, str, float], Any]] = {
     "ranks": lambda a, _b, _c, _d, value: {a: value + 0.0},  # no rank is -0
     "qrels": lambda a, b, _c, _d, _: [Qrel(a, b, -1)],
     "runs": lambda a, b, c, _d, value: {a: [RunLine(b, c, 0, value, a)]},
-    "games": lambda a, b, c, d, _: (
-        [Game.model_validate({"qid": a, "agent_a": b, "agent_b": c, "raw_answer": d or None})]
-        if b != c
-        else []
-    ),
+    "games": lambda a, b, c, d, _: _games(a, b, c, d) if b != c else [],
     "passages": lambda a, b, c, d, _: _passages(a, b, c, d),
 }
 ALWAYS_DROPPED = {

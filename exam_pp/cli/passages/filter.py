@@ -21,7 +21,7 @@ from exam_pp.cli.options import (
 
 @click.command("filter", cls=Command)
 @PASSAGES
-@output_option("Passages file to write.  [default: standard output]")
+@output_option("File to write.  [default: standard output]")
 @click.option("--query", "named", multiple=True, metavar="ID", help="Only this query; may be repeated.")
 @ONLY_QUERIES
 @click.option(
@@ -29,7 +29,8 @@ from exam_pp.cli.options import (
     "systems",
     multiple=True,
     metavar="NAME",
-    help="Only the rankings of this system and the passages that it returned; may be repeated.",
+    help="Only the rankings of this system and the passages that it returned; of a games file the games of "
+    "this system, or between several; may be repeated.",
 )
 @role_option("both")
 @click.option("--judged", is_flag=True, help="Only passages with a judgment.")
@@ -56,12 +57,18 @@ def command(
     --graded, --ungraded and --min-grade then apply to the remaining grades. Queries without remaining
     passages are dropped.
 
-    Example:
+    PASSAGES may also be a games file: --query, --queries, --system, --grader, --prompt-class and
+    --prompt-hash select games.
+
+    Examples:
 
     \b
       exam-pp filter graded.jsonl.gz --system bm25 --min-grade 4 -o covered.jsonl.gz
+      exam-pp filter all.games.jsonl.gz --system bm25 --system gen-long -o two.games.jsonl.gz
     """
+    from exam_pp.phases.passages import games
     from exam_pp.phases.passages.filter import FilterOptions, filter_file
+    from exam_pp.store.games import is_games_file
     from exam_pp.store.trec.queries import read_queries
 
     ids = None if queries is None and not named else {*named, *(read_queries(queries) if queries else ())}
@@ -82,4 +89,5 @@ def command(
             "Select what to keep, for example with --query, --system, --judged or --grader."
         )
     inputs = [queries] if queries else []
-    log_summary([filter_file(passages, output, options, required_queries=named, inputs=inputs)])
+    rewrite = games.filter_games if is_games_file(passages) else filter_file
+    log_summary([rewrite(passages, output, options, required_queries=named, inputs=inputs)])

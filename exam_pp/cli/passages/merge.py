@@ -13,7 +13,7 @@ from exam_pp.wording import counted
 
 @click.command("merge", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=FILE)
-@required_output("Passages file to write.")
+@required_output("File to write.")
 @click.option(
     "--like", type=FILE,
     help="Passages file that gives the order of queries and passages; FILES must hold all of its queries.",
@@ -27,11 +27,14 @@ from exam_pp.wording import counted
 def command(
     files: tuple[Path, ...], output: Path, like: Path | None, ignore_blanks: bool, strict: bool
 ) -> None:
-    """Merge passages files: shards of a grading run, or several gradings of the same passages.
+    """Merge passages files or games files: shards of a run, or several gradings of the same passages.
 
     Passages are matched by query and id. Their grades, rankings and judgments are concatenated in the order
     of FILES, without duplicates. A passage without a text gets the text of another file. Two different texts
     of a passage are an error, unless --ignore-blanks allows it; other differences are counted in a warning.
+
+    Games are matched by query, judge, places and order. Equal games are kept once, a graded game replaces an
+    ungraded one, and two different games are an error.
 
     Example:
 
@@ -40,7 +43,18 @@ def command(
         -o merged.jsonl.gz
     """
     from exam_pp.phases.passages.merge import merge_files
+    from exam_pp.phases.passages.merge_games import are_games, merge_games
 
+    if are_games(files):
+        if ignore_blanks:
+            raise click.UsageError(
+                "--ignore-blanks is for passages files; leave it out to merge games files."
+            )
+        merged = merge_games(files, output, like, strict=strict)
+        log_notes(merged.lines())
+        contents = f"{counted(merged.queries, 'query')}, {counted(merged.games, 'game')}"
+        log_summary([f"Merged {counted(merged.files, 'file')}: {contents}. Written: {output}"])
+        return
     summary = merge_files(files, output, like, strict=strict, ignore_blanks=ignore_blanks)
     log_notes(summary.conflicts.lines())
     contents = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"

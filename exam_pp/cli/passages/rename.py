@@ -14,7 +14,7 @@ _NAMES = "OLD=NEW"
 
 @click.command("rename", cls=Command)
 @PASSAGES
-@output_option("Passages file to write.  [default: standard output]")
+@output_option("File to write.  [default: standard output]")
 @click.option(
     "--grader",
     "models",
@@ -43,7 +43,7 @@ def command(
     prompt_classes: tuple[str, ...],
     systems: tuple[str, ...],
 ) -> None:
-    """Rename models, prompt classes and systems in a passages file.
+    """Rename models, prompt classes and systems in a passages file or games file.
 
     Two names can be swapped. It is an error if two graders or two systems would get the same name.
 
@@ -53,12 +53,14 @@ def command(
       exam-pp rename graded.jsonl.gz --grader google/flan-t5-large=flan-t5 --system bm25=BM25 \\
         -o renamed.jsonl.gz
     """
+    from exam_pp.phases.passages.games import rename_games
     from exam_pp.phases.passages.rename import Renaming, rename_file
+    from exam_pp.store.games import is_games_file
 
     renaming = Renaming(_names(models), _names(prompt_classes), _names(systems))
     if renaming == Renaming():
         raise click.UsageError("rename needs --grader, --prompt-class or --system with OLD=NEW.")
-    rename_file(passages, output, renaming)
+    (rename_games if is_games_file(passages) else rename_file)(passages, output, renaming)
     if str(output) != "-":
         log_summary([f"Written: {output}"])
 

@@ -15,7 +15,7 @@ PARTS = ("grades", "human", "texts", "prompts", "replies", "judgments", "ranking
 
 @click.command("strip", cls=Command)
 @PASSAGES
-@output_option("Passages file to write.  [default: standard output]")
+@output_option("File to write.  [default: standard output]")
 @click.option(
     "--remove",
     "parts",
@@ -28,17 +28,20 @@ PARTS = ("grades", "human", "texts", "prompts", "replies", "judgments", "ranking
 )
 @filter_options
 def command(passages: Path, output: Path, parts: tuple[str, ...], **options: Any) -> None:
-    """Remove grades, texts, replies or other parts from a passages file before sharing it.
+    """Remove grades, texts, replies or other parts from a passages file or games file before sharing it.
 
     Ids are kept. Ratings and the reasons of ungraded pairs are kept, too, unless their grades are removed.
-    `exam-pp merge` adds the texts again from a file that has them.
+    `exam-pp merge` adds the texts again from a file that has them. In a games file, grades are sets of games,
+    and texts are the texts of queries; winners and numbers of words are kept.
 
     Example:
 
     \b
       exam-pp strip graded.jsonl.gz --remove texts --remove replies -o shared.jsonl.gz
     """
+    from exam_pp.phases.passages.games import strip_games
     from exam_pp.phases.passages.strip import StripOptions, strip_file
+    from exam_pp.store.games import is_games_file
 
     if "grades" not in parts and any(options[name] for name in options if name != "grade_choice"):
         raise click.UsageError("--grader, --prompt-class and the other grade options need --remove grades.")
@@ -46,6 +49,6 @@ def command(passages: Path, output: Path, parts: tuple[str, ...], **options: Any
         raise click.UsageError("Select what to remove, for example with --remove grades or --remove texts.")
     grades = grade_filter(**options) if "grades" in parts else None
     strip_options = StripOptions(grades=grades, **{part: part in parts for part in PARTS if part != "grades"})
-    dropped = strip_file(passages, output, strip_options)
+    dropped = (strip_games if is_games_file(passages) else strip_file)(passages, output, strip_options)
     removed = ", ".join(f"{part} ({count})" for part, count in dropped.items())
     log_summary([f"Removed: {removed or 'the file has none of these parts'}."])

@@ -32,10 +32,11 @@ from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limi
 )
 @limit_options
 def command(files: tuple[Path, ...], form: str, output: Path, **options: Any) -> None:
-    """Build a database of graded files, banks, runs and leaderboards.
+    """Build a database of graded files, games files, banks, runs and leaderboards.
 
-    FILES are graded files. The tables are those of `exam-pp query`, which can read the database in place of
-    the files. Other programs read it as DuckDB or Parquet. Comments in the database describe the columns.
+    FILES are graded files and games files. The tables are those of `exam-pp query`, which can read the
+    database in place of the files. Other programs read it as DuckDB or Parquet. Comments in the database
+    describe the columns.
 
     Example:
 

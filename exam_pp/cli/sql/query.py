@@ -68,11 +68,12 @@ def command(
     example: str | None,
     **options: Any,
 ) -> None:
-    """Run a SQL query on graded files, banks, runs and leaderboards.
+    """Run a SQL query on graded files, games files, banks, runs and leaderboards.
 
-    FILE is a graded file; it may also be a database made by `exam-pp db`. The SQL dialect is that of DuckDB.
-    The tables are queries, passages, judgments, rankings, grades, ratings, answers, supports, bank, runs and
-    scores. Only tables that the SQL names are filled. The SQL can only read these tables.
+    FILE is a graded file or a games file; it may also be a database made by `exam-pp db`. The SQL dialect is
+    that of DuckDB. The tables are queries, passages, judgments, rankings, grades, ratings, answers, supports,
+    criteria, games, bank, runs and scores. Only tables that the SQL names are filled. The SQL can only read
+    these tables.
 
     Examples:
 

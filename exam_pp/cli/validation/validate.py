@@ -48,6 +48,11 @@ class _Kind(click.ParamType[str]):
     help="Also check that graded files and edits match this test bank; may be repeated.",
 )
 @click.option(
+    "--passages",
+    type=FILE,
+    help="Also check that the systems of games files answered the query in this passages file.",
+)
+@click.option(
     "--limit",
     type=IntRange(min=0),
     default=10,
@@ -61,6 +66,7 @@ def command(
     files: tuple[Path, ...],
     kind: str | None,
     banks: tuple[Path, ...],
+    passages: Path | None,
     limit: int,
     strict: bool,
     form: str,
@@ -68,9 +74,9 @@ def command(
 ) -> None:
     """Check the format and the consistency of files.
 
-    FILES are passages files, test banks, runs (also folders), qrels, queries, edits, leaderboards, answers or
-    other formats of `exam-pp convert --list`. The report lists the problems with their line numbers, and
-    counts them by check. The exit code is 1 if there are errors.
+    FILES are passages files, test banks, runs (also folders), qrels, queries, edits, leaderboards, answers,
+    games or other formats of `exam-pp convert --list`. The report lists the problems with their line numbers,
+    and counts them by check. The exit code is 1 if there are errors.
 
     Example:
 
@@ -81,9 +87,9 @@ def command(
     from exam_pp.reports.validation.findings import findings_report
     from exam_pp.store.files import check_output
 
-    inputs = [*files, *banks]
+    inputs = [*files, *banks, *([passages] if passages else [])]
     check_output(output, inputs)
-    findings = validate(files, kind=kind, banks=banks, limit=limit)
+    findings = validate(files, kind=kind, banks=banks, passages=passages, limit=limit)
     emit_rendered(findings_report(findings, flat=form == "tsv"), form, output, inputs)
     if findings.number("error") or (strict and findings.number("warning")):
         sys.exit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
+from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import is_read_once
 from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import passages_writer
@@ -22,7 +23,6 @@ from exam_pp.store.passages.raw_json import (
     ShapeError,
     canonical,
     decode_list,
-    duplicate_key,
     encode_list,
 )
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
@@ -45,6 +45,7 @@ _MERGED_LISTS = {
     ("grades",),
     ("consistency_grades",),
     ("support_grades",),
+    ("criteria_grades",),
     ("paragraph_data", "rankings"),
     ("paragraph_data", "judgments"),
 }
@@ -155,6 +156,13 @@ def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, 
             positions.setdefault(passage.passage_id, len(positions))
     if like and not order:
         raise DataError("has no queries, so it gives no order: name the file that was split.", file=str(like))
+    if like:
+        check_complete(order, present, like)
+    return order | {query_id: {} for query_id in present if query_id not in order}
+
+
+def check_complete(order: Collection[str], present: Collection[str], like: Path) -> None:
+    """Raise :class:`DataError` if a query of ``like`` is not among the queries of the merged files."""
     missing = [query_id for query_id in order if query_id not in present]
     if missing:
         raise DataError(
@@ -162,7 +170,6 @@ def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, 
             f"merged files (first: {missing[0]!r}). Check that no shard is missing.",
             file=str(like),
         )
-    return order | {query_id: {} for query_id in present if query_id not in order}
 
 
 def merge_passages(query_id: str, lines: Sequence[tuple[Path, QueryPassages]]) -> list[Passage]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from exam_pp.data_model import ConsistencyGrade, SupportGrades
+from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.roles import run_name
 from exam_pp.store.passages.raw_json import (
     RawJson,
     changed,
@@ -25,8 +26,9 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)
 
-ANSWER_GRADES = ("consistency_grades", "support_grades")
-"""The keys of a passage with grades of answers: factual consistency, and support of citations."""
+AnswerGrades = ConsistencyGrade | SupportGrades | CriteriaGrades
+ANSWER_GRADES = ("consistency_grades", "support_grades", "criteria_grades")
+"""The keys of a passage with grades of answers: factual consistency, support of citations, and criteria."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,15 @@ class Renaming:
             self.models.get(old.model, old.model),
             self.prompt_classes.get(old.prompt_class, old.prompt_class),
         )
+
+    def of_repeats(self, repeats: Collection[tuple[str, int | None]]) -> Renaming:
+        """Return a renaming that also has the names of these repeats, which grades by criteria have."""
+        names = {
+            run_name(old, repeat): run_name(self.systems[old], repeat)
+            for old, repeat in repeats
+            if old in self.systems
+        }
+        return replace(self, systems={**self.systems, **names}) if names else self
 
     def grades(self, old: RawGrades) -> RawGrades:
         """Return a set of grades with its new model and prompt class."""
@@ -97,7 +108,9 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
             if renaming.models or renaming.prompt_classes:
                 keys.update(GradeKey.of(grades) for grades in passage.grade_sets())
                 passage.edit_grades(renaming.grades)
+            of_passage = renaming
             if renaming.systems:
+                of_passage = renaming.of_repeats({(r.method, r.repeat) for r in passage.rankings if r.repeat})
                 methods = {ranking.method for ranking in passage.rankings}
                 systems.update(methods)
                 if methods & renaming.systems.keys():
@@ -105,24 +118,24 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
             for key, graded in answer_grades(passage):
                 models.update(grade.model for grade in graded if grade.model)
                 classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
-                passage.change((key,), renaming.answer_grades)
+                passage.change((key,), of_passage.answer_grades)
         return query
 
     def check(_counts: Rewritten) -> None:
-        _check_known(source, "model", renaming.models, models | {key.model for key in keys})
+        check_known(source, "model", renaming.models, models | {key.model for key in keys})
         known_classes = classes | {key.prompt_class for key in keys}
-        _check_known(source, "prompt class", renaming.prompt_classes, known_classes)
-        _check_known(source, "system", renaming.systems, systems)
-        _check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
+        check_known(source, "prompt class", renaming.prompt_classes, known_classes)
+        check_known(source, "system", renaming.systems, systems)
+        check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
         new_names = (renaming.systems.get(name, name) for name in sorted(systems))
-        _check_distinct(sorted(systems), new_names, "system")
+        check_distinct(sorted(systems), new_names, "system")
 
     return rewrite(source, output, change, check=check)
 
 
 def answer_grades(
     passage: RawPassage,
-) -> Iterator[tuple[str, Sequence[ConsistencyGrade | SupportGrades]]]:
+) -> Iterator[tuple[str, Sequence[AnswerGrades]]]:
     """Yield the keys of a passage that hold grades of answers, with the grades."""
     for key in ANSWER_GRADES:
         # Other passages are not parsed, so that their bytes stay as they are.
@@ -132,14 +145,16 @@ def answer_grades(
             yield key, grades
 
 
-def _check_known(source: Path, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
+def check_known(source: Path, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
+    """Raise :class:`SelectionError` for an old name that is not in the file."""
     for name in old_names:
         if name not in present:
             hint = f" It has: {', '.join(sorted(present))}." if present else ""
             raise SelectionError(f"{source} has no {noun} {name!r}.{hint}")
 
 
-def _check_distinct(old_names: Iterable[K], new_names: Iterable[K], noun: str) -> None:
+def check_distinct(old_names: Iterable[K], new_names: Iterable[K], noun: str) -> None:
+    """Raise :class:`SelectionError` if two old names would get the same new name."""
     first: dict[K, K] = {}
     for old, new in zip(old_names, new_names, strict=True):
         if new in first:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import ConsistencyGrade, SupportGrades, is_human
+from exam_pp.data_model import OfOneModel, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.phases.passages.rename import answer_grades
+from exam_pp.phases.passages.rename import AnswerGrades, answer_grades
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
@@ -115,27 +115,26 @@ class _Stripper:
         prompts = {"prompt": "prompts"} if self.options.prompts or self.options.texts else {}
         return prompts | ({"response": "replies"} if self.options.replies else {})
 
-    def _answer_grades(
-        self, graded: Sequence[ConsistencyGrade | SupportGrades], old: RawJson | None
-    ) -> RawJson:
+    def _answer_grades(self, graded: Sequence[AnswerGrades], old: RawJson | None) -> RawJson:
         """Return the grades of answers without those to remove, and without prompts and replies."""
         kept = []
         for grade, raw in zip(graded, decode_list(old), strict=True):
             if self.options.human and is_human(grade.model):
                 self.dropped["sets of human grades"] += 1
-            elif self.options.grades is not None and _selects(self.options.grades, grade):
+            elif self.options.grades is not None and selects(self.options.grades, grade):
                 self.dropped["sets of grades"] += 1
             else:
                 kept.append(self._answer_grade(raw))
         return encode_list(kept)
 
     def _answer_grade(self, raw: RawJson) -> RawJson:
-        """A consistency grade, or the support of a part or of a citation, without prompts and replies."""
+        """A grade of an answer, or one of its labels or ratings, without prompts and replies."""
         fields = decode_object(raw)
-        if not self._parts or fields.keys().isdisjoint({"supports", "answer", "llm_response_error"}):
+        lists = [key for key in ("supports", "ratings") if key in fields]
+        if not self._parts or not (lists or fields.keys() & {"answer", "llm_response_error"}):
             return raw
-        if "supports" in fields:
-            fields["supports"] = encode_list(map(self._answer_grade, decode_list(fields["supports"])))
+        for key in lists:
+            fields[key] = encode_list(map(self._answer_grade, decode_list(fields[key])))
         if self.options.replies and bytes(fields.get("answer", b"null")) not in {b"null", b'""'}:
             self.dropped["replies"] += 1
             del fields["answer"]
@@ -179,8 +178,8 @@ class _Stripper:
         return encode_object(fields) if present else old
 
 
-def _selects(criteria: GradeFilter, grade: ConsistencyGrade | SupportGrades) -> bool:
-    """Whether a filter that is not for entries or direct grades matches a grade of an answer."""
+def selects(criteria: GradeFilter, grade: OfOneModel) -> bool:
+    """Whether a filter that is not for entries or direct grades matches a grade of an answer, or games."""
     return (
         criteria.kind is None
         and criteria.question_set is None

@@ -1,4 +1,4 @@
-"""SQL on graded files, banks, runs and leaderboards, and DuckDB databases of them."""
+"""SQL on graded files, games files, banks, runs and leaderboards, and DuckDB databases of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ DEDUPLICATED_TABLES: frozenset[TableName] = frozenset({"passages", "judgments", 
 class SqlSources:
     """The input files of SQL.
 
-    ``runs`` are run files or folders of run files, ``scores`` leaderboards, ``queries`` files of query texts.
+    ``graded`` are graded files and games files, ``runs`` run files or folders of run files, ``scores``
+    leaderboards, ``queries`` files of query texts.
     Instead of all these, ``graded`` may be a single database that :func:`build_database` made.
     """
 
@@ -176,7 +177,9 @@ def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> 
         for file, query_id in sorted(rows.repeated):
             for table in DEDUPLICATED_TABLES & set(tables):
                 filler.keep_first(table, file, query_id)
-        queries = queries | {key: (None, None) for key in rows.queries if key not in queries}
+        for key, text in rows.queries.items():
+            known, collection = queries.get(key, (None, None))
+            queries[key] = (known or text, collection)
     if "runs" in tables:
         for path in sources.runs:
             warn_of_skipped_files(path)

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.formats.base import Format
 from exam_pp.phases.validation.checks import Findings
+from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import is_read_once, read_bytes, read_lines, without_lines
 from exam_pp.store.parsing import sentence
-from exam_pp.store.passages.raw_json import duplicate_key
 from exam_pp.wording import counted
 
 _MOST_BAD_LINES = 100

@@ -28,10 +28,10 @@ from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.prompts import PROMPTS
 from exam_pp.roles import name_of_entry
+from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
 from exam_pp.store.passages.graded_file import parse_query, passage_field
-from exam_pp.store.passages.raw_json import duplicate_key
 from exam_pp.test_bank import QueryBank, TestBank
 from exam_pp.wording import counted
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+
+from exam_pp.store.duplicate_keys import Digits, first_duplicate
 
 RawJson = msgspec.Raw | bytes
 """A JSON value that is not decoded."""
@@ -32,13 +33,6 @@ _ESCAPE = re.compile(
 )
 
 
-class Digits(str):
-    """An integer as its digits, since Python converts only integers of up to 4,300 digits."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
 class ShapeError(ValueError):
     """JSON of an unexpected type, or an object with a duplicate key, whose values an edit would not keep."""
 
@@ -55,7 +49,7 @@ def decode_object(record: RawJson) -> dict[str, RawJson]:
     members = _split(record, "{}")
     fields = dict(members)
     if len(fields) < len(members):
-        raise ShapeError(f"has the key {_duplicate(members)!r} twice.")
+        raise ShapeError(f"has the key {first_duplicate(members)!r} twice.")
     return fields
 
 
@@ -98,23 +92,6 @@ def _split(value: RawJson, brackets: Literal["{}", "[]"]) -> list[tuple[str, Raw
 def _after_blanks(text: str, position: int) -> int:
     match = _BLANKS.match(text, position)
     return match.end() if match else position
-
-
-def _duplicate(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Return the first key that occurs more than once."""
-    return next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-
-
-def duplicate_key(value: RawJson) -> str | None:
-    """Return a duplicate key of any object in a JSON value, or None."""
-    duplicates: list[str] = []
-
-    def check(pairs: list[tuple[str, Any]]) -> None:
-        if len(dict(pairs)) < len(pairs):
-            duplicates.append(_duplicate(pairs))
-
-    json.loads(bytes(value), object_pairs_hook=check, parse_int=Digits)
-    return duplicates[0] if duplicates else None
 
 
 def decode_list(value: RawJson | None) -> list[RawJson]:

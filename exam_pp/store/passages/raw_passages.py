@@ -28,6 +28,7 @@ from exam_pp.data_model import (
     parse_line,
 )
 from exam_pp.errors import DataError
+from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
@@ -39,7 +40,6 @@ from exam_pp.store.passages.raw_json import (
     changed,
     decode_list,
     decode_object,
-    duplicate_key,
     encode_list,
     encode_object,
     encode_string,

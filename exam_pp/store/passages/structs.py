@@ -187,8 +187,23 @@ class SupportFields(_GradesFields, gc=False, frozen=True, kw_only=True):
     tokens_cut: dict[str, int] | None = None
 
 
+class CriterionFields(msgspec.Struct, gc=False, frozen=True):
+    criterion: str
+    rating: int | None = None
+    error: dict[str, Any] | None = field(name="llm_response_error", default=None)
+
+
+class CriteriaFields(_GradesFields, gc=False, frozen=True, kw_only=True):
+    system: str = field(name="method")
+    ratings: list[CriterionFields]
+    answer: str | None = None
+    tokens_cut: dict[str, int] | None = None
+    relevance_label: int | None = None
+
+
 class DetailedPassage(PassageFields, gc=False, frozen=True):
     data: DetailedData = field(name="paragraph_data", default=DetailedData())
     rubric_grades: Sequence[DetailedRubric] | None = field(name="exam_grades", default=None)
     direct_grades: Sequence[DetailedDirect] | None = field(name="grades", default=None)
     support_grades: Sequence[SupportFields] | None = None
+    criteria_grades: Sequence[CriteriaFields] | None = None

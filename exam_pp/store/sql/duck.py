@@ -100,12 +100,12 @@ def new_database(path: Path, limits: Limits) -> Iterator[Filler]:
 
 def _create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     for table in TABLES.values():
-        columns = ", ".join(f"{column.name} {column.type}" for column in table.columns)
+        columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
         connection.execute(f"CREATE TABLE {table.name} ({columns})")
         connection.execute(f"COMMENT ON TABLE {table.name} IS {_quoted(table.description)}")
         for column in table.columns:
             connection.execute(
-                f"COMMENT ON COLUMN {table.name}.{column.name} IS {_quoted(column.description)}"
+                f'COMMENT ON COLUMN {table.name}."{column.name}" IS {_quoted(column.description)}'
             )
 
 
@@ -163,7 +163,7 @@ class Filler:
     def keep_first(self, table: TableName, file: str, query_id: str) -> None:
         """Delete duplicate passages, judgments or rankings of a query that is on several lines of a file."""
         self._insert(table)
-        columns = [column.name for column in TABLES[table].columns]
+        columns = [f'"{column.name}"' for column in TABLES[table].columns]
         key = "passage_id" if table == "passages" else ", ".join(columns)
         where = f"{table} WHERE file = $file AND query_id = $query"
         self.connection.execute(

@@ -1,21 +1,38 @@
-"""Converting graded passages to rows of the SQL tables, one query at a time."""
+"""Converting graded passages and games to rows of the SQL tables, one query at a time."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectMixin, Passage, RubricGrades, SupportGrades
+from exam_pp.data_model import (
+    DIRECT_ID,
+    CriteriaGrades,
+    DirectGrade,
+    DirectMixin,
+    Passage,
+    RubricGrades,
+    SupportGrades,
+)
+from exam_pp.games import QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
+from exam_pp.store.games import games_in, is_games_line
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
-from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, DetailedRubric, SupportFields
+from exam_pp.store.passages.structs import (
+    CriteriaFields,
+    DetailedDirect,
+    DetailedPassage,
+    DetailedRubric,
+    SupportFields,
+)
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
@@ -45,11 +62,11 @@ class _Pair(NamedTuple):
 
 
 class GradedRows:
-    """Reads graded files and passes the rows of ``tables`` to ``emit``.
+    """Reads graded files and games files and passes the rows of ``tables`` to ``emit``.
 
     ``expect`` is called with the number of bytes of a line before its rows. ``queries`` are the query ids so
-    far, ``repeated`` the pairs (file, query id) that occur on several lines. Sets of grades are numbered over
-    all files.
+    far, with their texts if a games file has them, ``repeated`` the pairs (file, query id) that occur on
+    several lines. Sets of grades are numbered over all files.
     """
 
     def __init__(
@@ -59,24 +76,42 @@ class GradedRows:
         self._emit = emit
         self._expect = expect
         self._grade_set = 0
-        self.queries: dict[str, None] = {}
+        self.queries: dict[str, str | None] = {}
         self.repeated: set[tuple[str, str]] = set()
 
     def read(self, path: str | Path) -> None:
         """Read a whole file; raises :class:`~exam_pp.errors.DataError` as the full reader does."""
         with without_garbage_collection():
-            self._read(path)
+            lines = self._announced(read_lines(path))
+            first = next(lines, None)
+            lines = lines if first is None else chain([first], lines)
+            if first is not None and is_games_line(first[1]):
+                self._read_games(lines, path)
+            else:
+                self._read_passages(lines, path)
 
-    def _read(self, path: str | Path) -> None:
+    def _announced(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        for number, line in lines:
+            self._expect(len(line))
+            yield number, line
+
+    def _read_games(self, lines: Iterable[tuple[int, bytes]], path: str | Path) -> None:
+        for query in games_in(lines, path):
+            self.queries[query.query_id] = self.queries.get(query.query_id) or query.query_text
+            if "games" in self._tables:
+                for row in _game_rows(shown_path(path), query):
+                    self._emit("games", row)
+
+    def _read_passages(self, lines: Iterable[tuple[int, bytes]], path: str | Path) -> None:
         file = shown_path(path)
         earlier_ids: set[str] = set()
-        for number, line in read_lines(path):
-            self._expect(len(line))
+        for number, line in lines:
             query_id, passages = _decode(line, path, number)
             if query_id in earlier_ids:
                 self.repeated.add((file, query_id))
             earlier_ids.add(query_id)
-            self.queries[query_id] = None
+            self.queries.setdefault(query_id, None)
+            criteria: dict[tuple[Any, ...], Row] = {}
             seen: set[str] = set()
             for position, passage in enumerate(passages, 1):
                 here = (file, query_id, passage.passage_id)
@@ -87,6 +122,10 @@ class GradedRows:
                     self._emit_grade_sets(here, passage)
                 if "supports" in self._tables and passage.support_grades:
                     self._emit_supports(here, passage.support_grades)
+                if "criteria" in self._tables and passage.criteria_grades:
+                    _add_criteria(criteria, here[:2], passage.criteria_grades)
+            for row in criteria.values():
+                self._emit("criteria", row)
             self._judgments_and_rankings((file, query_id), passages)
 
     def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
@@ -146,6 +185,29 @@ class GradedRows:
                     rows[key] = (*here, *key, item.support, item.answer, cut.get(item.citation), failure)
         for row in rows.values():
             self._emit("supports", row)
+
+
+def _add_criteria(
+    rows: dict[tuple[Any, ...], Row],
+    where: tuple[str, str],
+    sets: Sequence[CriteriaGrades] | Sequence[CriteriaFields],
+) -> None:
+    """Add the ratings of answers to the rows of a query; a failure does not replace a rating."""
+    for grades in sets:
+        for item in grades.ratings:
+            key = (grades.system, grades.model, grades.prompt_class, item.criterion)
+            if item.rating is not None or key not in rows:
+                rows[key] = (*where, *key, item.rating, _failure(item.error) if item.error else None)
+
+
+def _game_rows(file: str, query: QueryGames) -> Iterator[Row]:
+    for of_judge in query.game_sets:
+        for game in of_judge.games:
+            answer = game.answer if game.answer is not None else _response(game.error)
+            failure = _failure(game.error) if game.error else None
+            systems = (game.system_a, game.system_b, game.repeat_a, game.repeat_b)
+            verdict = (game.winner, game.order, game.decided_by, game.words_a, game.words_b, answer, failure)
+            yield (file, query.query_id, of_judge.model, of_judge.prompt_class, *systems, *verdict)
 
 
 def shown_path(path: str | Path) -> str:

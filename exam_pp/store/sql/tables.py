@@ -15,6 +15,8 @@ TableName = Literal[
     "ratings",
     "answers",
     "supports",
+    "criteria",
+    "games",
     "bank",
     "runs",
     "scores",
@@ -60,6 +62,7 @@ _GRADER = (
         "`question`, `nugget` or `direct`; NULL if not recorded",
     ),
 )
+_PROMPT = Column("prompt_class", "VARCHAR", "prompt class; NULL if not recorded")
 _FAILURE = Column("failure", "VARCHAR", "reason of a missing rating; NULL if the request succeeded")
 
 _TABLES = (
@@ -68,7 +71,7 @@ _TABLES = (
         "One row per query of any file.",
         (
             _QUERY,
-            Column("query_text", "VARCHAR", "text, from `--queries` or `--bank`; NULL without these options"),
+            Column("query_text", "VARCHAR", "text, from `--queries`, `--bank` or a games file; else NULL"),
             Column("test_collection", "VARCHAR", "test collection, from the bank"),
         ),
     ),
@@ -182,11 +185,49 @@ _TABLES = (
             Column("passage_id", "VARCHAR", "id of the part of the answer"),
             Column("citation", "VARCHAR", "id of the cited passage"),
             _GRADER[0],
-            Column("prompt_class", "VARCHAR", "prompt class; NULL if not recorded"),
+            _PROMPT,
             Column("support", "VARCHAR", "`full_support`, `partial_support`, `no_support`; NULL if ungraded"),
             Column("answer", "VARCHAR", "text of the reply, unchanged"),
             Column("tokens_cut", "INTEGER", "tokens cut from the cited passage to fit the model's input"),
             _FAILURE,
+        ),
+    ),
+    Table(
+        "criteria",
+        "One row per answer of a system, criterion and grader. Of several ratings by the same model and "
+        "prompt, the last one.",
+        (
+            _FILE,
+            _QUERY,
+            Column("system", "VARCHAR", "name of the system, with its repeat"),
+            _GRADER[0],
+            _PROMPT,
+            Column("criterion", "VARCHAR", "name of the criterion"),
+            Column("rating", "INTEGER", "rating of the answer by the criterion; NULL if ungraded"),
+            _FAILURE,
+        ),
+    ),
+    Table(
+        "games",
+        "One row per game: the answers of two systems to a query, compared by a judge.",
+        (
+            Column("file", "VARCHAR", "path of the games file, as given on the command line"),
+            _QUERY,
+            Column("model", "VARCHAR", "model, or `human:NAME`, that decided the game; NULL if not recorded"),
+            _PROMPT,
+            Column("system_a", "VARCHAR", "name of the system whose answer stood in place A"),
+            Column("system_b", "VARCHAR", "name of the system in place B"),
+            Column("repeat_a", "INTEGER", "repeat of system A, from 1; NULL for a single run"),
+            Column("repeat_b", "INTEGER", "repeat of system B, from 1; NULL for a single run"),
+            Column("winner", "VARCHAR", "`A`, `B`, or `C` for a tie; NULL if the game is ungraded"),
+            Column(
+                "order", "INTEGER", '1 or 2 if the judge compared both orders, else NULL; in SQL `"order"`'
+            ),
+            Column("decided_by", "VARCHAR", "what decided the game, such as `reply`; NULL if not recorded"),
+            Column("words_a", "INTEGER", "number of words in the answer of system A"),
+            Column("words_b", "INTEGER", "number of words in the answer of system B"),
+            Column("answer", "VARCHAR", "text of the reply, unchanged"),
+            Column("failure", "VARCHAR", "reason of an ungraded game; NULL if the request succeeded"),
         ),
     ),
     Table(
@@ -236,6 +277,6 @@ TABLES: dict[TableName, Table] = {table.name: table for table in _TABLES}
 """All tables, in the order in which they are documented."""
 
 OF_GRADED_FILES: frozenset[TableName] = frozenset(
-    ("passages", "judgments", "rankings", "grades", "ratings", "answers", "supports")
+    ("passages", "judgments", "rankings", "grades", "ratings", "answers", "supports", "criteria", "games")
 )
-"""The tables that graded files fill."""
+"""The tables that graded files and games files fill."""

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
+from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.phases.passages.sample import allocate
 from tests.conftest import passage, rubric, without_times
 
@@ -547,3 +548,58 @@ def test_grades_of_citations_are_renamed_stripped_and_merged(write_jsonl: WriteL
     other = write_jsonl("other.jsonl", [["q", [cited("p", llm="second")]]])
     main(["-q", "merge", str(source), str(other), "-o", str(output)])
     assert [g["llm"] for g in support_grades()] == ["judge", "human:ann", "second"]
+
+
+def by_criteria(key: str, **changes: Any) -> dict[str, Any]:
+    """The first part of an answer that a model and a reviewer rated by criteria."""
+    error = {"response": "secret reply", "prompt": "secret prompt", "failure_reason": "no number"}
+    ratings = [
+        {"criterion": "quality", "rating": 2}, {"criterion": "trust", "llm_response_error": error},
+    ]  # fmt: skip
+    by_judge: dict[str, Any] = {
+        "method": "x-run-2", "ratings": ratings, "llm": "judge", "prompt_info": {"prompt_class": "Criteria"},
+        "answer": "secret reply", "mine": [1],
+    }  # fmt: skip
+    by_person = {"method": "x-run-2", "ratings": [{"criterion": "quality", "rating": 1}], "llm": "human:ann"}
+    entry = {"method": "x", "paragraphId": key, "queryId": "q", "rank": 1, "score": 1.0, "repeat": 2}
+    rankings = [entry | {"role": "answer"}]
+    grades = [by_judge | changes, by_person]
+    return passage(key, paragraph_data={"judgments": [], "rankings": rankings}, criteria_grades=grades)
+
+
+def test_grades_by_criteria_are_kept_renamed_stripped_and_merged(
+    write_jsonl: WriteLines, tmp_path: Path
+) -> None:
+    source = write_jsonl("rated.jsonl", [["q", [by_criteria("p")]]])
+    output = tmp_path / "out.jsonl"
+
+    def criteria_grades(file: Path = output) -> list[dict[str, Any]]:
+        return [g for p in json.loads(file.read_text())[1] for g in p["criteria_grades"]]
+
+    before = criteria_grades(source)
+    names = "--system x=z --grader judge=j --prompt-class Criteria=Mine"
+    main(["-q", "rename", str(source), *names.split(), "-o", str(output)])
+    assert criteria_grades() == [
+        before[0] | {"method": "z-run-2", "llm": "j", "prompt_info": {"prompt_class": "Mine"}},
+        before[1] | {"method": "z-run-2"},
+    ]
+
+    main(["-q", "filter", str(source), "--system", "x", "-o", str(output)])
+    assert criteria_grades() == before
+    main(["-q", "strip", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
+    assert "secret" not in output.read_text()
+    ratings = [
+        before[0]["ratings"][0],
+        {"criterion": "trust", "llm_response_error": {"failure_reason": "no number"}},
+    ]
+    kept = {key: value for key, value in before[0].items() if key != "answer"}
+    assert criteria_grades() == [kept | {"ratings": ratings}, before[1]]
+    main(["-q", "strip", str(source), "--remove", "human", "-o", str(output)])
+    assert criteria_grades() == before[:1]
+    main(["-q", "strip", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
+    assert criteria_grades() == before[1:]
+
+    other = write_jsonl("other.jsonl", [["q", [by_criteria("p", llm="second")]]])
+    main(["-q", "merge", str(source), str(other), "-o", str(output)])
+    assert [g["llm"] for g in criteria_grades()] == ["judge", "human:ann", "second"]
+    assert convert(Conversion(source, tmp_path / "x.run", "run")).counts["sets of grades by criteria"] == 2

@@ -70,7 +70,7 @@ def test_readers_agree_on_random_files(values: list[Any]) -> None:
 UNREAD = frozenset({
     "paragraph", "answers", "llm_response_errors", "llm_response_error", "answer", "exam_ratio",
     "relevance_label", "tokens_cut", "margin", "source", "prompt_info", "citations", "llm_options",
-    "support_grades", "consistency_grades",
+    "support_grades", "consistency_grades", "criteria_grades",
 })  # fmt: skip
 """Keys that the reader for metrics ignores."""
 

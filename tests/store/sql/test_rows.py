@@ -109,6 +109,14 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
     ]
     columns = ("query_id", "passage_id", "citation", "model", "prompt_class")
     assert {tuple(row[name] for name in columns) for row in tables["supports"]} == set(labels)
+    rated_answers = [
+        (q, g.system, g.model, g.prompt_class, item.criterion)
+        for q, p in passages
+        for g in p.criteria_grades or ()
+        for item in g.ratings
+    ]
+    columns = ("query_id", "system", "model", "prompt_class", "criterion")
+    assert {tuple(row[name] for name in columns) for row in tables["criteria"]} == set(rated_answers)
     answers = [
         (p.passage_id, entry, answer)
         for _, p in passages
@@ -247,3 +255,59 @@ def test_grades_of_citations(write_jsonl: Write) -> None:
         "model": "human:ann", "prompt_class": None, "support": None,
         "answer": "?", "tokens_cut": None, "failure": "no label",
     }  # fmt: skip
+
+
+def test_ratings_by_criteria(write_jsonl: Write) -> None:
+    """The last rating of a model and prompt counts; a failure does not replace it."""
+    info = {"prompt_class": "Criteria"}
+
+    def rated(criterion: str, rating: int | None) -> dict[str, Any]:
+        error = {} if rating is not None else {"llm_response_error": {"failure_reason": "no number"}}
+        return {"criterion": criterion, "rating": rating, **error}
+
+    sets = [
+        {"method": "x", "llm": "m", "prompt_info": info, "ratings": [rated("a", 1), rated("b", None)]},
+        {"method": "x", "llm": "m", "prompt_info": info, "ratings": [rated("a", 2), rated("b", None)]},
+        {"method": "x", "llm": "m", "prompt_info": info, "ratings": [rated("a", None)]},
+        {"method": "y", "llm": "human:ann", "ratings": [rated("a", 0)]},
+    ]
+    path = write_jsonl("graded.jsonl", [["q", [passage("p", criteria_grades=sets)]]])
+    assert [tuple(row.values())[2:] for row in rows_of(path)["criteria"]] == [
+        ("x", "m", "Criteria", "a", 2, None),
+        ("x", "m", "Criteria", "b", None, "no number"),
+        ("y", "human:ann", None, "a", 0, None),
+    ]
+
+
+GAMES: dict[str, Any] = {
+    "query_id": "q1",
+    "query_text": "a query",
+    "game_sets": [
+        {"llm": "judge", "prompt_info": {"prompt_class": "Pairwise"}, "games": [
+            {"system_a": "x", "repeat_a": 2, "system_b": "y", "winner": "C", "order": 1,
+             "decided_by": "reply", "words_a": 3, "words_b": 4, "answer": "So [[C]]"},
+            {"system_a": "y", "system_b": "x",
+             "llm_response_error": {"failure_reason": "late", "response": "?"}},
+        ]},
+        {"llm": "human:ann", "games": []},
+    ],
+}  # fmt: skip
+
+
+def test_games(write_jsonl: Write) -> None:
+    path = write_jsonl("x.games.jsonl", [GAMES])
+    tables = rows_of(path)
+    first, second = tables.pop("games")
+    assert first == {
+        "file": str(path), "query_id": "q1", "model": "judge", "prompt_class": "Pairwise", "system_a": "x",
+        "system_b": "y", "repeat_a": 2, "repeat_b": None, "winner": "C", "order": 1, "decided_by": "reply",
+        "words_a": 3, "words_b": 4, "answer": "So [[C]]", "failure": None,
+    }  # fmt: skip
+    assert (second["winner"], second["answer"], second["failure"]) == (None, "?", "late")
+    assert not any(tables.values())
+
+
+def test_invalid_games_are_errors(write_jsonl: Write) -> None:
+    path = write_jsonl("x.games.jsonl", [GAMES, GAMES])
+    with pytest.raises(ExamError, match="'q1' is also on line 1"):
+        rows_of(path)
