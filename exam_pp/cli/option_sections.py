@@ -37,7 +37,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--unit": "Part of an answer that becomes a passage",
     },
     "Model and prompt": {
-        "--answers-cite": "Tell the judge that answers cite documents",
+        "--answers-cite": "Say in the prompt that answers cite documents",
         "--answer-match": "Comparison of extracted answers with gold answers",
         "--factors": "Factors that a judge of two answers considers",
         "--encoder": "Encoder of BERTScore",

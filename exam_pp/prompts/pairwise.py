@@ -17,7 +17,7 @@ Evidence = Literal["text", "reason", "both", "none"]
 """Contents of the documents in a prompt: texts, reasons for their relevance, both, or no documents at all."""
 
 NO_DOCUMENTS = "NO DOCUMENTS WERE RETRIEVED"
-"""The text in place of the documents if there are none."""
+"""The text in place of the documents of systems that retrieved no documents."""
 
 FACTORS = (
     "comprehensiveness, correctness, helpfulness, completeness, accuracy, depth, and level of detail of "
@@ -31,7 +31,8 @@ NO_LETTER = "the reply does not begin with one of the labels A, B and C"
 
 _VERDICT = re.compile(r"\[\[\s*(?P<n>[^\W\d_])\s*\]\]")
 _FINAL = re.compile(
-    r"\bfinal[\s_-]{0,3}verdict\W{0,8}(?:is\W{0,4})?(?:(?:assistant|answer)\W{0,4})?(?P<n>[^\W\d_])(?!\w)",
+    r"\bfinal[\s_-]{0,3}verdict\W{0,8}(?:is\W{0,4})?(?:(?:assistant|answer)\W{0,4})?"
+    r"(?-i:(?P<n>[A-Z])(?!\w|\s+(?!is\b|because\b)[a-z]))",
     re.IGNORECASE,
 )
 _LETTER = re.compile(

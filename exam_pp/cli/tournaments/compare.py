@@ -135,7 +135,7 @@ _game_options = together(
 @click.option(
     "--answers-cite",
     is_flag=True,
-    help="Tell the judge that the answers cite documents by their ids in square brackets.",
+    help="Say in the prompt that the answers cite documents by their ids in square brackets.",
 )
 @click.option(
     "--unparsed",

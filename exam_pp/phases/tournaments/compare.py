@@ -167,6 +167,11 @@ class CompareSummary:
         """New games with a winner, or a tie."""
         return self.winners.total() + self.without_call.total()
 
+    @property
+    def new(self) -> int:
+        """New games, also ungraded ones."""
+        return self.graded + self.reasons.total()
+
     def add(self, game: Game) -> None:
         """Count a new game."""
         self.shortened += bool(game.tokens_cut)
@@ -356,10 +361,8 @@ def compare(
             lines = compared(contests, answer, judge, options, summary)
         else:
             lines = compared_adaptively(list(contests), answer, judge, options, summary)
-        write_games(_with_others(lines, known), files.output, inputs=files.inputs)
+        write_games(_with_others(lines, known, summary), files.output, inputs=files.inputs)
         summary.asked = answer.asked
-    total = sum(len(of_set.games) for line in known.values() for of_set in line.game_sets)
-    summary.kept = max(0, total - summary.reused)
     return summary
 
 
@@ -564,10 +567,22 @@ def _requests(judge: Judge, units: Iterable[PairUnit]) -> int:
     return sum(judge.grader.asks(unit) for unit in units)
 
 
-def _with_others(lines: Iterable[QueryGames], known: Mapping[str, QueryGames]) -> Iterator[QueryGames]:
-    """The lines, then those of the games file for other queries."""
-    written = set()
+def _with_others(
+    lines: Iterable[QueryGames], known: Mapping[str, QueryGames], summary: CompareSummary
+) -> Iterator[QueryGames]:
+    """The lines, then those of the games file for other queries; counts its other games in ``summary``."""
+    written: set[str] = set()
+    games = 0
     for line in lines:
         written.add(line.query_id)
+        games += _count(line)
         yield line
-    yield from (line for query_id, line in known.items() if query_id not in written)
+    for query_id, line in known.items():
+        if query_id not in written:
+            games += _count(line)
+            yield line
+    summary.kept = games - summary.new - summary.reused
+
+
+def _count(line: QueryGames) -> int:
+    return sum(len(of_set.games) for of_set in line.game_sets)

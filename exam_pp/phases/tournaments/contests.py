@@ -56,12 +56,15 @@ class Contest:
         query_id: The query.
         query_text: Its text.
         answers: System and repeat to the answer with its passages; empty answers are included.
+        shared: Passages of the query without rankings and judgments, such as documents of RAGElo's files
+            without agents. They are the documents of a game if its systems retrieved and cite no passages.
         rule: Labels, reasons and threshold of documents.
     """
 
     query_id: str
     query_text: str
     answers: dict[Place, SystemOutput]
+    shared: list[Passage] = field(default_factory=list)
     rule: DocumentRule = field(default_factory=DocumentRule)
 
     @property
@@ -75,7 +78,7 @@ class Contest:
     def unit(self, game: PlannedGame) -> PairUnit:
         """The answers of a game, with the documents of both systems."""
         a, b = self.answers[game.a], self.answers[game.b]
-        documents = [self.rule.document(passage) for passage in pooled([a, b])]
+        documents = [self.rule.document(passage) for passage in pooled([a, b]) or self.shared]
         return PairUnit(
             self.query_id,
             self.query_text,
@@ -124,7 +127,8 @@ def contest_of(
     }
     for output in answers.values():
         _check_single(query.query_id, output)
-    return Contest(query.query_id, texts.get(query.query_id, ""), answers, rule)
+    shared = [passage for passage in query.passages if not passage.rankings and not passage.judgments]
+    return Contest(query.query_id, texts.get(query.query_id, ""), answers, shared, rule)
 
 
 def _check_single(query_id: str, output: SystemOutput) -> None:
@@ -135,8 +139,8 @@ def _check_single(query_id: str, output: SystemOutput) -> None:
         other = ranks.setdefault(_rank(query_id, passage, output), passage.passage_id)
         if other != passage.passage_id or (passage.passage_id == whole and len(output.parts) > 1):
             raise SelectionError(
-                f"The system {output.name!r} has two answers to the query {query_id!r}, which cannot be told "
-                f"apart (see {passage.passage_id!r}); import them as repeats or as two systems."
+                f"The system {output.name!r} has two answers to the query {query_id!r}, which cannot be "
+                f"distinguished (see {passage.passage_id!r}); import them as repeats or as two systems."
             )
 
 

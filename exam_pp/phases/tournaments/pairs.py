@@ -9,15 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from exam_pp.games import Game, Winner
 
 Pair = tuple[str, str]
 """Two systems, in the order of their names."""
 
-_ITERATIONS = 50
+_ITERATIONS = 200
 
 
 class Place(NamedTuple):
@@ -114,7 +111,7 @@ class Standings:
     def __init__(self, systems: Iterable[str]) -> None:
         self.systems = sorted(systems)
         self._number = {system: number for number, system in enumerate(self.systems)}
-        self._wins = np.zeros((len(self.systems), len(self.systems)))
+        self._wins = [[0.0] * len(self.systems) for _ in self.systems]
         self._played: Counter[Pair] = Counter()
 
     def add(self, game: Game) -> None:
@@ -127,22 +124,25 @@ class Standings:
         self._played[first, second] += 1
         if winner is not None:
             share = {"A": 1.0, "B": 0.0, "C": 0.5}[winner]
-            self._wins[self._number[a], self._number[b]] += share
-            self._wins[self._number[b], self._number[a]] += 1 - share
+            self._wins[self._number[a]][self._number[b]] += share
+            self._wins[self._number[b]][self._number[a]] += 1 - share
 
-    def strengths(self) -> NDArray[np.float64]:
+    def strengths(self) -> list[float]:
         """The strength of each system under the Bradley-Terry model, in the order of ``systems``.
 
         Every system has one more win and one more loss against a system of strength 1, so that strengths
         exist for all results (maximum a posteriori; Hunter, 2004, section 3 for the iteration).
         """
-        games = self._wins + self._wins.T
-        won = self._wins.sum(axis=1) + 1
+        import numpy as np
+
+        wins = np.array(self._wins)
+        games = wins + wins.T
+        won = wins.sum(axis=1) + 1
         strength = np.ones(len(self.systems))
         for _ in range(_ITERATIONS):
             shared = games / (strength[:, None] + strength[None, :])
             strength = won / (shared.sum(axis=1) + 2 / (strength + 1))
-        return strength
+        return [float(value) for value in strength]
 
     def next_pairs(self, candidates: Mapping[Pair, int], count: int) -> list[Pair]:
         """The most informative pairs for the next games.
@@ -168,6 +168,6 @@ class Standings:
                 del left[best]
         return chosen
 
-    def _openness(self, strength: NDArray[np.float64], pair: Pair) -> float:
-        first, second = (float(strength[self._number[system]]) for system in pair)
+    def _openness(self, strength: Sequence[float], pair: Pair) -> float:
+        first, second = (strength[self._number[system]] for system in pair)
         return first * second / (first + second) ** 2
