@@ -8,9 +8,10 @@ from exam_pp.games import WINNERS
 from exam_pp.phases.tournaments.compare import CompareOptions
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
-from exam_pp.prompts.pairwise import PAIRWISE_ANSWERS, PAIRWISE_CHOICE, pairwise_answers
+from exam_pp.prompts.pairwise import PAIRWISE_ANSWERS, PAIRWISE_CHOICE, Evidence, pairwise_answers
 from tests.conftest import data_error
 
+EVIDENCE: tuple[Evidence, ...] = ("text", "reason", "both", "none")
 VERDICTS = {
     "[[A]]": "A",
     "They differ in detail. [[B]]": "B",
@@ -102,7 +103,7 @@ def test_the_labels_of_a_choice_are_readable() -> None:
 
 
 def test_each_option_of_the_paper_changes_a_sentence() -> None:
-    texts = {e: pairwise_answers(e).template for e in ("text", "reason", "both", "none")}  # type: ignore[arg-type]
+    texts = {e: pairwise_answers(e).template for e in EVIDENCE}
     assert len(set(texts.values())) == 4
     assert texts["both"] == PROMPTS.get("PairwiseAnswers").template
     given = "For each reference document, you will be provided with "

@@ -46,7 +46,8 @@ _document_options = together(
         "--evidence",
         type=click.Choice(["text", "reason", "both", "none"]),
         help="Documents beside the answers: those that either system retrieved or cites, best first, as "
-        "texts, as the reasons of direct grades for their relevance, as both, or no documents.  [default: text]",
+        "texts, as the reasons of direct grades for their relevance, as both, or no documents.  [default: "
+        "text]",
     ),
     click.option(
         "--min-relevance",

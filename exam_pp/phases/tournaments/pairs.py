@@ -133,7 +133,7 @@ class Standings:
         Every system has one more win and one more loss against a system of strength 1, so that strengths
         exist for all results (maximum a posteriori; Hunter, 2004, section 3 for the iteration).
         """
-        import numpy as np
+        import numpy as np  # noqa: PLC0415 - slow to import
 
         wins = np.array(self._wins)
         games = wins + wins.T

@@ -83,7 +83,7 @@ def test_strengths_of_two_systems() -> None:
     """
     standings = Standings(["a", "b"])
     for winner in ("A", "A", "A", "B"):
-        standings.add(game(("a", "b"), winner))  # type: ignore[arg-type]
+        standings.add(game(("a", "b"), winner))
     r, other = standings.strengths()
     assert r * other == pytest.approx(1, abs=1e-6)
     assert 4 * r / (r + 1 / r) + 2 * r / (r + 1) == pytest.approx(4)
@@ -97,8 +97,8 @@ def test_strengths_do_not_depend_on_order_or_places_and_exist_for_all_wins() -> 
     for a, b in reversed(games):
         two.add(game((b, a), "B"))
     assert one.strengths() == pytest.approx(two.strengths())
-    a, b, c = one.strengths()
-    assert a > b > c > 0
+    first, second, third = one.strengths()
+    assert first > second > third > 0
 
 
 def test_new_systems_and_close_pairs_come_first() -> None:
