@@ -13,8 +13,11 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError, StoppedError
 from exam_pp.games import Game, QueryGames
-from exam_pp.llm import ModelOptions
+from exam_pp.graders.pairwise import AnswerText, PairGrader, PairUnit
+from exam_pp.llm import LLM, ModelOptions
+from exam_pp.llm.baselines import ConstantLLM, RandomLLM
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.phases.tournaments import compare as module
 from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, CompareSummary, compare
 from exam_pp.prompts import PROMPTS
@@ -418,6 +421,26 @@ def test_queries_without_a_text_have_no_games(folder: Folder) -> None:
     (folder.path / "q.json").write_text('{"other": "What?"}')
     with pytest.raises(SelectionError, match=r"has no text for the queries in .*, such as 'q1'"):
         folder.compare("none.jsonl")
+
+
+@pytest.mark.parametrize("prompt", ["PairwiseAnswers", "PairwiseChoice"])
+@pytest.mark.parametrize(
+    ("judge", "winners"),
+    [(FakeLLM(), {"B"}), (LexicalLLM(), {"B"}), (ConstantLLM(), {"B"}), (RandomLLM(), {"A", "B", "C"})],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_judges_without_a_model(judge: LLM, winners: set[str], prompt: str) -> None:
+    """The fake and the lexical judge count words of the query; the others do not read the answers."""
+    grader = PairGrader(PROMPTS.get(prompt))
+    found = set()
+    for number in range(30):
+        a, b = AnswerText("x", f"Nothing {number}."), AnswerText("y", "Bees dance and sing.")
+        game = grader.run(PairUnit("q", "Which bees dance?", a, b))
+        ((_, reply),) = judge.generate(next(game))
+        with pytest.raises(StopIteration) as stop:
+            game.send([reply])
+        found.add(stop.value.value.winner)
+    assert found == winners
 
 
 def test_the_answers_of_ragelo(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
