@@ -66,6 +66,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "list": ("list", "List the prompts and models to grade with."),
         "show": ("show", "Show a prompt in full."),
     },
+    "tournaments": {
+        "compare": ("compare", "Let a model play games between the answers of systems."),
+    },
     "review": {
         "verify": ("verify", "Write reports to check the grades of a model."),
         "review": ("review", "Write an HTML page to read, correct and comment on grades."),

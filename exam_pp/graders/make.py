@@ -47,6 +47,7 @@ def make_grader(
         "generate": "generate",
         "nuggetize": "nuggetize",
         "answer": "generate answers",
+        "pair": "compare",
     }
     hint = f"; `exam-pp {users[prompt.kind]}` uses it" if prompt.kind in users else ""
     raise SelectionError(f"The prompt {prompt.name} does not grade passages{hint}.")

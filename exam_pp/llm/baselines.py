@@ -27,6 +27,9 @@ _YES_NO = re.compile(r"\byes\b.{1,80}\bno\b", re.IGNORECASE | re.DOTALL)
 _ASSIGNMENT = re.compile(r"\bas support, partial_support, or not_support\b")
 ASSIGNMENTS = tuple(ASSIGNMENT_RATINGS)
 _SUPPORT_LINE = re.compile(rf"^\W*({'|'.join(SUPPORT_LABELS)}):", re.MULTILINE)
+VERDICTS, LETTERS = ("[[A]]", "[[B]]", "[[C]]"), ("A", "B", "C")
+_VERDICTS = re.compile(r"\[\[[ABC]\]\]")
+_LETTER_LINE = re.compile(r"^\W*([ABC]):\s", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+")
 
 
@@ -39,11 +42,16 @@ def scale_of(request: Request) -> tuple[str, ...]:
     """The labels of the answer scale, lowest first; empty if the prompt asks for free text.
 
     Requests for soft grades contain the labels. Otherwise the scale is read from the text of the prompt:
-    lines such as ``- 5: ...`` or ``- full_support: ...``, "yes or no", or the labels of an assignment.
+    lines such as ``- 5: ...`` or ``- full_support: ...``, "yes or no", the labels of an assignment, or the
+    verdicts of a game.
     """
     if request.labels:
         return request.labels
     text = "".join(part.text for part in request.parts if part.slot is None)
+    if _VERDICTS.search(text):
+        return VERDICTS
+    if tuple(_LETTER_LINE.findall(text)) == LETTERS:
+        return LETTERS
     if digits := _SCALE_LINE.findall(text):
         return tuple(sorted(set(digits)))
     if _SUPPORT_LINE.search(text):

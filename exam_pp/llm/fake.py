@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from exam_pp.llm.baselines import ASSIGNMENTS, Baseline, scale_of, sentences
+from exam_pp.llm.baselines import ASSIGNMENTS, VERDICTS, Baseline, scale_of, sentences
 from exam_pp.requests import Completion, Request
 
 Script = Callable[[Request], Completion | str]
@@ -23,6 +23,7 @@ class FakeLLM(Baseline):
     * an answer is verified as correct if it shares a word with the gold answer;
     * a generated test bank has an entry for each word of the query;
     * a generated answer names the query, or has the first sentences of contexts that share a word with it;
+    * of two answers, the one with more words of the query wins, and equal numbers are a tie;
     * nuggets are first sentences of segments that share a word with the query, and such nuggets are vital.
     """
 
@@ -50,10 +51,12 @@ def lexical_reply(request: Request) -> str:
     nuggets = request.slot("nuggets")
     if query is not None and nuggets is not None:
         return json.dumps(_nugget_list(request, query, json.loads(nuggets)))
-    if query is not None and request.slot("context") is None:
+    if query is not None and request.slot("context") is None and request.slot("answer_a") is None:
         if request.text.endswith(("Article:", "Web page:", "Answer:")):
             return f"This is an answer about {query}"
         return _test_bank(request.slot("subtopic") or query, '"questions"' in request.text)
+    if query is not None and request.slot("answer_a") is not None:
+        return _better_answer(request, query)
     gold, answer = request.slot("correct_answer"), request.slot("answer")
     if gold is not None and answer is not None:
         return "yes" if _words(gold) & _words(answer) else "no"
@@ -82,6 +85,13 @@ def _nugget_list(request: Request, query: str, nuggets: list[str]) -> list[str]:
         " ".join(first.split()[:12]) for first in chain.from_iterable(firsts) if _words(first) & _words(query)
     ]
     return list(dict.fromkeys([*nuggets, *new]))
+
+
+def _better_answer(request: Request, query: str) -> str:
+    """The label of the answer with more words of the query."""
+    shares = [_share(query, request.slot(slot) or "") for slot in ("answer_a", "answer_b")]
+    better = 2 if shares[0] == shares[1] else shares.index(max(shares))
+    return (scale_of(request) or VERDICTS)[better]
 
 
 def _cited_answer(query: str, contexts: str) -> str:

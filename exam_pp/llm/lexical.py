@@ -32,7 +32,15 @@ from typing import Any
 from rapidfuzz import fuzz, process
 
 from exam_pp.data_model import SUPPORT_LABELS
-from exam_pp.llm.baselines import ASSIGNMENTS, UNANSWERABLE, Baseline, entry_of, scale_of, sentences
+from exam_pp.llm.baselines import (
+    ASSIGNMENTS,
+    UNANSWERABLE,
+    VERDICTS,
+    Baseline,
+    entry_of,
+    scale_of,
+    sentences,
+)
 from exam_pp.requests import Completion, Request
 from exam_pp.stemming import content_stems, stem, tokens
 
@@ -211,6 +219,9 @@ class LexicalLLM(Baseline):
     def reply(self, request: Request) -> Completion:
         """Reply with a label of the scale, the best sentence, or "unanswerable"."""
         entry, passage = entry_of(request), request.slot("context")
+        answers = [request.slot(slot) for slot in ("answer_a", "answer_b")]
+        if entry is not None and None not in answers:
+            return self._better_answer(request, *entry, [text or "" for text in answers])
         if entry is None or passage is None:
             return Completion(
                 error="the lexical baseline can only compare a passage with a question, nugget, query or "
@@ -225,6 +236,14 @@ class LexicalLLM(Baseline):
         if self.evidence(*entry, passage) < ANSWERABLE:
             return Completion(UNANSWERABLE)
         return Completion(self._best_sentence(entry[1], passage))
+
+    def _better_answer(self, request: Request, slot: str, query: str, answers: list[str]) -> Completion:
+        """The label of the answer with more evidence for the query."""
+        a, b = (self.evidence(slot, query, text) for text in answers)
+        labels = scale_of(request) or VERDICTS
+        winner = 2 if a == b else int(b > a)
+        certain = tuple(0.0 if label == winner else -math.inf for label in range(len(labels)))
+        return Completion(labels[winner], label_logprobs=certain if request.labels else ())
 
     def evidence(self, slot: str, entry_text: str, passage_text: str) -> float:
         """The evidence between 0 and 1 that the passage covers the entry; ``slot`` is the kind of entry."""

@@ -8,6 +8,7 @@ from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
 from exam_pp.prompts.graded_relevance import GRADED_RELEVANCE
 from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
+from exam_pp.prompts.pairwise import PAIRWISE_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "DIRECT_PROMPTS",
     "GENERATION_PROMPTS",
     "GRADED_RELEVANCE",
+    "PAIRWISE_PROMPTS",
     "PROMPTS",
     "RUBRIC_PROMPTS",
     "Prompt",

@@ -46,6 +46,9 @@ STILL_THINKING = "the reply ended before the model finished thinking"
 CUT_SLOT = "context"
 """The placeholder of the passage, which is the only text that may be shortened."""
 
+DOCUMENTS_SLOT = "documents"
+"""The placeholder of several documents, best first; shortened from the end in place of a passage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -262,7 +265,7 @@ class Prompt:
             if literal:
                 parts.append(Part(literal))
             if slot:
-                parts.append(Part(values[slot], slot=slot, may_be_cut=slot == CUT_SLOT))
+                parts.append(Part(values[slot], slot=slot, may_be_cut=slot in (CUT_SLOT, DOCUMENTS_SLOT)))
         return tuple(parts)
 
     def repaired_by(self, prompt: Prompt) -> Prompt:

@@ -16,7 +16,7 @@ from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
-from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, Reader, ReadingRule
+from exam_pp.prompts.base import CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
 from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
@@ -27,6 +27,7 @@ from exam_pp.prompts.nuggets import (
     THREE_LABELS,
     assignment_reader,
 )
+from exam_pp.prompts.pairwise import PAIR_RULES, PAIR_SLOTS
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
@@ -82,6 +83,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "generate": ("questions", "nuggets"),
     "nuggetize": ("nuggets", "importance"),
     "answer": (ANSWER_TEXT.name,),
+    "pair": tuple(PAIR_RULES),
 }
 """The reading rules of every kind of prompt."""
 
@@ -105,6 +107,7 @@ _SLOTS: Mapping[str, _Slots] = {
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
     "importance": _Slots(("query", LIST_SLOT), ("count",)),
     "answer": _Slots(("query",), (CUT_SLOT,)),
+    "pair": _Slots(PAIR_SLOTS, (DOCUMENTS_SLOT, "factors")),
 }
 """The placeholders by the kind of prompt, or by its reading rule if the kind has several shapes."""
 _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -140,6 +143,7 @@ class PromptFile(BaseModel):
         "generate",
         "nuggetize",
         "answer",
+        "pair",
     ]
     template: StrictStr | None = Field(default=None, min_length=1)
     template_file: StrictStr | None = Field(default=None, min_length=1)
@@ -326,6 +330,8 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
         return assignment_reader(labels), labels
     if keys.kind == "support":
         return SUPPORT, SUPPORT_LABELS
+    if keys.kind == "pair":
+        return PAIR_RULES[keys.reading]
     if keys.kind == "nuggetize":
         return (IMPORTANCE, IMPORTANCE_LABELS) if keys.reading == "importance" else (NUGGET_LIST, ())
     if keys.reading != YES_NO.name:
@@ -424,10 +430,11 @@ def _check_template(template: str, keys: PromptFile, file: str | None) -> None:
     for slot in _SLOTS[keys.shape].required:
         if slot not in slots:
             raise DataError(f"does not contain the placeholder {{{slot}}}.", file=file, field="template")
-    if slots.count(CUT_SLOT) > 1:
-        raise DataError(
-            f"contains the placeholder {{{CUT_SLOT}}} more than once.", file=file, field="template"
-        )
+    for slot in (CUT_SLOT, DOCUMENTS_SLOT):
+        if slots.count(slot) > 1:
+            raise DataError(
+                f"contains the placeholder {{{slot}}} more than once.", file=file, field="template"
+            )
     if keys.kind == "assignment" and (LIST_SLOT in slots) == ("nugget" in slots):
         raise DataError(
             "must contain one of the placeholders {nuggets}, for lists of ten, and {nugget}, for one nugget.",

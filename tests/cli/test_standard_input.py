@@ -105,6 +105,8 @@ COMMANDS = (
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
     f"grade-citations cited.jsonl {ASK} --prompt-file support.toml -o out",
     f"score-answers cited.jsonl {ASK} --prompt-file claim.toml -o out",
+    f"compare answers-passages.jsonl --queries queries.tsv --games games.jsonl {ASK} --prompt-file pair.toml "
+    "-o out",
     "verify citations cited.jsonl -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
@@ -155,6 +157,8 @@ bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.j
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
 score-answers cited.jsonl {ASK} -o scored.jsonl
+compare answers-passages.jsonl --queries queries.tsv {ASK} -o games.jsonl
+show prompt PairwiseChoice --as-file -o pair.toml
 show prompt CitationSupport --as-file -o support.toml
 show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml

@@ -38,6 +38,10 @@ VALUES = {
     "length": "1",
     "labels": "vital or okay",
     "nuggets": '["scattered {light}"]',
+    "documents": "[1] Air scatters {blue} light.",
+    "answer_a": "scattered {light}",
+    "answer_b": "the {sea}",
+    "factors": "correctness.",
 }
 
 

@@ -1,0 +1,210 @@
+"""The command ``exam-pp compare``: games between the answers of systems, played by a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.model_options import model_options, take_model_options
+from exam_pp.cli.options import (
+    FILE,
+    JOURNAL,
+    MAX_QUERIES,
+    PASSAGES,
+    QUERIES_FILE,
+    QUERY_TEXTS,
+    journal_options,
+    log_summary,
+    prompt_file_option,
+    required_output,
+    take,
+    together,
+)
+from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
+
+_OPTIONS = (
+    "evidence",
+    "answers_cite",
+    "factors",
+    "min_relevance",
+    "systems",
+    "max_queries",
+    "games_per_query",
+    "both_orders",
+    "seed",
+    "same_text_is_tie",
+    "unparsed",
+)
+
+_document_options = together(
+    click.option(
+        "--evidence",
+        type=click.Choice(["text", "reason", "both", "none"]),
+        help="Documents beside the answers: those that either system retrieved or cites, best first, as "
+        "texts, as the reasons of direct grades for their relevance, as both, or no documents.  [default: "
+        "text]",
+    ),
+    click.option(
+        "--min-relevance",
+        type=int,
+        metavar="LABEL",
+        help="Show only documents with at least this label of direct grades; the paper uses 2.  [default: "
+        "show all]",
+    ),
+    click.option(
+        "--reasons-grader",
+        shell_complete=model_names,
+        metavar="NAME",
+        help="Take labels and reasons of documents from direct grades by this model or reviewer.",
+    ),
+    click.option(
+        "--reasons-class",
+        shell_complete=prompt_names,
+        metavar="NAME",
+        help="Take labels and reasons of documents from direct grades with this prompt class.",
+    ),
+)
+_game_options = together(
+    click.option(
+        "--system",
+        "systems",
+        multiple=True,
+        metavar="NAME",
+        help="Only games between these systems; may be repeated.",
+    ),
+    click.option(
+        "--games-per-query",
+        type=IntRange(1),
+        help="Number of pairs of systems that are drawn for each query; the paper uses 15.  [default: all "
+        "pairs]",
+    ),
+    click.option(
+        "--both-orders", is_flag=True, help="Play each game twice, with each answer in place A once."
+    ),
+    click.option(
+        "--same-text-is-tie", is_flag=True, help="Answers with the same words tie without a model call."
+    ),
+    click.option(
+        "--seed",
+        type=int,
+        default=0,
+        show_default=True,
+        help="Seed of the draws of pairs, repeats and places.",
+    ),
+    click.option(
+        "--games",
+        type=FILE,
+        help="Games file to extend: its games are kept, and games by the same model with the same prompt and "
+        "answers are not played again.",
+    ),
+    click.option(
+        "--adaptive",
+        is_flag=True,
+        help="Play the most informative games first, in rounds, until --budget is spent.",
+    ),
+    click.option("--budget", type=IntRange(1), help="Number of new games with --adaptive."),
+)
+
+
+@click.command("compare", cls=Command)
+@PASSAGES
+@required_output("Games file to write.")
+@click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
+@model_options()
+@click.option(
+    "--choose",
+    is_flag=True,
+    help="Take the likeliest verdict, without a written reply.",
+)
+@click.option(
+    "--prompt-class",
+    shell_complete=prompt_names,
+    metavar="NAME",
+    help="Prompt of the kind pair; PairwiseChoice is short, for small models.  [default: PairwiseAnswers]",
+)
+@prompt_file_option("TOML file with your own prompt of the kind pair.")
+@click.option(
+    "--factors",
+    metavar="TEXT",
+    help="Factors that the judge considers, as the end of a sentence.  [default: those of the paper]",
+)
+@click.option(
+    "--answers-cite",
+    is_flag=True,
+    help="Say in the prompt that the answers cite documents by their ids in square brackets.",
+)
+@click.option(
+    "--unparsed",
+    type=click.Choice(["ungraded", "chat"]),
+    default="ungraded",
+    show_default=True,
+    help="Replies without a verdict in double brackets: no winner (ungraded), or the winner of a sentence "
+    "such as 'final verdict: A' (chat).",
+)
+@_document_options
+@_game_options
+@MAX_QUERIES
+@journal_options
+def command(passages: Path, output: Path, queries: Path, **options: Any) -> None:
+    """Let a model decide which of two answers in PASSAGES to the same query is better.
+
+    For each query, every pair of systems with an answer plays a game. The answer in place A is drawn. A reply
+    without a verdict leaves its game ungraded, which is not a tie. An empty answer loses against a text
+    without a model call. To continue an interrupted run, repeat the command.
+
+    With --adaptive, systems of similar strength and systems with few games play first, so that fewer games
+    give the same order of systems; all answers are then in memory.
+
+    Examples:
+
+    \b
+      exam-pp compare answers.jsonl.gz --queries queries.jsonl -o new-games.jsonl.gz --model fake
+      exam-pp compare answers.jsonl.gz --queries queries.jsonl -o new-games.jsonl.gz \\
+        --games-per-query 15 --both-orders --model gpt-4o --model-pipeline openai
+      exam-pp compare answers.jsonl.gz --queries queries.jsonl -o more-games.jsonl.gz \\
+        --adaptive --budget 5 --model lexical
+    """
+    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.phases.grading.prompt_files import choose_prompts
+    from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, compare
+    from exam_pp.prompts.base import with_aliases
+    from exam_pp.signals import STOP
+
+    _check(options)
+    model = take_model_options(options)
+    names = [options["prompt_class"]] if options["prompt_class"] else []
+    prompts = choose_prompts(names, options["prompt_files"])
+    if len(prompts) > 1:
+        raise click.UsageError("compare asks with one prompt; use --prompt-class or --prompt-file once.")
+    reasons = with_aliases(GradeFilter(options["reasons_grader"], options["reasons_class"]))
+    chosen = CompareOptions(
+        prompts[0] if prompts else None,
+        reasons=reasons,
+        budget=options["budget"],
+        **take(options, *_OPTIONS),
+    )
+    files = CompareFiles(passages, output, queries=queries, **take(options, *JOURNAL, "games"))
+    with STOP.on_sigterm(), progress("Comparing", "games") as advance:
+        summary = compare(files, model, chosen, advance)
+    log_summary(summary.lines())
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Raise UsageError for options without an effect."""
+    if options["adaptive"] and options["budget"] is None:
+        raise click.UsageError("--adaptive needs --budget, the number of new games.")
+    if options["budget"] is not None and not options["adaptive"]:
+        raise click.UsageError("--budget has an effect only with --adaptive.")
+    if options["adaptive"] and options["games_per_query"] is not None:
+        raise click.UsageError("--games-per-query cannot be combined with --adaptive, which chooses pairs.")
+    uses_grades = options["evidence"] in ("reason", "both") or options["min_relevance"] is not None
+    if not uses_grades and (options["reasons_grader"] or options["reasons_class"]):
+        raise click.UsageError(
+            "--reasons-grader and --reasons-class have an effect only with --evidence reason, --evidence "
+            "both or --min-relevance."
+        )

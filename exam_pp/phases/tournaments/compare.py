@@ -1,0 +1,588 @@
+"""Comparison of answers: a model plays games between the answers of two systems to a query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exam_pp.errors import SelectionError
+from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.graders.make import RATING_TOKENS
+from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
+from exam_pp.llm.base import LLM, ModelOptions, PairScorer
+from exam_pp.phases.grading.answer_files import no_answers
+from exam_pp.phases.grading.grade import DECISIVE
+from exam_pp.phases.grading.grading_run import (
+    CHAT_PIPELINES,
+    Advance,
+    GradeFiles,
+    open_journal,
+    prepare_llm,
+)
+from exam_pp.phases.grading.scheduler import (
+    WINDOW_REQUESTS,
+    Answer,
+    Answerer,
+    results_in_windows,
+    run_requests,
+)
+from exam_pp.phases.tournaments.contests import Contest, DocumentRule, contest_of
+from exam_pp.phases.tournaments.pairs import (
+    Pair,
+    Place,
+    PlannedGame,
+    Standings,
+    draw,
+    drawn_pairs,
+    planned_games,
+)
+from exam_pp.prompts import Prompt
+from exam_pp.prompts.base import DOCUMENTS_SLOT, Unparsed
+from exam_pp.prompts.pairwise import FACTORS, LETTER, PAIRWISE_ANSWERS, Evidence, pairwise_answers
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
+from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.games import read_games, write_games
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.wording import counted, listed
+
+_IDENTITY = ("prompt_class", "prompt_hash", "evidence", "factors", "unparsed", "min_relevance", "reasons_by")
+"""Keys of ``prompt_info`` that games of the same judge share."""
+
+
+@dataclass(frozen=True)
+class CompareFiles(GradeFiles):
+    """The files of a comparison; ``games`` is a games file that the new games extend."""
+
+    games: Path | None = None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The input files."""
+        return [*super().inputs, *([self.games] if self.games is not None else [])]
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """Options of a comparison.
+
+    Attributes:
+        prompt: A prompt of the kind ``pair``; None for that of the paper.
+        evidence: Contents of the documents in the prompt; None for their texts.
+        answers_cite: Whether the prompt of the paper says that answers cite documents.
+        factors: The factors that the judge considers; None for those of the paper.
+        min_relevance: The lowest label of documents in the prompt; None shows all.
+        reasons: Selects the direct grades with labels and reasons of documents.
+        systems: Names of the systems that play; empty for all.
+        max_queries: Number of queries from the beginning of the file; None for all.
+        games_per_query: Number of pairs that are drawn for each query; None for all pairs.
+        both_orders: Whether each pair plays a game in both orders.
+        seed: Seed of all draws.
+        same_text_is_tie: Whether answers with the same words tie without a call.
+        unparsed: ``chat`` also reads "final verdict: A".
+        budget: Number of new games, of the most informative pairs; None plays all drawn pairs.
+    """
+
+    prompt: Prompt | None = None
+    evidence: Evidence | None = None
+    answers_cite: bool = False
+    factors: str | None = None
+    min_relevance: int | None = None
+    reasons: GradeFilter | None = None
+    systems: Sequence[str] = ()
+    max_queries: int | None = None
+    games_per_query: int | None = None
+    both_orders: bool = False
+    seed: int = 0
+    same_text_is_tie: bool = False
+    unparsed: Unparsed = "ungraded"
+    budget: int | None = None
+
+    def resolved(self) -> CompareOptions:
+        """The options with their defaults; raises :class:`SelectionError` for those without an effect."""
+        prompt = self.prompt or PAIRWISE_ANSWERS
+        if prompt.kind != "pair":
+            raise SelectionError(
+                f"The prompt {prompt.name!r} does not compare answers; its kind is {prompt.kind!r}."
+            )
+        if prompt is PAIRWISE_ANSWERS:
+            evidence = self.evidence or "text"
+            prompt = pairwise_answers(evidence, self.answers_cite)
+        else:
+            shows = DOCUMENTS_SLOT in prompt.slots
+            evidence = self.evidence or ("text" if shows else "none")
+            if self.answers_cite:
+                raise SelectionError(
+                    f"--answers-cite changes a sentence of {PAIRWISE_ANSWERS.name}, not of the prompt "
+                    f"{prompt.name!r}."
+                )
+            if evidence != "none" and not shows:
+                raise SelectionError(
+                    f"--evidence has no effect: the prompt {prompt.name!r} has no placeholder {{documents}}."
+                )
+        if self.factors is not None and "factors" not in prompt.slots:
+            raise SelectionError(
+                f"--factors has no effect: the prompt {prompt.name!r} has no placeholder {{factors}}."
+            )
+        if self.min_relevance is not None and evidence == "none":
+            raise SelectionError("--min-relevance has no effect, because the prompt shows no documents.")
+        return replace(self, prompt=prompt, evidence=evidence, factors=self.factors or FACTORS)
+
+
+@dataclass
+class CompareSummary:
+    """Counts of games.
+
+    Attributes:
+        queries: Queries with a game.
+        winners: New games of the judge by winner: A, B, C.
+        without_call: New games that a rule decided without a model call, by rule.
+        reasons: Why new games are ungraded, with counts.
+        reused: Games of the same judge that were not played again.
+        kept: Other games of the games file.
+        shortened: New games whose documents were shortened to fit the model.
+        without_text: Queries without a text, which have no games.
+        asked: Model calls.
+        output: Name of the output.
+    """
+
+    queries: int = 0
+    winners: Counter[str] = field(default_factory=Counter)
+    without_call: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    reused: int = 0
+    kept: int = 0
+    shortened: int = 0
+    without_text: list[str] = field(default_factory=list)
+    asked: int = 0
+    output: str = ""
+
+    @property
+    def graded(self) -> int:
+        """New games with a winner, or a tie."""
+        return self.winners.total() + self.without_call.total()
+
+    @property
+    def new(self) -> int:
+        """New games, also ungraded ones."""
+        return self.graded + self.reasons.total()
+
+    def add(self, game: Game) -> None:
+        """Count a new game."""
+        self.shortened += bool(game.tokens_cut)
+        if game.winner is None:
+            self.reasons[str((game.error or {}).get("failure_reason"))] += 1
+        elif game.decided_by in ("reply", "choice"):
+            self.winners[game.winner] += 1
+        else:
+            self.without_call[str(game.decided_by)] += 1
+
+    def lines(self) -> Iterator[str]:
+        """The summary, line by line."""
+        yield (
+            f"{counted(self.graded, 'game')} played, {self.reasons.total()} ungraded, {self.reused} played "
+            f"before ({counted(self.queries, 'query')}, {counted(self.asked, 'model call')})."
+        )
+        if decided := self.winners.total():
+            share = self.winners["A"] / decided
+            yield (
+                f"Place A wins {self.winners['A']}, place B {self.winners['B']}, ties {self.winners['C']}: "
+                f"place A wins {share:.0%} of the games of the judge."
+            )
+        for rule, count in self.without_call.most_common():
+            yield f"Without a model call: {count} × {rule}."
+        for reason, count in self.reasons.most_common():
+            yield f"Ungraded: {count} × {reason}."
+        if self.shortened:
+            yield f"{counted(self.shortened, 'game has', 'games have')} documents shortened to fit the model."
+        if self.kept:
+            yield f"{counted(self.kept, 'other game')} kept."
+        if self.without_text:
+            queries = counted(len(self.without_text), "query", "queries")
+            yield f"No games for {queries} without a text: {listed(self.without_text)}."
+        yield f"Wrote {self.output}."
+
+
+class _Played(NamedTuple):
+    """A planned game that the games file has."""
+
+    plan: PlannedGame
+    game: Game
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model with a prompt, as games record it, and its games in the games file.
+
+    Attributes:
+        grader: Plays the games.
+        model: Name of the model.
+        model_options: The facts that determine its replies.
+        prompt_info: The prompt with the options of the comparison.
+        known: Query to its line in the games file.
+    """
+
+    grader: PairGrader
+    model: str
+    model_options: dict[str, Any]
+    prompt_info: dict[str, Any]
+    known: Mapping[str, QueryGames] = field(default_factory=dict)
+
+    def games(self, query_id: str) -> list[Game]:
+        """The games of the query that this judge has played; also ungraded ones."""
+        if query_id not in self.known:
+            return []
+        sets = [of_set for of_set in self.known[query_id].game_sets if self._made(of_set)]
+        return [game for of_set in sets for game in of_set.games]
+
+    def played(self, query_id: str, plans: Iterable[PlannedGame]) -> list[_Played]:
+        """The planned games that have a winner in the games file.
+
+        A game has the same repeats. If both orders are played, it also has the same places.
+        """
+        by_places = {
+            (Place(game.system_a, game.repeat_a), Place(game.system_b, game.repeat_b)): game
+            for game in self.games(query_id)
+            if game.winner is not None
+        }
+        found = []
+        for plan in plans:
+            game = by_places.get((plan.a, plan.b))
+            if game is None and plan.order is None:
+                game = by_places.get((plan.b, plan.a))
+            if game is not None:
+                found.append(_Played(plan, game))
+        return found
+
+    def line(self, contest: Contest, new: Sequence[Game], played: Iterable[_Played] = ()) -> QueryGames:
+        """The line of the query with its new games, and all games of the games file.
+
+        New games replace ungraded ones of this judge. Games that were played before get the order of the
+        plan.
+        """
+        query_id = contest.query_id
+        ordered = {
+            id(game): game.model_copy(update={"order": plan.order})
+            for plan, game in played
+            if plan.order is not None and game.order is None
+        }
+        again = {_places(game) for game in new}
+        sets = []
+        line = self.known.get(query_id)
+        for of_set in line.game_sets if line else ():
+            if self._made(of_set):
+                kept = [
+                    ordered.get(id(game), game)
+                    for game in of_set.games
+                    if game.winner is not None or _places(game) not in again
+                ]
+                sets.append(of_set.model_copy(update={"games": kept}))
+            else:
+                sets.append(of_set)
+        if new:
+            sets = self._with_new(sets, list(new))
+        if line is not None:
+            return line.model_copy(update={"game_sets": [of_set for of_set in sets if of_set.games]})
+        return QueryGames(query_id=query_id, query_text=contest.query_text, game_sets=sets)
+
+    def _with_new(self, sets: list[GameSet], new: list[Game]) -> list[GameSet]:
+        """The sets with the new games, in the set with the same metadata or in a new one."""
+        for number, of_set in enumerate(sets):
+            if (of_set.model, of_set.model_options, of_set.prompt_info) == (
+                self.model,
+                self.model_options,
+                self.prompt_info,
+            ):
+                extended = of_set.model_copy(update={"games": [*of_set.games, *new]})
+                return [*sets[:number], extended, *sets[number + 1 :]]
+        own = GameSet(
+            model=self.model,
+            model_options=self.model_options,
+            prompt_info=self.prompt_info,
+            prompt_type="pair",
+            games=new,
+        )
+        return [*sets, own]
+
+    def _made(self, of_set: GameSet) -> bool:
+        """Whether this model played the games with this prompt and with options that change no reply."""
+        info, options = of_set.prompt_info or {}, of_set.model_options or {}
+        return (
+            of_set.model == self.model
+            and all(info.get(key) == self.prompt_info.get(key) for key in _IDENTITY)
+            and all(options.get(key) == self.model_options.get(key) for key in DECISIVE)
+        )
+
+
+def _places(game: Game) -> tuple[str, int | None, str, int | None]:
+    return game.system_a, game.repeat_a, game.system_b, game.repeat_b
+
+
+def compare(
+    files: CompareFiles,
+    model: ModelOptions,
+    options: CompareOptions,
+    advance: Advance = lambda _steps, _total: None,
+) -> CompareSummary:
+    """Let a model play games between the answers in a passages file.
+
+    Args:
+        files: Passages with answers, texts of the queries, and the output; its journal continues an
+            interrupted run.
+        model: A language model.
+        options: Prompt, documents and pairs.
+        advance: Called with the number of finished requests.
+
+    Returns:
+        Counts for the summary.
+
+    Raises:
+        SelectionError: The file has no answers of two systems, a selected system has none, a document has no
+            label, or the prompt does not fit.
+        ModelError: The model cannot be loaded.
+    """
+    check_output(files.output, files.inputs)
+    options = options.resolved()
+    texts = {} if files.queries is None else read_query_texts(files.queries)
+    known = {} if files.games is None else {query.query_id: query for query in read_games(files.games)}
+    rule = _document_rule(files, options)
+    llm = prepare_llm(model, files)
+    judge = make_judge(llm, model, options, rule, known)
+    summary = CompareSummary(output=str(files.output))
+    with open_journal(files) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        contests = _contests(files, texts, options, rule, summary)
+        if options.budget is None:
+            lines = compared(contests, answer, judge, options, summary)
+        else:
+            lines = compared_adaptively(list(contests), answer, judge, options, summary)
+        write_games(_with_others(lines, known, summary), files.output, inputs=files.inputs)
+        summary.asked = answer.asked
+    return summary
+
+
+def make_judge(
+    llm: LLM,
+    model: ModelOptions,
+    options: CompareOptions,
+    rule: DocumentRule | None = None,
+    known: Mapping[str, QueryGames] | None = None,
+) -> Judge:
+    """The judge for a loaded model; raises SelectionError for a pair scorer, which reads no prompts.
+
+    Args:
+        llm: The model.
+        model: Its options.
+        options: Options of the comparison, with their defaults (:meth:`CompareOptions.resolved`).
+        rule: Labels and reasons of documents.
+        known: Query to its line in the games file.
+    """
+    if isinstance(llm, PairScorer):
+        raise SelectionError(
+            "Answers are compared by a language model; for a classifier of pairs use `exam-pp score-answers`."
+        )
+    prompt, evidence, factors = (
+        options.prompt or PAIRWISE_ANSWERS,
+        options.evidence or "text",
+        options.factors,
+    )
+    short = prompt.parse is LETTER and model.pipeline in CHAT_PIPELINES
+    grader = PairGrader(
+        prompt,
+        evidence,
+        factors or FACTORS,
+        options.unparsed,
+        model.choose,
+        options.same_text_is_tie,
+        RATING_TOKENS if short else DEFAULT_MAX_NEW_TOKENS,
+    )
+    recorded: dict[str, Any] = {
+        "evidence": evidence,
+        "factors": grader.factors if "factors" in prompt.slots else None,
+        "unparsed": options.unparsed if options.unparsed != "ungraded" else None,
+        "min_relevance": options.min_relevance,
+        "reasons_by": list(rule.selector.key) if rule and rule.selector else None,
+    }
+    info = prompt.provenance() | {key: value for key, value in recorded.items() if value is not None}
+    return Judge(grader, llm.name, llm.provenance(), info, known or {})
+
+
+def _document_rule(files: CompareFiles, options: CompareOptions) -> DocumentRule:
+    """The labels and reasons of documents; their grades must be those of one model and one prompt."""
+    if options.evidence in ("text", "none") and options.min_relevance is None:
+        return DocumentRule()
+    if is_read_once(files.passages):
+        raise SelectionError(
+            "The grades of the documents are read before the answers: use a file instead of a pipe."
+        )
+    criteria = replace(options.reasons or GradeFilter(), kind="direct")
+    selector = GradeSelector(criteria)
+    for query in read_passages(files.passages):
+        for passage in query.passages:
+            selector.select(passage)
+    selector.check(str(files.passages))
+    return DocumentRule(selector, options.min_relevance)
+
+
+def _contests(
+    files: CompareFiles,
+    texts: Mapping[str, str],
+    options: CompareOptions,
+    rule: DocumentRule,
+    summary: CompareSummary,
+) -> Iterator[Contest]:
+    """The contests of all queries; raises SelectionError at the end if no query has two answers."""
+    answered: set[str] = set()
+    playable = 0
+    for query in islice(read_passages(files.passages), options.max_queries):
+        contest = contest_of(query, texts, options.systems, rule)
+        answered.update(contest.repeats)
+        if len(contest.repeats) > 1 and not contest.query_text.strip():
+            summary.without_text.append(contest.query_id)
+            contest.answers.clear()
+        playable += len(contest.repeats) > 1
+        yield contest
+    if missing := [system for system in options.systems if system not in answered]:
+        raise no_answers(files, missing)
+    if not answered:
+        raise no_answers(files, options.systems)
+    if summary.without_text and not playable:
+        raise SelectionError(
+            f"{files.queries} has no text for the queries in {files.passages}, such as "
+            f"{summary.without_text[0]!r}."
+        )
+    if not playable:
+        raise SelectionError(
+            f"No query in {files.passages} has answers of two systems, only of {listed(sorted(answered))}."
+        )
+
+
+def compared(
+    contests: Iterable[Contest],
+    answer: Answer,
+    judge: Judge,
+    options: CompareOptions,
+    summary: CompareSummary,
+    window_requests: int = WINDOW_REQUESTS,
+) -> Iterator[QueryGames]:
+    """Yield the lines of the games file with the games of all drawn pairs; counts in ``summary``."""
+
+    def tasks() -> Iterator[tuple[tuple[Contest, list[_Played]], list[PairGrading], int]]:
+        for contest in contests:
+            plans = [
+                plan
+                for pair in drawn_pairs(
+                    contest.repeats, contest.query_id, options.seed, options.games_per_query
+                )
+                for plan in _plans(contest, pair, options)
+            ]
+            played = judge.played(contest.query_id, plans)
+            summary.reused += len(played)
+            summary.queries += bool(plans)
+            done = {plan for plan, _ in played}
+            units = [contest.unit(plan) for plan in plans if plan not in done]
+            yield (contest, played), [judge.grader.run(unit) for unit in units], _requests(judge, units)
+
+    for (contest, played), games in results_in_windows(tasks(), answer, window_requests):
+        for game in games:
+            summary.add(game)
+        yield judge.line(contest, games, played)
+
+
+def compared_adaptively(
+    contests: Sequence[Contest],
+    answer: Answer,
+    judge: Judge,
+    options: CompareOptions,
+    summary: CompareSummary,
+) -> Iterator[QueryGames]:
+    """Yield the lines of the games file after ``budget`` new games of the most informative pairs.
+
+    Games are played in rounds: each has as many games as systems, or a quarter of the games so far if that is
+    more. After a round, the strengths of all systems are estimated again. The queries of a pair are drawn.
+    Games of the same judge in the games file count as played.
+    """
+    open_plans: dict[Pair, list[tuple[Contest, list[PlannedGame]]]] = {}
+    standings = Standings({system for contest in contests for system in contest.repeats})
+    played: dict[str, list[_Played]] = {}
+    for contest in contests:
+        summary.queries += len(contest.repeats) > 1
+        for game in judge.games(contest.query_id):
+            standings.add(game)
+        for pair in drawn_pairs(contest.repeats, contest.query_id, options.seed):
+            plans = _plans(contest, pair, options)
+            found = judge.played(contest.query_id, plans)
+            played.setdefault(contest.query_id, []).extend(found)
+            done = {plan for plan, _ in found}
+            if todo := [plan for plan in plans if plan not in done]:
+                open_plans.setdefault(pair, []).append((contest, todo))
+    for pair, todo_of_pair in open_plans.items():
+        todo_of_pair.sort(key=lambda item: draw(options.seed, "query", *pair, item[0].query_id), reverse=True)
+    summary.reused = sum(map(len, played.values()))
+    new: dict[str, list[Game]] = {}
+    left, count = options.budget or 0, summary.reused
+    while left > 0 and open_plans:
+        size = min(left, max(len(standings.systems), count // 4))
+        plans_of_round = _next_plans(standings, open_plans, size)
+        units = [contest.unit(plan) for contest, plan in plans_of_round]
+        games = run_requests([judge.grader.run(unit) for unit in units], answer)
+        for (contest, _), game in zip(plans_of_round, games, strict=True):
+            standings.add(game)
+            summary.add(game)
+            new.setdefault(contest.query_id, []).append(game)
+        left -= len(games)
+        count += len(games)
+    for contest in contests:
+        games = sorted(new.get(contest.query_id, ()), key=lambda game: sorted((game.name_a, game.name_b)))
+        yield judge.line(contest, games, played.get(contest.query_id, ()))
+
+
+def _next_plans(
+    standings: Standings, open_plans: dict[Pair, list[tuple[Contest, list[PlannedGame]]]], count: int
+) -> list[tuple[Contest, PlannedGame]]:
+    """The games of the next round, at most ``count``, which are removed from the open ones."""
+    chosen: list[tuple[Contest, PlannedGame]] = []
+    available = {pair: sum(len(plans) for _, plans in rest) for pair, rest in open_plans.items()}
+    for pair in standings.next_pairs(available, count):
+        rest = open_plans[pair]
+        contest, plans = rest[-1]
+        chosen.append((contest, plans.pop(0)))
+        if not plans:
+            rest.pop()
+        if not rest:
+            del open_plans[pair]
+    return chosen
+
+
+def _plans(contest: Contest, pair: Pair, options: CompareOptions) -> list[PlannedGame]:
+    return planned_games(pair, contest.query_id, contest.repeats, options.seed, options.both_orders)
+
+
+def _requests(judge: Judge, units: Iterable[PairUnit]) -> int:
+    return sum(judge.grader.asks(unit) for unit in units)
+
+
+def _with_others(
+    lines: Iterable[QueryGames], known: Mapping[str, QueryGames], summary: CompareSummary
+) -> Iterator[QueryGames]:
+    """The lines, then those of the games file for other queries; counts its other games in ``summary``."""
+    written: set[str] = set()
+    games = 0
+    for line in lines:
+        written.add(line.query_id)
+        games += _count(line)
+        yield line
+    for query_id, line in known.items():
+        if query_id not in written:
+            games += _count(line)
+            yield line
+    summary.kept = games - summary.new - summary.reused
+
+
+def _count(line: QueryGames) -> int:
+    return sum(len(of_set.games) for of_set in line.game_sets)

@@ -1,0 +1,173 @@
+"""Choice of games: pairs of systems per query, their places and repeats, and the most informative pairs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+from exam_pp.games import Game, Winner
+
+Pair = tuple[str, str]
+"""Two systems, in the order of their names."""
+
+_ITERATIONS = 200
+
+
+class Place(NamedTuple):
+    """A system and its repeat, as one side of a game."""
+
+    system: str
+    repeat: int | None = None
+
+
+class PlannedGame(NamedTuple):
+    """A game before it is played: the answers in place A and in place B.
+
+    ``order`` is 1 or 2 if both orders are played; else None.
+    """
+
+    a: Place
+    b: Place
+    order: Literal[1, 2] | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The two systems, by name."""
+        first, second = sorted((self.a.system, self.b.system))
+        return first, second
+
+
+def draw(seed: int, *names: object) -> float:
+    """A number from 0 to 1 that depends only on the seed and the names.
+
+    So a draw for a query is the same in every shard, in every order of the file, and with further systems.
+    """
+    data = json.dumps([seed, *names]).encode()
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") / 2**64
+
+
+def drawn_pairs(
+    systems: Collection[str], query_id: str, seed: int, games_per_query: int | None = None
+) -> list[Pair]:
+    """The pairs of systems that play for a query, by name.
+
+    Args:
+        systems: The systems that answered the query.
+        query_id: The query.
+        seed: Seed of the draw.
+        games_per_query: Number of pairs to draw; None for all.
+
+    Returns:
+        All pairs, or a random selection of different pairs.
+    """
+    pairs = list(combinations(sorted(systems), 2))
+    if games_per_query is None or games_per_query >= len(pairs):
+        return pairs
+    chosen = sorted(pairs, key=lambda pair: draw(seed, "pair", query_id, *pair))
+    return sorted(chosen[:games_per_query])
+
+
+def planned_games(
+    pair: Pair, query_id: str, repeats: Mapping[str, Sequence[int | None]], seed: int, both_orders: bool
+) -> list[PlannedGame]:
+    """The games of a pair for a query: one with drawn places, or one in each order.
+
+    Args:
+        pair: The two systems.
+        query_id: The query.
+        repeats: System to its repeats with an answer to the query; one of them is drawn.
+        seed: Seed of the draws.
+        both_orders: Whether the answers are compared in both orders.
+
+    Returns:
+        One game, or two with ``order`` 1 and 2 that have the same answers.
+    """
+    first, second = (
+        Place(
+            system, repeats[system][int(draw(seed, "repeat", query_id, *pair, system) * len(repeats[system]))]
+        )
+        for system in pair
+    )
+    if draw(seed, "place", query_id, *pair) < 0.5:
+        first, second = second, first
+    if both_orders:
+        return [PlannedGame(first, second, 1), PlannedGame(second, first, 2)]
+    return [PlannedGame(first, second)]
+
+
+class Standings:
+    """Wins and numbers of games of all pairs, from which the next pairs follow.
+
+    A pair is the more informative, the more open its next game is and the fewer games it has. So the pair
+    with the highest p (1 - p) / (games + 1) comes first, where p is the probability of a win under the
+    Bradley-Terry model of all games so far. New systems come first: their games are open and few. The rule
+    is that of exam_pp; p (1 - p) is the Fisher information of a game (Bradley and Terry, 1952).
+    """
+
+    def __init__(self, systems: Iterable[str]) -> None:
+        self.systems = sorted(systems)
+        self._number = {system: number for number, system in enumerate(self.systems)}
+        self._wins = [[0.0] * len(self.systems) for _ in self.systems]
+        self._played: Counter[Pair] = Counter()
+
+    def add(self, game: Game) -> None:
+        """Count a game; an ungraded game has no winner, but counts as played."""
+        if game.system_a in self._number and game.system_b in self._number:
+            self._count(game.system_a, game.system_b, game.winner)
+
+    def _count(self, a: str, b: str, winner: Winner | None) -> None:
+        first, second = sorted((a, b))
+        self._played[first, second] += 1
+        if winner is not None:
+            share = {"A": 1.0, "B": 0.0, "C": 0.5}[winner]
+            self._wins[self._number[a]][self._number[b]] += share
+            self._wins[self._number[b]][self._number[a]] += 1 - share
+
+    def strengths(self) -> list[float]:
+        """The strength of each system under the Bradley-Terry model, in the order of ``systems``.
+
+        Every system has one more win and one more loss against a system of strength 1, so that strengths
+        exist for all results (maximum a posteriori; Hunter, 2004, section 3 for the iteration).
+        """
+        import numpy as np  # noqa: PLC0415 - slow to import
+
+        wins = np.array(self._wins)
+        games = wins + wins.T
+        won = wins.sum(axis=1) + 1
+        strength = np.ones(len(self.systems))
+        for _ in range(_ITERATIONS):
+            shared = games / (strength[:, None] + strength[None, :])
+            strength = won / (shared.sum(axis=1) + 2 / (strength + 1))
+        return [float(value) for value in strength]
+
+    def next_pairs(self, candidates: Mapping[Pair, int], count: int) -> list[Pair]:
+        """The most informative pairs for the next games.
+
+        Args:
+            candidates: Pair to the number of its games that can still be played.
+            count: Number of games.
+
+        Returns:
+            At most ``count`` pairs; a pair occurs once for each of its games.
+        """
+        strength = self.strengths()
+        left = dict(sorted(candidates.items()))
+        played = self._played.copy()
+        gain = {pair: self._openness(strength, pair) for pair in candidates}
+        chosen: list[Pair] = []
+        while len(chosen) < count and left:
+            best = max(left, key=lambda pair: gain[pair] / (played[pair] + 1))
+            chosen.append(best)
+            played[best] += 1
+            left[best] -= 1
+            if not left[best]:
+                del left[best]
+        return chosen
+
+    def _openness(self, strength: Sequence[float], pair: Pair) -> float:
+        first, second = (strength[self._number[system]] for system in pair)
+        return first * second / (first + second) ** 2
