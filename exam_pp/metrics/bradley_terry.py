@@ -26,8 +26,9 @@ def bradley_terry(wins: Floats) -> Floats:
     every other one. Otherwise (a system won or lost all its games, or two groups never met) every system
     gets an additional tie with an imaginary system of rating 1000.
 
-    The library evalica fits one table at a time by a fixed-point iteration that stops early, and has no rule
-    for tables without a maximum; bootstrap samples need both. A test compares the two where it is installed.
+    The library evalica (0.4.2) has the same ratings, as a test checks where it is installed. It is not used,
+    since it fits one table at a time, resamples games instead of queries, and gives all systems the same
+    rating if there is no maximum.
 
     Args:
         wins: Wins of the row's system against the column's, ... × systems × systems, with ties as half wins

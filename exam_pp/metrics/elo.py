@@ -44,8 +44,8 @@ def elo(
     """Final Elo ratings of tournaments that play all games in random orders, tournaments × systems.
 
     The expected score of system a against b is E = 1 / (1 + 10^((R_b - R_a) / 400)). After a game with score
-    S, a gains K (S - E), and b loses it. All tournaments play at a time, one game after the other; libraries
-    such as evalica play one tournament in the given order, and do not truncate.
+    S, a gains K (S - E), and b loses it. All tournaments are played side by side, one game after the other.
+    The library evalica (0.4.2) plays one tournament in the given order, and does not truncate.
 
     Args:
         outcomes: The games.
@@ -151,7 +151,7 @@ def _play(
     a = np.append(outcomes.a, systems) * columns
     b = np.append(outcomes.b, systems + 1) * columns
     gain = np.append(outcomes.score, 0.5) * rules.k
-    ratings = np.full((systems + 2) * columns, rules.start)
+    ratings = np.full((systems + 2) * columns, float(rules.start))
     total, states = np.zeros_like(ratings), 0
     column = np.arange(columns)
     for number, games in enumerate(orders, start=1):

@@ -35,7 +35,7 @@ class WinMatrix:
         """The mean share of each row over the opponents that it met, at least one."""
         met = self.games > 0
         totals, opponents = np.nansum(self.shares, axis=1), met.sum(axis=1)
-        return (totals / opponents).tolist()
+        return [float(mean) for mean in totals / opponents]
 
     def ordered(self, systems: Sequence[str]) -> WinMatrix:
         """The matrix of these systems, in this order."""
@@ -129,10 +129,12 @@ def _compare(
     counts = np.zeros((int(query.max()) + 1, 3))  # queries × won, lost, tied
     np.add.at(counts, (query, np.where(score == 1, 0, np.where(score == 0, 1, 2))), 1)
     won, lost, tied = (counts.sum(axis=0) / counts.sum()).tolist()
-    found: tuple[Interval | None, ...] = (None, None, None)
+    found: list[Interval | None] = [None, None, None]
     if len(counts) > 1:
         totals = query_counts(len(counts), samples, seed) @ counts
-        found = tuple(intervals(totals / totals.sum(axis=1, keepdims=True), confidence))
+        found = list(intervals(totals / totals.sum(axis=1, keepdims=True), confidence))
     better, worse = (counts[:, 0] > counts[:, 1]).sum(), (counts[:, 0] < counts[:, 1]).sum()
     p = float(binomtest(int(better), int(better + worse)).pvalue) if better + worse else 1.0
-    return HeadToHead(system_a, system_b, len(score), len(counts), won, lost, tied, *found, p, p)
+    return HeadToHead(
+        system_a, system_b, len(score), len(counts), won, lost, tied, found[0], found[1], found[2], p, p
+    )

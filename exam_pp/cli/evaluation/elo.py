@@ -73,7 +73,7 @@ _method = together(
         type=IntRange(min=1),
         default=500,
         show_default=True,
-        help="Number of tournaments over which Elo ratings are averaged; each plays all games in random order.",
+        help="Number of tournaments over which Elo ratings are averaged; each has a random order of games.",
     ),
     click.option(
         "--k-factor",
