@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.outcomes import Ints
 
 MEAN = 1000.0
 """Mean of the ratings of all systems."""
@@ -46,6 +47,23 @@ def bradley_terry(wins: Floats) -> Floats:
     prior = np.where(has_maximum(tables), 0.0, 1.0)
     strengths = _newton(tables, prior)
     return np.asarray((MEAN + _POINTS * strengths).reshape(wins.shape[:-1]))
+
+
+def bradley_terry_samples(by_query: Floats, counts: Ints) -> tuple[Floats, int]:
+    """Bradley-Terry ratings in bootstrap samples of the queries.
+
+    Args:
+        by_query: Wins of each query, queries × systems × systems, with ties as half wins.
+        counts: How often each query is in each sample, samples × queries.
+
+    Returns:
+        Ratings, samples × systems, and the number of samples whose likelihood has no maximum. A system
+        without games in a sample has its rating from all games.
+    """
+    tables = np.tensordot(counts, by_query, axes=1)
+    with_games = (tables + tables.swapaxes(1, 2)).sum(axis=2) > 0
+    ratings = np.where(with_games, bradley_terry(tables), bradley_terry(by_query.sum(axis=0)))
+    return ratings, int(np.count_nonzero(~has_maximum(tables)))
 
 
 def has_maximum(tables: Floats) -> NDArray[np.bool_]:

@@ -91,7 +91,7 @@ def elo_samples(
         seed: Seed of the orders.
 
     Returns:
-        Ratings; NaN for a system without games in a sample.
+        Ratings. A system without games in a sample has its rating from all games.
 
     Source: Sun, Apley and Staum, "Efficient nested simulation for estimating the variance of a conditional
     expectation", Operations Research 59 (2011), for the two variances.
@@ -107,7 +107,7 @@ def elo_samples(
     spread = np.nanmean(deviations**2, axis=0)
     of_order = played.var(axis=1, ddof=1).mean(axis=0) / orders
     kept = np.divide(spread - of_order, spread, out=np.zeros_like(spread), where=spread > 0)
-    return np.asarray(ratings + np.sqrt(np.maximum(kept, 0.0)) * deviations)
+    return np.asarray(ratings + np.sqrt(np.maximum(kept, 0.0)) * np.nan_to_num(deviations))
 
 
 def _sampled(

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.entry_values import Floats
@@ -93,6 +95,15 @@ class Outcomes:
     def half_wins(self) -> Floats:
         """Numbers of wins by query with ties as half wins of both, as :meth:`wins`."""
         return self.wins() + self.ties() / 2
+
+    def groups(self) -> list[list[str]]:
+        """The systems that are connected by games, directly or through other systems."""
+        games = sparse.coo_array((np.ones(len(self)), (self.a, self.b)), shape=(len(self.systems),) * 2)
+        number, group_of = connected_components(games, directed=False)
+        return [
+            [system for system, of in zip(self.systems, group_of, strict=True) if of == group]
+            for group in range(number)
+        ]
 
 
 def query_counts(queries: int, samples: int, seed: int) -> Ints:

@@ -130,9 +130,11 @@ def test_the_spread_of_samples_is_that_of_queries_alone() -> None:
 
 def test_a_system_without_games_in_a_sample() -> None:
     games = Outcomes.of([Outcome("1", "a", "b", 1.0, JUDGE), Outcome("2", "a", "c", 0.0, JUDGE)])
-    found = elo_samples(games, np.array([[2, 0], [1, 1], [0, 2]]), np.full(3, 1000.0))
+    ratings = np.array([1000.0, 1010.0, 990.0])
+    found = elo_samples(games, np.array([[2, 0], [1, 1], [0, 2], [2, 0]]), ratings)
 
-    assert np.isnan(found).tolist() == [[False, False, True], [False] * 3, [False, True, False]]
+    assert (found[:, 1] == 1010).tolist() == [False, False, True, False]
+    assert found[0, 2] == found[3, 2] == 990 != found[1, 2]
 
 
 def test_evalica_plays_the_same_game() -> None:

@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-import numpy as np
-from scipy.sparse.csgraph import connected_components
-
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.bradley_terry import bradley_terry, has_maximum
+from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
 from exam_pp.metrics.elo import EloRules, elo, elo_samples
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, head_to_head, win_matrix
@@ -137,7 +134,7 @@ def ratings(
         for system, value in zip(games.systems, values.tolist(), strict=True):
             rows[system, name] = Standing(system, name, value, None, 0)
         if samples is not None:
-            _add_intervals(uncertain, name, games.systems, values, samples, statistics.confidence)
+            _add_intervals(uncertain, name, games.systems, samples, statistics.confidence)
     if statistics.intervals is not None:
         uncertain.notes.append(_interval_note(statistics, possible=counts is not None))
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
@@ -249,31 +246,21 @@ def _bradley_terry(games: Outcomes, counts: Ints | None) -> tuple[Floats, Floats
     values = bradley_terry(by_query.sum(axis=0))
     if counts is None:
         return values, None, []
-    tables = np.tensordot(counts, by_query, axes=1)
-    samples = bradley_terry(tables)
-    samples[(tables + tables.swapaxes(1, 2)).sum(axis=2) == 0] = np.nan
-    missing = int(np.count_nonzero(~has_maximum(tables)))
+    samples, missing = bradley_terry_samples(by_query, counts)
     if not missing:
         return values, samples, []
     note = (
-        f"Bradley-Terry: {missing} of {len(tables)} bootstrap samples have no maximum of the likelihood, and "
-        "use an additional tie of every system."
+        f"Bradley-Terry: {missing} of {len(samples)} bootstrap samples have no maximum of the likelihood, "
+        "and use an additional tie of every system."
     )
     return values, samples, [note]
 
 
 def _add_intervals(
-    uncertain: Uncertainty,
-    name: str,
-    systems: Sequence[str],
-    values: Floats,
-    samples: Floats,
-    confidence: float,
+    uncertain: Uncertainty, name: str, systems: Sequence[str], samples: Floats, confidence: float
 ) -> None:
-    # A system without games in a sample keeps its rating, as means without scores do in other leaderboards.
-    known = np.where(np.isnan(samples), values, samples)
-    ranks = rank_intervals(known, confidence)
-    for system, interval, (first, last) in zip(systems, intervals(known, confidence), ranks, strict=True):
+    ranks = rank_intervals(samples, confidence)
+    for system, interval, (first, last) in zip(systems, intervals(samples, confidence), ranks, strict=True):
         uncertain.systems[system, name] = SystemUncertainty(interval.low, interval.high, first, last)
 
 
@@ -327,15 +314,10 @@ def _limits(games: Outcomes, methods: Sequence[Method]) -> list[str]:
     """Notes on games from which no finite or comparable ratings follow."""
     table = games.half_wins().sum(axis=0)
     notes = []
-    number, groups = connected_components((table + table.T) > 0, directed=False)
-    if number > 1:
-        names = [
-            listed([system for system, of in zip(games.systems, groups, strict=True) if of == group])
-            for group in range(number)
-        ]
+    if len(groups := games.groups()) > 1:
         notes.append(
-            f"{number} groups of systems without games between them, whose ratings cannot be compared: "
-            f"{'; '.join(names)}."
+            f"{len(groups)} groups of systems without games between them, whose ratings cannot be compared: "
+            f"{'; '.join(map(listed, groups))}."
         )
     for axis, verb, side in ((0, "won", "upper"), (1, "lost", "lower")):
         extreme = [s for s, other in zip(games.systems, table.sum(axis=axis), strict=True) if other == 0]
