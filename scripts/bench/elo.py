@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.elo import elo
 from exam_pp.metrics.outcomes import Outcome, Outcomes
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.phases.tournaments.ratings import RatingOptions, ratings
+from exam_pp.phases.tournaments.ratings import NAMES, RatingOptions, ratings
 from scripts.bench.ways import measured
 
 SYSTEMS = {"A": 1080, "B": 1045, "C": 1000, "D": 980, "E": 960, "F": 935}
@@ -78,10 +79,8 @@ def main() -> None:
     loop = measured(lambda: plain_loop(games, TOURNAMENTS))
     alone = measured(lambda: elo(columns, tournaments=TOURNAMENTS).mean(axis=0))
     board = {
-        method: measured(
-            lambda method=method: ratings(games, RatingOptions((method,), statistics=statistics))
-        )
-        for method in ("elo", "bradley-terry")
+        method: measured(partial(ratings, games, RatingOptions((method,), statistics=statistics)))
+        for method in NAMES
     }
     found = dict(zip(columns.systems, alone["result"].tolist(), strict=True))
     error = max(abs(found[system] - rating) for system, rating in loop["result"].items())

@@ -119,8 +119,14 @@ def test_the_spread_of_samples_is_that_of_queries_alone() -> None:
     exact = []
     for row in counts[:80]:
         drawn = np.repeat(np.arange(len(games)), row[games.query])
-        part = (games.query, games.a, games.b, games.score)
-        sample = Outcomes(games.systems, games.query_ids, *(column[drawn] for column in part))
+        sample = Outcomes(
+            games.systems,
+            games.query_ids,
+            games.query[drawn],
+            games.a[drawn],
+            games.b[drawn],
+            games.score[drawn],
+        )
         exact.append(elo(sample, tournaments=60).mean(axis=0))
 
     found = elo_samples(games, counts, ratings, seed=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ def game_set(games: Iterable[Game], model: str = "judge", prompt: str = "P", ver
     return GameSet.model_validate({"llm": model, "prompt_info": info, "games": list(games)})
 
 
-def games_file(path: Path, queries: dict[str, Sequence[Game] | Sequence[GameSet]]) -> Path:
+def games_file(path: Path, queries: Mapping[str, Sequence[Game] | Sequence[GameSet]]) -> Path:
     """Write a games file: query to games of one judge, or to sets of games."""
     lines = []
     for query_id, games in queries.items():
