@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED
 from exam_pp.cli.options import (
@@ -77,14 +79,14 @@ _method = together(
     ),
     click.option(
         "--k-factor",
-        type=NumberRange(0, min_open=True),
+        type=NumberRange(0, 10_000, min_open=True),
         default=32.0,
         show_default=True,
         help="K of Elo: the most points that a system can win in a game.",
     ),
     click.option(
         "--start-rating",
-        type=NumberRange(),
+        type=NumberRange(-1_000_000, 1_000_000),
         default=1000.0,
         show_default=True,
         help="Elo rating of every system before its first game.",
@@ -188,6 +190,8 @@ def command(
     compares = bool(pairs) or all_pairs
     _check_usage(
         form,
+        method["methods"],
+        method["intervals"],
         compares=compares,
         official=official,
         several=_columns(graders, prompt_classes) > 1,
@@ -237,9 +241,20 @@ def _columns(graders: tuple[str, ...], prompt_classes: tuple[str, ...]) -> int:
 
 
 def _check_usage(
-    form: str, *, compares: bool, official: Path | None, several: bool, plot_matrix: Path | None
+    form: str,
+    methods: Collection[str],
+    intervals: str,
+    *,
+    compares: bool,
+    official: Path | None,
+    several: bool,
+    plot_matrix: Path | None,
 ) -> None:
-    """Raise click.UsageError for options that contradict each other."""
+    """Raise click.UsageError for options that contradict each other, or have no effect."""
+    if "elo" not in methods:
+        refuse_without("-m elo", "tournaments", "k_factor", "start_rating", "elo_integer")
+    if intervals == "none" and not compares:
+        refuse_without("--intervals queries", "confidence", "samples")
     if form in ("tsv", "trec_eval") and compares:
         raise click.UsageError(
             f"--format {form} has only ratings; use --format json for --head-to-head and --all-pairs."

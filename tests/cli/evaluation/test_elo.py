@@ -26,7 +26,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(line: str) -> None:
-    main(["-q", "evaluate", "elo", *line.split(), "--samples", "100", "--tournaments", "20"])
+    samples = [] if "--intervals" in line else ["--samples", "100"]
+    main(["-q", "evaluate", "elo", *line.split(), "--tournaments", "20", *samples])
 
 
 def failed(line: str, capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
@@ -121,3 +122,18 @@ def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
         "judges.jsonl --grader gpt --grader llama --plot-matrix x.svg",
     ):
         assert "Usage" in failed(line, capsys, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("-m bradley-terry --elo-integer", "--elo-integer needs -m elo."),
+        ("-m bradley-terry --k-factor 16", "--k-factor needs -m elo."),
+        ("--intervals none --confidence 0.9", "--confidence needs --intervals queries."),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_options_without_an_effect(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["evaluate", "elo", "games.jsonl.gz", *line.split()])
+    assert message in capsys.readouterr().err
