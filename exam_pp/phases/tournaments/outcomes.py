@@ -94,10 +94,7 @@ def games_of_file(path: str | Path) -> Iterator[QueryGames]:
     for game in form.read(Source(Path(path), DroppedFields())):
         games[game.qid][game.evaluator_name].append(_from_ragelo(game))
     for query_id, by_evaluator in games.items():
-        sets = [
-            GameSet(games=of, prompt_info=None if name is None else {"prompt_class": name})
-            for name, of in by_evaluator.items()
-        ]
+        sets = [GameSet(model=name, games=of) for name, of in by_evaluator.items()]
         yield QueryGames(query_id=query_id, game_sets=sets)
 
 

@@ -124,7 +124,7 @@ def test_games_of_ragelo(tmp_path: Path) -> None:
     assert [outcome[:4] for outcome in found.outcomes] == [("1", "a", "b", 1.0), ("2", "a", "b", 0.5)]
     assert (found.ungraded, found.judge.model) == (1, "(no model)")
     assert [outcome.score for outcome in judged_games([lines]).outcomes] == [0.0]
-    assert judged_games([lines]).judge.prompt_class == "pairwise"
+    assert judged_games([lines]).judge.model == "pairwise"
 
 
 def test_an_unknown_verdict_is_refused(tmp_path: Path) -> None:
