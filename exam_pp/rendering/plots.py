@@ -328,6 +328,28 @@ def heat_map(names: Sequence[str], values: Mapping[tuple[str, str], float | None
     return figure
 
 
+def win_matrix(names: Sequence[str], shares: Sequence[Sequence[float]]) -> Drawing:
+    """Plot the shares of games that the row's system won against the column's; NaN cells are empty."""
+
+    def figure(axes: Axes) -> None:
+        image = axes.imshow(shares, cmap="cividis", vmin=0, vmax=1)
+        for i, row in enumerate(shares if len(names) <= _MAX_NAMED else ()):
+            for j, share in enumerate(row):
+                if not isnan(share):
+                    colour = "black" if share > 0.5 else "white"
+                    axes.text(j, i, f"{100 * share:.0f}", ha="center", va="center", fontsize=7, color=colour)
+        places = range(len(names))
+        axes.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor", fontsize=7)
+        axes.set_yticks(places, names, fontsize=7)
+        axes.set_xlabel("against")
+        axes.grid(visible=False)
+        assert axes.figure is not None
+        axes.figure.colorbar(image, ax=axes, label="share of games won (cells: %)")
+
+    side = max(4.0, 2.0 + 0.35 * len(names))
+    return figure, (side + 1.0, side)
+
+
 def _cell(values: Mapping[tuple[str, str], float | None], row: str, column: str) -> float:
     if row == column:
         return 1.0

@@ -6,6 +6,7 @@ examples name are made once, from ``data/demo``: see :func:`_make_files`.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -82,6 +83,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``repeated.jsonl.gz``       these as passages
     ``repeated-scores.jsonl``   scores of both runs
     ``rag.toml``                options of evaluate rag
+    ``games.jsonl.gz``          games between answers of three systems on two queries
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
@@ -117,6 +119,13 @@ def _make_files(folder: Path, data: Path) -> None:
     pair = {"system_a": "bm25", "system_b": "gen-long", "winner": "B"}
     games = {"query_id": "q1", "game_sets": [{"llm": "judge", "games": [pair]}]}
     (folder / "all.games.jsonl.gz").write_text(json.dumps(games) + "\n")
+    with gzip.open(folder / "games.jsonl.gz", "wt") as file:
+        for query_id, winners in (("q1", "ABC"), ("q2", "CAB")):
+            games = [
+                {"system_a": a, "system_b": b, "winner": winner}
+                for (a, b), winner in zip(("xy", "yz", "zx"), winners, strict=True)
+            ]
+            file.write(json.dumps({"query_id": query_id, "game_sets": [{"llm": "m", "games": games}]}) + "\n")
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 

@@ -17,6 +17,7 @@ command = group_of_files(
         "factual_consistency",
         "answered",
         "consistency",
+        "elo",
         "rag",
         "report",
     ),

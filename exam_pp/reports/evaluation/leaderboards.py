@@ -37,11 +37,16 @@ class ExtraColumn(NamedTuple):
 
 
 def leaderboard_report(
-    standings: Standings, title: str, *, formatted: bool = True, extra: ExtraColumn | None = None
+    standings: Standings,
+    title: str,
+    *,
+    formatted: bool = True,
+    extra: ExtraColumn | None = None,
+    decimals: int = 3,
 ) -> Report:
     """A table with a row per system, best first by the first metric; the overall system comes last.
 
-    With ``formatted``, a cell is ``mean ± standard error`` with three decimals. Otherwise a metric has two
+    With ``formatted``, a cell is ``mean ± standard error`` with ``decimals``. Otherwise a metric has two
     numeric columns, its name and ``<name> stderr``. Columns of intervals, ranks, letters and bounds follow
     their metric if the leaderboard has them. A column ``queries`` is added if systems have different numbers
     of queries. ``extra`` is the last column. With ``formatted``, pictures of the first metric follow: the
@@ -56,8 +61,8 @@ def leaderboard_report(
         cells: list[Cell] = [system]
         for metric in standings.metrics:
             row = standings.rows.get((system, metric))
-            cells += [_mean_and_error(row)] if formatted else [row and row.mean, row and row.stderr]
-            cells += uncertainty_cells(uncertainty, system, metric, formatted=formatted)
+            cells += [_mean_and_error(row, decimals)] if formatted else [row and row.mean, row and row.stderr]
+            cells += uncertainty_cells(uncertainty, system, metric, formatted=formatted, decimals=decimals)
         rows.append([*cells, counts[system]] if uneven else cells)
     number = max(counts.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
@@ -84,10 +89,11 @@ def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
     return columns
 
 
-def _mean_and_error(row: Standing | None) -> str:
+def _mean_and_error(row: Standing | None, decimals: int) -> str:
     if row is None:
         return ""
-    return f"{row.mean:.3f}" if row.stderr is None else f"{row.mean:.3f} ± {row.stderr:.3f}"
+    mean = f"{row.mean:.{decimals}f}"
+    return mean if row.stderr is None else f"{mean} ± {row.stderr:.{decimals}f}"
 
 
 def leaderboard_figure(standings: Standings) -> plots.Drawing:

@@ -1,0 +1,115 @@
+"""Outcomes of games between systems as arrays, and their counts by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from exam_pp.grade_filter import GradeKey
+from exam_pp.metrics.entry_values import Floats
+
+Ints = NDArray[np.int64]
+
+
+class Outcome(NamedTuple):
+    """The outcome of a played game; ungraded games have none.
+
+    Attributes:
+        query_id: The query.
+        system_a: A system.
+        system_b: Its opponent.
+        score: 1 if system a won, 0 if system b won, 0.5 for a tie.
+        judge: The model or person that decided, and the prompt.
+    """
+
+    query_id: str
+    system_a: str
+    system_b: str
+    score: float
+    judge: GradeKey
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Outcomes by column: numbers of query and systems, and the score of system a, of every game.
+
+    Attributes:
+        systems: Names of the systems, in order of appearance.
+        query_ids: Ids of the queries, in order of appearance.
+        query: Index of the query of each game.
+        a: Index of system a.
+        b: Index of system b.
+        score: Score of system a: 1, 0.5 or 0.
+    """
+
+    systems: list[str]
+    query_ids: list[str]
+    query: Ints
+    a: Ints
+    b: Ints
+    score: Floats
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> Outcomes:
+        """The columns of outcomes."""
+        systems: dict[str, int] = {}
+        queries: dict[str, int] = {}
+        rows = [
+            (
+                queries.setdefault(game.query_id, len(queries)),
+                systems.setdefault(game.system_a, len(systems)),
+                systems.setdefault(game.system_b, len(systems)),
+            )
+            for game in outcomes
+        ]
+        numbers = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        score = np.array([game.score for game in outcomes], dtype=float)
+        query, a, b = np.ascontiguousarray(numbers.T)
+        return cls(list(systems), list(queries), query, a, b, score)
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def wins(self) -> Floats:
+        """Numbers of wins by query, queries × systems × systems: of the row's system against the column's."""
+        counts = np.zeros((len(self.query_ids), len(self.systems), len(self.systems)))
+        for winner, loser, of_winner in ((self.a, self.b, 1.0), (self.b, self.a, 0.0)):
+            won = self.score == of_winner
+            np.add.at(counts, (self.query[won], winner[won], loser[won]), 1)
+        return counts
+
+    def ties(self) -> Floats:
+        """Numbers of ties by query, queries × systems × systems, symmetric."""
+        counts = np.zeros((len(self.query_ids), len(self.systems), len(self.systems)))
+        tied = self.score == 0.5
+        for one, other in ((self.a, self.b), (self.b, self.a)):
+            np.add.at(counts, (self.query[tied], one[tied], other[tied]), 1)
+        return counts
+
+    def half_wins(self) -> Floats:
+        """Numbers of wins by query with ties as half wins of both, as :meth:`wins`."""
+        return self.wins() + self.ties() / 2
+
+    def groups(self) -> list[list[str]]:
+        """The systems that are connected by games, directly or through other systems."""
+        games = sparse.coo_array((np.ones(len(self)), (self.a, self.b)), shape=(len(self.systems),) * 2)
+        number, group_of = connected_components(games, directed=False)
+        return [
+            [system for system, of in zip(self.systems, group_of, strict=True) if of == group]
+            for group in range(number)
+        ]
+
+
+def query_counts(queries: int, samples: int, seed: int) -> Ints:
+    """How often each query is in each bootstrap sample of the queries, samples × queries.
+
+    Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993).
+    """
+    drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=samples)
+    return np.asarray(drawn, dtype=np.int64)

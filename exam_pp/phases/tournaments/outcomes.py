@@ -1,0 +1,200 @@
+"""Outcomes of the games in games files, by the judge that decided them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Source, format_of
+from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.formats.ragelo_games import Game as RageloGame
+from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.grade_filter import GradeKey
+from exam_pp.metrics.outcomes import Outcome
+from exam_pp.phases.evaluation.result import check_names
+from exam_pp.store.files import is_read_once
+from exam_pp.store.games import read_games
+from exam_pp.wording import listed
+
+_UNKNOWN_MODEL = "(no model)"
+
+
+@dataclass(frozen=True)
+class GameFilter:
+    """Selection of games; None accepts all.
+
+    Attributes:
+        model: Name of the model, or ``human:NAME`` for a person.
+        prompt_class: Name of the prompt.
+        prompt_hash: Hash of the prompt's text.
+        systems: Names of systems, with or without their repeat; only games between them. Empty for all.
+    """
+
+    model: str | None = None
+    prompt_class: str | None = None
+    prompt_hash: str | None = None
+    systems: Collection[str] = ()
+
+    def accepts(self, games: GameSet) -> bool:
+        """Whether a set of games matches all criteria."""
+        return (
+            self.model in (None, games.model)
+            and self.prompt_class in (None, games.prompt_class)
+            and self.prompt_hash in (None, games.prompt_hash)
+        )
+
+    def includes(self, game: Game) -> bool:
+        """Whether a game is between selected systems."""
+        return not self.systems or all(
+            not {name, system}.isdisjoint(self.systems)
+            for name, system in ((game.name_a, game.system_a), (game.name_b, game.system_b))
+        )
+
+
+@dataclass
+class JudgedGames:
+    """The games of one judge.
+
+    Attributes:
+        outcomes: The played games. Two games of a pair in both orders are one outcome: the verdict if both
+            agree, else a tie.
+        judge: The model or person, and the prompt.
+        systems: All systems that the games name, in order of appearance.
+        ungraded: Number of games that were not played, for lack of a verdict.
+        both_orders: Number of pairs with verdicts in both orders.
+        flips: Number of these pairs whose verdicts differ.
+        sources: Names of the files.
+    """
+
+    outcomes: list[Outcome]
+    judge: GradeKey
+    systems: list[str]
+    ungraded: int = 0
+    both_orders: int = 0
+    flips: int = 0
+    sources: list[str] = field(default_factory=list)
+
+
+def games_of_file(path: str | Path) -> Iterator[QueryGames]:
+    """The games of a file in the format of exam_pp or of RAGElo, by query.
+
+    Raises :class:`~exam_pp.errors.DataError` for an invalid file.
+    """
+    try:
+        form = None if is_read_once(path) else format_of(path)
+    except DataError:
+        form = None
+    if form is None or form.read is None or not form.name.startswith("ragelo-games"):
+        yield from read_games(path)
+        return
+    games: dict[str, dict[str | None, list[Game]]] = defaultdict(lambda: defaultdict(list))
+    for game in form.read(Source(Path(path), DroppedFields())):
+        games[game.qid][game.evaluator_name].append(_from_ragelo(game))
+    for query_id, by_evaluator in games.items():
+        sets = [GameSet(model=name, games=of) for name, of in by_evaluator.items()]
+        yield QueryGames(query_id=query_id, game_sets=sets)
+
+
+def _from_ragelo(game: RageloGame) -> Game:
+    return Game(system_a=game.agent_a, system_b=game.agent_b, winner=game.winner, answer=game.raw_answer)
+
+
+def judged_games(paths: Iterable[str | Path], selection: GameFilter | None = None) -> JudgedGames:
+    """Read the selected games of one judge from files.
+
+    Raises:
+        DataError: A file is invalid.
+        SelectionError: No games are selected, or those of several judges or versions of a prompt; a selected
+            system has no games; or a system or query has a reserved name.
+    """
+    chosen = selection or GameFilter()
+    sources = [str(path) for path in paths]
+    judges: dict[tuple[GradeKey, str | None], None] = {}
+    by_query: dict[str, list[Game]] = defaultdict(list)
+    named: dict[str, None] = {}
+    for path in sources:
+        for query in games_of_file(path):
+            for games in query.game_sets:
+                for game in games.games:
+                    named |= dict.fromkeys((game.name_a, game.name_b, game.system_a, game.system_b))
+                if chosen.accepts(games) and (
+                    kept := [game for game in games.games if chosen.includes(game)]
+                ):
+                    judges[_judge(games), games.prompt_hash] = None
+                    by_query[query.query_id].extend(kept)
+    where = listed(sources)
+    if unknown := [system for system in chosen.systems if system not in named]:
+        raise SelectionError(f"The system {unknown[0]!r} of --system plays no games in {where}.")
+    judge = _single(list(judges), where)
+    result = JudgedGames([], judge, [], sources=sources)
+    systems: dict[str, None] = {}
+    for query_id, of_query in by_query.items():
+        systems |= dict.fromkeys(name for game in of_query for name in (game.name_a, game.name_b))
+        _add(result, query_id, of_query)
+    result.systems = list(systems)
+    check_names(by_query, systems)
+    return result
+
+
+def _judge(games: GameSet) -> GradeKey:
+    return GradeKey(games.model or _UNKNOWN_MODEL, games.prompt_class or "")
+
+
+def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
+    """The judge of the selected games; raises SelectionError unless there is one with one prompt."""
+    if not judges:
+        raise SelectionError(f"{where}: the options select no games.")
+    keys = list(dict.fromkeys(judge for judge, _ in judges))
+    if len(keys) > 1:
+        options = [
+            f"--grader {model!r}" + (f" --prompt-class {prompt!r}" if prompt else "")
+            for model, prompt in keys
+        ]
+        raise SelectionError(f"{where} has games by several judges; choose one: {'; '.join(options)}.")
+    if len(judges) > 1:
+        hashes = sorted(prompt_hash for _, prompt_hash in judges if prompt_hash is not None)
+        raise SelectionError(
+            f"The games in {where} were made with several versions of the prompt; choose one with "
+            f"--prompt-hash: {', '.join(hashes)}."
+        )
+    return keys[0]
+
+
+def _add(result: JudgedGames, query_id: str, games: Iterable[Game]) -> None:
+    """Add the games of a query; games in both orders are one."""
+    waiting: dict[tuple[int, frozenset[str]], list[Game]] = defaultdict(list)
+    for game in games:
+        if game.order is None:
+            _play(result, query_id, game, _score(game))
+            continue
+        pair = frozenset((game.name_a, game.name_b))
+        if not (partners := waiting[3 - game.order, pair]):
+            waiting[game.order, pair].append(game)
+            continue
+        first, second = _score(partner := partners.pop(0)), _score(game)
+        if second is not None and partner.name_a != game.name_a:
+            second = 1 - second
+        if first is None or second is None:
+            _play(result, query_id, partner, None)
+            continue
+        result.both_orders += 1
+        result.flips += first != second
+        _play(result, query_id, partner, first if first == second else 0.5)
+    for alone in waiting.values():  # the game in the other order is missing
+        for game in alone:
+            _play(result, query_id, game, None)
+
+
+def _play(result: JudgedGames, query_id: str, game: Game, score: float | None) -> None:
+    if score is None:
+        result.ungraded += 1
+    else:
+        result.outcomes.append(Outcome(query_id, game.name_a, game.name_b, score, result.judge))
+
+
+def _score(game: Game) -> float | None:
+    """The score of the system in place A; None for an ungraded game."""
+    return None if game.winner is None else {"A": 1.0, "B": 0.0, "C": 0.5}[game.winner]

@@ -1,0 +1,343 @@
+"""Ratings of systems by their games: Elo and Bradley-Terry, with intervals, and the win matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
+from exam_pp.metrics.elo import EloRules, elo, elo_samples
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, head_to_head, win_matrix
+from exam_pp.metrics.leaderboard import Standing
+from exam_pp.metrics.outcomes import Ints, Outcome, Outcomes, query_counts
+from exam_pp.metrics.uncertainty import intervals, rank_intervals
+from exam_pp.phases.evaluation.leaderboards import Standings
+from exam_pp.phases.evaluation.result import Evaluation, counted_names
+from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, Uncertainty
+from exam_pp.phases.tournaments.outcomes import JudgedGames
+from exam_pp.provenance import Provenance, combined
+from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.wording import counted, listed
+
+Method = Literal["elo", "bradley-terry"]
+NAMES: dict[Method, str] = {"elo": "Elo", "bradley-terry": "Bradley-Terry"}
+"""Method to the name of its ratings in tables."""
+
+
+@dataclass(frozen=True)
+class RatingOptions:
+    """Options of ratings.
+
+    Attributes:
+        methods: Methods of rating; the first one orders the systems.
+        rules: Rules of the games of Elo.
+        tournaments: Number of tournaments over which Elo ratings are averaged.
+        statistics: Intervals over queries (``intervals="queries"``), their confidence, samples and seed. The
+            seed is also that of the tournaments.
+    """
+
+    methods: Sequence[Method] = ("elo",)
+    rules: EloRules = field(default_factory=EloRules)
+    tournaments: int = 500
+    statistics: Statistics = field(default_factory=lambda: Statistics("queries", samples=1000))
+
+
+class Record(NamedTuple):
+    """The games of a system, and the spread of its Elo rating over tournaments (None without Elo)."""
+
+    system: str
+    games: int
+    won: int
+    tied: int
+    lost: int
+    spread: float | None
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Ratings of systems by the games of one judge.
+
+    Attributes:
+        standings: The leaderboard, with intervals; best first by the first method.
+        records: Number of games by system, in the order of the leaderboard.
+        matrix: The win matrix, in the order of the leaderboard.
+        outcomes: The played games.
+        unrated: Systems without played games.
+    """
+
+    standings: Standings
+    records: list[Record]
+    matrix: WinMatrix
+    outcomes: Outcomes
+    unrated: list[str]
+
+
+def rate(games: JudgedGames, options: RatingOptions | None = None) -> Ratings:
+    """Rate the systems of the games of a judge, with notes on ungraded games and verdicts that flipped.
+
+    Raises :class:`~exam_pp.errors.SelectionError` if no game was played.
+    """
+    if not games.outcomes:
+        raise SelectionError(
+            f"{listed(games.sources)}: all {counted(games.ungraded, 'game')} are ungraded, so systems cannot "
+            "be rated."
+        )
+    prompts = (games.judge.prompt_class,) if games.judge.prompt_class else ()
+    queries = len({outcome.query_id for outcome in games.outcomes})
+    provenance = Provenance((games.judge.model,), prompts, queries=queries)
+    return ratings(
+        games.outcomes, options, systems=games.systems, notes=_game_notes(games), provenance=provenance
+    )
+
+
+def ratings(
+    outcomes: Sequence[Outcome],
+    options: RatingOptions | None = None,
+    *,
+    systems: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    provenance: Provenance | None = None,
+) -> Ratings:
+    """Rate systems by the outcomes of games, from any source.
+
+    Args:
+        outcomes: Played games, at least one.
+        options: Methods, tournaments and intervals.
+        systems: All systems; those without games are listed, but not ranked.
+        notes: Notes on the games, which come first.
+        provenance: The origin of the games.
+
+    Returns:
+        The ratings.
+    """
+    options = options or RatingOptions()
+    games = Outcomes.of(outcomes)
+    statistics = options.statistics
+    counts = None
+    if statistics.intervals is not None and len(games.query_ids) > 1:
+        counts = query_counts(len(games.query_ids), statistics.samples, statistics.seed)
+    methods = list(dict.fromkeys(options.methods))
+    rows: dict[tuple[str, str], Standing] = {}
+    spreads: Floats | None = None
+    uncertain = Uncertainty()
+    for method in methods:
+        name = NAMES[method]
+        if method == "elo":
+            values, spreads, samples = _elo(games, counts, options)
+        else:
+            values, samples, notes_of_samples = _bradley_terry(games, counts)
+            uncertain.notes.extend(notes_of_samples)
+        for system, value in zip(games.systems, values.tolist(), strict=True):
+            rows[system, name] = Standing(system, name, value, None, 0)
+        if samples is not None:
+            _add_intervals(uncertain, name, games.systems, samples, statistics.confidence)
+    if statistics.intervals is not None:
+        uncertain.notes.append(_interval_note(statistics, possible=counts is not None))
+    order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
+    unrated = [system for system in systems if system not in games.systems]
+    all_notes = [*notes, *_method_notes(options), *_limits(games, methods), *_unrated_note(unrated)]
+    names = [NAMES[method] for method in methods]
+    standings = Standings(names, order, rows, statistics, uncertain, all_notes, provenance)
+    return Ratings(
+        standings, _records(games, order, spreads), win_matrix(games).ordered(order), games, unrated
+    )
+
+
+def scores_of(standings: Standings) -> Evaluation:
+    """Ratings as scores of all queries, for comparisons with other leaderboards."""
+    scores = [Score(row.system, ALL_QUERIES, row.metric, row.mean) for row in standings.rows.values()]
+    return Evaluation(scores, list(standings.notes), provenance=standings.provenance)
+
+
+def compare_pairs(
+    result: Ratings, pairs: Sequence[tuple[str, str]] | None, statistics: Statistics
+) -> list[HeadToHead]:
+    """Compare pairs of systems by their games against each other.
+
+    Args:
+        result: The ratings.
+        pairs: Pairs of systems. None: all pairs that met, better systems first.
+        statistics: Confidence, samples and seed of the intervals.
+
+    Returns:
+        A row for each pair, with Holm's correction over all of them.
+
+    Raises:
+        SelectionError: A system plays no games, or the systems of a pair did not meet.
+    """
+    matrix = result.matrix
+    place = {system: number for number, system in enumerate(matrix.systems)}
+    if pairs is None:
+        met = [
+            pair for pair in combinations(matrix.systems, 2) if matrix.games[place[pair[0]], place[pair[1]]]
+        ]
+    else:
+        met = list(dict.fromkeys(pairs))
+    for first, second in met:
+        for system in (first, second):
+            if system not in place:
+                raise SelectionError(
+                    f"The system {system!r} of --head-to-head plays no games; the systems with games are "
+                    f"{listed(matrix.systems)}."
+                )
+        if not matrix.games[place[first], place[second]]:
+            raise SelectionError(
+                f"--head-to-head: {first!r} and {second!r} play no games against each other."
+            )
+    return head_to_head(
+        result.outcomes,
+        met,
+        confidence=statistics.confidence,
+        samples=statistics.samples,
+        seed=statistics.seed,
+    )
+
+
+def together(boards: Mapping[str, Ratings]) -> Standings:
+    """The leaderboards of several judges as columns ``Elo[JUDGE]``; the first judge orders the systems."""
+    (first, *_) = boards.values()
+    if len(boards) == 1:
+        return first.standings
+    rows: dict[tuple[str, str], Standing] = {}
+    uncertain = Uncertainty()
+    metrics: list[str] = []
+    notes: dict[str, list[str]] = {}
+    for judge, board in boards.items():
+        standings = board.standings
+        names = {metric: f"{metric}[{judge}]" for metric in standings.metrics}
+        metrics += names.values()
+        rows |= {
+            (system, names[of]): row._replace(metric=names[of])
+            for (system, of), row in standings.rows.items()
+        }
+        uncertain.systems.update(
+            {(system, names[of]): row for (system, of), row in standings.uncertainty.systems.items()}
+        )
+        for note in [*standings.uncertainty.notes, *standings.notes]:
+            notes.setdefault(note, []).append(judge)
+    shared = [
+        note if len(judges) == len(boards) else f"{', '.join(judges)}: {note}"
+        for note, judges in notes.items()
+    ]
+    systems = dict.fromkeys(system for board in boards.values() for system in board.standings.systems)
+    provenance = combined(board.standings.provenance for board in boards.values())
+    return Standings(metrics, list(systems), rows, first.standings.statistics, uncertain, shared, provenance)
+
+
+def _elo(
+    games: Outcomes, counts: Ints | None, options: RatingOptions
+) -> tuple[Floats, Floats, Floats | None]:
+    """Ratings, their spread over tournaments, and the ratings in bootstrap samples."""
+    seed = options.statistics.seed
+    played = elo(games, options.rules, tournaments=options.tournaments, seed=seed)
+    values = played.mean(axis=0)
+    spreads = played.std(axis=0, ddof=min(1, len(played) - 1))
+    samples = None if counts is None else elo_samples(games, counts, values, options.rules, seed=seed)
+    return values, spreads, samples
+
+
+def _bradley_terry(games: Outcomes, counts: Ints | None) -> tuple[Floats, Floats | None, list[str]]:
+    """Ratings, those in bootstrap samples, and a note on samples without a maximum."""
+    by_query = games.half_wins()
+    values = bradley_terry(by_query.sum(axis=0))
+    if counts is None:
+        return values, None, []
+    samples, missing = bradley_terry_samples(by_query, counts)
+    if not missing:
+        return values, samples, []
+    note = (
+        f"Bradley-Terry: {missing} of {len(samples)} bootstrap samples have no maximum of the likelihood, "
+        "and use an additional tie of every system."
+    )
+    return values, samples, [note]
+
+
+def _add_intervals(
+    uncertain: Uncertainty, name: str, systems: Sequence[str], samples: Floats, confidence: float
+) -> None:
+    ranks = rank_intervals(samples, confidence)
+    for system, interval, (first, last) in zip(systems, intervals(samples, confidence), ranks, strict=True):
+        uncertain.systems[system, name] = SystemUncertainty(interval.low, interval.high, first, last)
+
+
+def _interval_note(statistics: Statistics, possible: bool) -> str:
+    if not possible:
+        return "Intervals need games on at least two queries."
+    return (
+        f"Intervals of ratings and ranks: {100 * statistics.confidence:g} %, {statistics.samples} bootstrap "
+        f"samples of queries (seed {statistics.seed})."
+    )
+
+
+def _records(games: Outcomes, order: Sequence[str], spreads: Floats | None) -> list[Record]:
+    won, tied = games.wins().sum(axis=0), games.ties().sum(axis=0).sum(axis=1)
+    rows = []
+    for system in order:
+        place = games.systems.index(system)
+        wins, ties, losses = int(won[place].sum()), int(tied[place]), int(won[:, place].sum())
+        spread = None if spreads is None else float(spreads[place])
+        rows.append(Record(system, wins + ties + losses, wins, ties, losses, spread))
+    return rows
+
+
+def _game_notes(games: JudgedGames) -> list[str]:
+    notes = []
+    if games.ungraded:
+        notes.append(f"{counted(games.ungraded, 'ungraded game')} not played.")
+    if games.both_orders:
+        notes.append(
+            f"{counted(games.both_orders, 'pair of answers', 'pairs of answers')} with verdicts in both "
+            f"orders: {games.flips} ({games.flips / games.both_orders:.1%}) flipped, and count as ties."
+        )
+    return notes
+
+
+def _method_notes(options: RatingOptions) -> list[str]:
+    notes = []
+    rules = options.rules
+    if "elo" in options.methods:
+        truncated = ", truncated to integers after every game" if rules.integer else ""
+        notes.append(
+            f"Elo: mean over {counted(options.tournaments, 'tournament')} in random orders (seed "
+            f"{options.statistics.seed}), K {rules.k:g}, first rating {rules.start:g}{truncated}."
+        )
+    if "bradley-terry" in options.methods:
+        notes.append("Bradley-Terry: maximum likelihood with ties as half wins; the mean rating is 1000.")
+    return notes
+
+
+def _limits(games: Outcomes, methods: Sequence[Method]) -> list[str]:
+    """Notes on games from which no finite or comparable ratings follow."""
+    table = games.half_wins().sum(axis=0)
+    notes = []
+    if len(groups := games.groups()) > 1:
+        notes.append(
+            f"{len(groups)} groups of systems without games between them, whose ratings cannot be compared: "
+            f"{'; '.join(map(listed, groups))}."
+        )
+    for axis, verb, side in ((0, "won", "upper"), (1, "lost", "lower")):
+        extreme = [s for s, other in zip(games.systems, table.sum(axis=axis), strict=True) if other == 0]
+        if extreme:
+            systems = counted_names(extreme, "system", "systems")
+            notes.append(
+                f"{systems} {verb} all games: the games give no {side} limit of the rating, and intervals "
+                "are too narrow."
+            )
+    if "bradley-terry" in methods and not has_maximum(table[None])[0]:
+        notes.append(
+            "Bradley-Terry: the likelihood of these games has no maximum, so every system got an additional "
+            "tie with an imaginary system of rating 1000."
+        )
+    return notes
+
+
+def _unrated_note(systems: Sequence[str]) -> list[str]:
+    return (
+        [f"Not ranked: {counted_names(systems, 'system', 'systems')} without played games."]
+        if systems
+        else []
+    )

@@ -1,0 +1,141 @@
+"""Outcomes of games files: both orders, ungraded games, selection of judges and systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
+from tests.conftest import NO_SHARED_DATA, SHARED
+from tests.phases.tournaments.games import game, game_set, games_file
+
+
+def scores(path: Path, selection: GameFilter | None = None) -> list[tuple[str, str, str, float]]:
+    return [(q, a, b, score) for q, a, b, score, _ in judged_games([path], selection).outcomes]
+
+
+def test_verdicts_are_scores_of_place_a(tmp_path: Path) -> None:
+    path = games_file(
+        tmp_path / "g.jsonl", {"1": [game("a", "b", "A"), game("a", "c", "B"), game("b", "c", "C")]}
+    )
+    assert scores(path) == [("1", "a", "b", 1.0), ("1", "a", "c", 0.0), ("1", "b", "c", 0.5)]
+
+
+def test_repeats_are_systems(tmp_path: Path) -> None:
+    path = games_file(
+        tmp_path / "g.jsonl", {"1": [game("a", "b", "A", repeat_a=1), game("a", "b", "B", repeat_a=2)]}
+    )
+    assert judged_games([path]).systems == ["a-run-1", "b", "a-run-2"]
+    assert scores(path, GameFilter(systems=["a-run-2", "b"])) == [("1", "a-run-2", "b", 0.0)]
+    assert len(scores(path, GameFilter(systems=["a", "b"]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("A", "B", [1.0]), ("B", "A", [0.0]), ("C", "C", [0.5]),  # agree
+        ("A", "A", [0.5]), ("B", "B", [0.5]), ("A", "C", [0.5]), ("C", "B", [0.5]),  # differ
+        (None, "A", []), ("A", None, []), (None, None, []),
+    ],
+)  # fmt: skip
+def test_both_orders_are_one_game(
+    first: str | None, second: str | None, expected: list[float], tmp_path: Path
+) -> None:
+    games = [game("a", "b", first, order=1), game("b", "a", second, order=2)]
+    found = judged_games([games_file(tmp_path / "g.jsonl", {"1": games})])
+
+    assert [outcome.score for outcome in found.outcomes] == expected
+    assert found.ungraded == (not expected)
+    assert found.both_orders == len(expected)
+    agrees = (first, second) in (("A", "B"), ("B", "A"), ("C", "C"))
+    assert found.flips == (bool(expected) and not agrees)
+
+
+def test_a_game_whose_other_order_is_missing_is_ungraded(tmp_path: Path) -> None:
+    games = [game("a", "b", "A", order=1), game("a", "c", "A", order=1), game("c", "a", "B", order=2)]
+    found = judged_games([games_file(tmp_path / "g.jsonl", {"1": games})])
+
+    assert [outcome[1:4] for outcome in found.outcomes] == [("a", "c", 1.0)]
+    assert (found.ungraded, found.systems) == (1, ["a", "b", "c"])
+
+
+def test_several_files_are_one_tournament(tmp_path: Path) -> None:
+    first = games_file(tmp_path / "1.jsonl", {"1": [game("a", "b", "A")]})
+    second = games_file(tmp_path / "2.jsonl.gz", {"1": [game("b", "c", "A")], "2": [game("a", "c", None)]})
+    found = judged_games([first, second])
+
+    assert [outcome[:3] for outcome in found.outcomes] == [("1", "a", "b"), ("1", "b", "c")]
+    assert (found.ungraded, found.systems) == (1, ["a", "b", "c"])
+
+
+def test_a_judge_is_selected(tmp_path: Path) -> None:
+    sets = [game_set([game("a", "b", "A")], "x"), game_set([game("a", "b", "B")], "y"),
+            game_set([game("a", "b", "C")], "y", "Q")]  # fmt: skip
+    path = games_file(tmp_path / "g.jsonl", {"1": sets})
+
+    assert [row[3] for row in scores(path, GameFilter("x"))] == [1.0]
+    assert [row[3] for row in scores(path, GameFilter("y", "Q"))] == [0.5]
+    with pytest.raises(SelectionError) as error:
+        judged_games([path])
+    assert str(error.value) == (
+        f"{path} has games by several judges; choose one: --grader 'x' --prompt-class 'P'; --grader 'y' "
+        "--prompt-class 'P'; --grader 'y' --prompt-class 'Q'."
+    )
+
+
+def test_a_version_of_the_prompt_is_selected(tmp_path: Path) -> None:
+    sets = [
+        game_set([game("a", "b", winner)], version=version) for winner, version in (("A", "x1"), ("B", "x2"))
+    ]
+    path = games_file(tmp_path / "g.jsonl", {"1": sets})
+
+    with pytest.raises(SelectionError, match="choose one with --prompt-hash: x1, x2"):
+        judged_games([path])
+    assert [row[3] for row in scores(path, GameFilter(prompt_hash="x2"))] == [0.0]
+
+
+def test_selections_without_games(tmp_path: Path) -> None:
+    path = games_file(tmp_path / "g.jsonl", {"1": [game("a", "b", "A")]})
+
+    with pytest.raises(SelectionError, match="the options select no games"):
+        judged_games([path], GameFilter("other"))
+    with pytest.raises(SelectionError, match="'z' of --system plays no games in"):
+        judged_games([path], GameFilter(systems=["a", "z"]))
+    with pytest.raises(SelectionError, match="the options select no games"):
+        judged_games([path], GameFilter(systems=["a"]))
+
+
+def test_reserved_names(tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="'_overall_' is reserved"):
+        judged_games([games_file(tmp_path / "g.jsonl", {"1": [game("_overall_", "b", "A")]})])
+
+
+def test_games_of_ragelo(tmp_path: Path) -> None:
+    csv, lines = tmp_path / "g.csv", tmp_path / "r.jsonl"
+    csv.write_text("qid,agent_a,agent_b,raw_answer,answer\n1,a,b,text,A\n2,a,b,text,C\n2,b,a,text,\n")
+    lines.write_text(
+        '{"qid": "1", "agent_a": "a", "agent_b": "b", "evaluator_name": "pairwise", "exception": null,'
+        ' "raw_answer": "text", "answer": {"winner": "B"}}\n'
+    )
+
+    found = judged_games([csv])
+    assert [outcome[:4] for outcome in found.outcomes] == [("1", "a", "b", 1.0), ("2", "a", "b", 0.5)]
+    assert (found.ungraded, found.judge.model) == (1, "(no model)")
+    assert [outcome.score for outcome in judged_games([lines]).outcomes] == [0.0]
+    assert judged_games([lines]).judge.model == "pairwise"
+
+
+def test_an_unknown_verdict_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("qid,agent_a,agent_b,raw_answer,answer\n1,a,b,text,D\n")
+    with pytest.raises(DataError, match="'D' is not a verdict"):
+        judged_games([path])
+
+
+def test_published_games_of_ragelo() -> None:
+    path = SHARED / "data" / "ragelo" / "pairwise_answers_evaluations.csv"
+    if not path.exists():
+        pytest.skip(NO_SHARED_DATA)
+    assert judged_games([path]).systems == ["agent1", "agent2"]

@@ -1,0 +1,195 @@
+"""Ratings of games: leaderboards, intervals, notes on games without finite ratings, and pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.elo import EloRules
+from exam_pp.metrics.outcomes import Outcome
+from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.phases.tournaments.outcomes import JudgedGames
+from exam_pp.phases.tournaments.ratings import (
+    RatingOptions,
+    Ratings,
+    compare_pairs,
+    rate,
+    ratings,
+    scores_of,
+    together,
+)
+from exam_pp.results import Score
+from tests.metrics.ragelo_games import JUDGE, TABLE_6, table_5_games
+
+FEW = Statistics("queries", samples=100)
+BOTH = RatingOptions(("bradley-terry", "elo"), tournaments=20, statistics=FEW)
+
+
+def outcomes(*games: str) -> list[Outcome]:
+    """Outcomes like ``a>b`` and ``a=b``, each on a query of its own."""
+    return [
+        Outcome(f"q{number}", game[0], game[2], {">": 1.0, "=": 0.5, "<": 0.0}[game[1]], JUDGE)
+        for number, game in enumerate(games)
+    ]
+
+
+def value(board: Ratings, system: str, metric: str = "Elo") -> float:
+    return board.standings.rows[system, metric].mean
+
+
+def test_table_5_with_intervals() -> None:
+    board = ratings(table_5_games(), RatingOptions(("elo", "bradley-terry"), statistics=FEW))
+
+    assert board.standings.systems == list(TABLE_6)
+    assert board.standings.metrics == ["Elo", "Bradley-Terry"]
+    for system in TABLE_6:
+        elo, bradley_terry = (board.standings.uncertainty.systems[system, m] for m in board.standings.metrics)
+        assert value(board, system) == pytest.approx(value(board, system, "Bradley-Terry"), abs=6)
+        for row, metric in ((elo, "Elo"), (bradley_terry, "Bradley-Terry")):
+            assert row.low is not None
+            assert row.high is not None
+            assert row.low < value(board, system, metric) < row.high
+            assert 20 < row.high - row.low < 45
+            assert row.first is not None
+            assert row.last is not None
+            assert row.first <= board.standings.systems.index(system) + 1 <= row.last
+    assert [record.games for record in board.records] == [1000] * 6
+    assert board.records[0][2:5] == (486, 1000 - 486 - 255, 255)
+    assert board.standings.uncertainty.notes == [
+        "Intervals of ratings and ranks: 95 %, 100 bootstrap samples of queries (seed 0)."
+    ]
+    assert board.standings.notes == [
+        "Elo: mean over 500 tournaments in random orders (seed 0), K 32, first rating 1000.",
+        "Bradley-Terry: maximum likelihood with ties as half wins; the mean rating is 1000.",
+    ]
+
+
+def test_intervals_cover_the_true_ratings() -> None:
+    """Simulated games of systems with known ratings: about 95 % of the intervals contain them."""
+    rng = np.random.default_rng(4)
+    true = np.array([1080.0, 1020.0, 980.0, 920.0])
+    expected = 1 / (1 + 10 ** ((true - true[:, None]) / 400))
+    covered = []
+    for seed in range(20):
+        games = [
+            Outcome(f"q{q}", "abcd"[i], "abcd"[j], float(rng.random() < expected[i, j]), JUDGE)
+            for q in range(60)
+            for i in range(4)
+            for j in range(i)
+        ]
+        options = RatingOptions(("bradley-terry",), statistics=Statistics("queries", samples=100, seed=seed))
+        rows = ratings(games, options).standings.uncertainty.systems
+        for system, rating in zip("abcd", true, strict=True):
+            row = rows[system, "Bradley-Terry"]
+            assert row.low is not None
+            assert row.high is not None
+            covered.append(row.low <= rating <= row.high)
+    assert 0.87 <= np.mean(covered) <= 1
+
+
+def test_systems_that_won_or_lost_all_games() -> None:
+    board = ratings(outcomes("a>b", "a>b", "b>c", "b>c"), BOTH)
+
+    assert board.standings.systems == ["a", "b", "c"]
+    assert board.standings.notes[2:] == [
+        "1 system (a) won all games: the games give no upper limit of the rating, and intervals are too "
+        "narrow.",
+        "1 system (c) lost all games: the games give no lower limit of the rating, and intervals are too "
+        "narrow.",
+        "Bradley-Terry: the likelihood of these games has no maximum, so every system got an additional tie "
+        "with an imaginary system of rating 1000.",
+    ]
+
+
+def test_groups_of_systems_that_never_met() -> None:
+    board = ratings(outcomes("a>b", "b>a", "c>d", "d>c"), BOTH)
+
+    assert board.standings.notes[2] == (
+        "2 groups of systems without games between them, whose ratings cannot be compared: a, b; c, d."
+    )
+    assert value(board, "a", "Bradley-Terry") == pytest.approx(1000)
+
+
+def test_samples_without_a_maximum_are_counted() -> None:
+    board = ratings(outcomes("a>b", "b>a", "a>b"), BOTH)
+    (note, _) = board.standings.uncertainty.notes
+
+    assert note.startswith("Bradley-Terry: ")
+    assert note.endswith(
+        " of 100 bootstrap samples have no maximum of the likelihood, and use an additional tie of every "
+        "system."
+    )
+
+
+def test_a_single_query_has_no_intervals() -> None:
+    board = ratings([Outcome("1", "a", "b", 1.0, JUDGE), Outcome("1", "b", "a", 1.0, JUDGE)], BOTH)
+
+    assert not board.standings.uncertainty.systems
+    assert board.standings.uncertainty.notes == ["Intervals need games on at least two queries."]
+
+
+def test_intervals_can_be_left_out() -> None:
+    board = ratings(outcomes("a>b", "b>a"), RatingOptions(statistics=Statistics()))
+    assert not board.standings.uncertainty.systems
+    assert not board.standings.uncertainty.notes
+
+
+def test_notes_on_games_and_systems_without_games() -> None:
+    games = JudgedGames(outcomes("a>b", "b>a"), JUDGE, ["a", "b", "z"], ungraded=3, both_orders=8, flips=2)
+    board = rate(games, BOTH)
+
+    assert board.unrated == ["z"]
+    assert board.standings.systems == ["a", "b"]
+    assert board.standings.notes[:2] == [
+        "3 ungraded games not played.",
+        "8 pairs of answers with verdicts in both orders: 2 (25.0%) flipped, and count as ties.",
+    ]
+    assert board.standings.notes[-1] == "Not ranked: 1 system (z) without played games."
+    assert board.standings.provenance is not None
+    assert board.standings.provenance.models == ("gpt-4o",)
+    assert board.standings.provenance.queries == 2
+
+
+def test_games_without_verdicts_cannot_be_rated() -> None:
+    games = JudgedGames([], JUDGE, ["a", "b"], ungraded=2, sources=["g.jsonl"])
+    with pytest.raises(SelectionError, match=r"g.jsonl: all 2 games are ungraded"):
+        rate(games)
+
+
+def test_rules_of_elo() -> None:
+    options = RatingOptions(rules=EloRules(10, 100, integer=True), tournaments=1, statistics=Statistics())
+    board = ratings(outcomes("a>b"), options)
+
+    assert scores_of(board.standings).scores == [Score("a", "all", "Elo", 105), Score("b", "all", "Elo", 95)]
+    assert board.standings.notes[0] == (
+        "Elo: mean over 1 tournament in random orders (seed 0), K 10, first rating 100, truncated to "
+        "integers after every game."
+    )
+
+
+def test_all_pairs_that_met() -> None:
+    board = ratings(outcomes("a>b", "a=b", "c>b"), BOTH)
+    rows = compare_pairs(board, None, FEW)
+
+    assert {frozenset(row[:2]) for row in rows} == {frozenset("ab"), frozenset("bc")}
+    with pytest.raises(SelectionError, match="'a' and 'c' play no games against each other"):
+        compare_pairs(board, [("a", "c")], FEW)
+    with pytest.raises(
+        SelectionError, match="'z' of --head-to-head plays no games; the systems with games are"
+    ):
+        compare_pairs(board, [("a", "z")], FEW)
+
+
+def test_boards_of_several_judges() -> None:
+    boards = {"x": ratings(outcomes("a>b", "b=a"), BOTH), "y": ratings(outcomes("b>a", "c=b"), BOTH)}
+    standings = together(boards)
+
+    assert standings.metrics == ["Bradley-Terry[x]", "Elo[x]", "Bradley-Terry[y]", "Elo[y]"]
+    assert standings.systems == ["a", "b", "c"]
+    assert standings.rows["a", "Elo[x]"].mean == value(boards["x"], "a")
+    assert ("c", "Elo[x]") not in standings.rows
+    assert standings.uncertainty.systems["b", "Elo[y]"].low is not None
+    assert sum(note.startswith("Elo: mean over") for note in standings.notes) == 1
+    assert any(note.startswith("y: ") for note in standings.notes)
+    assert together({"": boards["x"]}) is boards["x"].standings
