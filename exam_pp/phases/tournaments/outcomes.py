@@ -10,7 +10,6 @@ from pathlib import Path
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Source, format_of
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.ragelo_games import Game as RageloGame
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.outcomes import Outcome
@@ -87,19 +86,10 @@ def games_of_file(path: str | Path) -> Iterator[QueryGames]:
         form = None if is_read_once(path) else format_of(path)
     except DataError:
         form = None
-    if form is None or form.read is None or not form.name.startswith("ragelo-games"):
+    if form is None or form.content != "games" or form.read is None:
         yield from read_games(path)
-        return
-    games: dict[str, dict[str | None, list[Game]]] = defaultdict(lambda: defaultdict(list))
-    for game in form.read(Source(Path(path), DroppedFields())):
-        games[game.qid][game.evaluator_name].append(_from_ragelo(game))
-    for query_id, by_evaluator in games.items():
-        sets = [GameSet(model=name, games=of) for name, of in by_evaluator.items()]
-        yield QueryGames(query_id=query_id, game_sets=sets)
-
-
-def _from_ragelo(game: RageloGame) -> Game:
-    return Game(system_a=game.agent_a, system_b=game.agent_b, winner=game.winner, answer=game.raw_answer)
+    else:
+        yield from form.read(Source(Path(path), DroppedFields()))
 
 
 def judged_games(paths: Iterable[str | Path], selection: GameFilter | None = None) -> JudgedGames:
