@@ -110,6 +110,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--citations": "Citations of a part of an answer that count",
         "--claims": "Score whole answers or their parts",
         "--count": "Maximum number of entries per query or facet",
+        "--criteria": "Compare ratings of answers by criteria",
         "--cutoff": "Depth to which rankings are evaluated",
         "--discrimination": "Limit of the sign discrimination",
         "--drop-repeated": "Drop nuggets that repeat another one",
@@ -191,6 +192,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--per-query": "Scores of each query",
         "--plan": "Estimate the time instead of grading",
         "--plot": "Figure to draw, too",
+        "--plot-differences": "Figure of differences of graders against their means, too",
         "--plot-length": "Figure of scores against length, too",
         "--qrels-output": "Qrels to write, too",
         "--queries-output": "File of queries to write, too",
@@ -219,7 +221,8 @@ OPTIONS: dict[str, dict[str, str]] = {
 
 REPEATABLE_ONLY_IN = {
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
-    "--grader": "in `evaluate cover` and `evaluate qrels`, for columns of each; in `rename` as OLD=NEW",
+    "--grader": "in `evaluate cover` and `evaluate qrels`, for columns of each; in `analyze graders` and "
+    "`analyze verdicts`, to compare these; in `rename` as OLD=NEW",
     "--measure": "except in `convert`, which ranks by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
