@@ -8,5 +8,15 @@ command = group_of_files(
     "analyze",
     "Compare leaderboards, graders and settings: correlation, agreement, sweeps.",
     "analysis",
-    ("correlation", "compare", "distributions", "sweep", "agreement", "graders", "nuggets"),
+    (
+        "correlation",
+        "compare",
+        "distributions",
+        "sweep",
+        "agreement",
+        "graders",
+        "verdicts",
+        "paired",
+        "nuggets",
+    ),
 )

@@ -35,8 +35,7 @@ from exam_pp.cli.options import (
     help="Compare the ratings of pairs of passage and entry instead of the labels of passages.",
 )
 @click.option(
-    "--criteria",
-    "by_criteria",
+    "--per-criterion",
     is_flag=True,
     help="Compare the ratings of answers by criteria instead of the labels of passages.",
 )
@@ -58,7 +57,7 @@ def command(
     bank: Path | None,
     label_rule: str | None,
     per_entry: bool,
-    by_criteria: bool,
+    per_criterion: bool,
     graders: tuple[str, ...],
     samples: int,
     seed: int,
@@ -76,8 +75,7 @@ def command(
     has α of all graders.
 
     Reviewers often rate only some pairs of passage and entry (`exam-pp apply-edits`). To include them, use
-    --per-entry. Ratings of whole answers by criteria, by models and people, are compared by --criteria, also
-    for each criterion.
+    --per-entry. Ratings of whole answers by criteria, by models and people, are compared by --per-criterion.
 
     Examples:
 
@@ -93,12 +91,12 @@ def command(
 
     if label_rule is not None and per_entry:
         raise click.UsageError("--per-entry and --label-rule cannot be combined.")
-    if by_criteria:
+    if per_criterion:
         context = click.get_current_context()
         for name in ("bank", "label_rule", "per_entry", "prompt_type", "question_set", "grade_choice"):
             if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
                 option = f"--{name.replace('_', '-')}"
-                raise click.UsageError(f"--criteria and {option} cannot be combined.")
+                raise click.UsageError(f"--per-criterion and {option} cannot be combined.")
         selection = SupportFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
         result = criteria_graders(graded, selection=selection, models=graders, samples=samples, seed=seed)
     else:

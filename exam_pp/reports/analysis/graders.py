@@ -55,8 +55,8 @@ def _explanation(result: GraderAgreement) -> str:
         f"Compared: {_LONG_UNITS[result.unit]}. T and U are the pairs of items that only the grader, or only "
         f"the other grader, rates equal. Intervals of τ-b and ρ: 95 %, {result.samples} bootstrap samples of "
         f"queries (seed {result.seed}); p-values treat items as independent. Difference: grader − other "
-        "grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % intervals from the "
-        "t distribution."
+        "grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % intervals from "
+        "the t distribution."
     )
 
 
