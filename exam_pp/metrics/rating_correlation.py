@@ -91,7 +91,8 @@ def rating_correlation(
             kendall(first, second), float(kendalltau(first, second, variant="b").pvalue), tau_interval
         )
         rho = spearmanr(first, second)
-        rhos = RankCorrelation(float(rho.statistic), float(rho.pvalue), rho_interval)
+        # A square root adds rounding error, so equal orders would not be exactly 1.
+        rhos = RankCorrelation(round(float(rho.statistic), 12), float(rho.pvalue), rho_interval)
         if len(items) < 3:  # Spearman's p-value comes from a t distribution with two degrees less than items
             rhos = rhos._replace(p_value=None)
     return RatingCorrelation(

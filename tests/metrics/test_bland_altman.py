@@ -6,8 +6,8 @@ import pytest
 
 from exam_pp.metrics.bland_altman import bland_altman, means_and_differences
 
-# Peak expiratory flow rate of 17 subjects in l/min, first measurements with the Wright and the mini Wright peak
-# flow meter: Bland and Altman, The Lancet 327 (1986), table 1.
+# Peak expiratory flow rate of 17 subjects in l/min, first measurements with the Wright and the mini Wright
+# peak flow meter: Bland and Altman, The Lancet 327 (1986), table 1.
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
 MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
 DIFFERENCES = [a - b for a, b in zip(WRIGHT, MINI, strict=True)]

@@ -6,8 +6,8 @@ import pytest
 
 from exam_pp.metrics.paired_tests import paired_tests
 
-# Additional hours of sleep with two drugs: Student, "The probable error of a mean", Biometrika 6 (1908); R has
-# them as the data set `sleep`, and t.test(..., paired = TRUE) gives t = -4.0621, df = 9, p-value = 0.002833.
+# Additional hours of sleep with two drugs: Student, "The probable error of a mean", Biometrika 6 (1908). R
+# has them as the data set `sleep`; t.test(..., paired = TRUE) gives t = -4.0621, df = 9, p-value = 0.002833.
 FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 SECOND = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 
