@@ -6,6 +6,7 @@ examples name are made once, from ``data/demo``: see :func:`_make_files`.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -81,6 +82,8 @@ def _make_files(folder: Path, data: Path) -> None:
     ``repeated.jsonl.gz``       these as passages
     ``repeated-scores.jsonl``   scores of both runs
     ``rag.toml``                options of evaluate rag
+    ``ratings.csv``             a person's ratings of answers by criteria; added in ``rated-answers.jsonl``
+    ``games.jsonl``             games between the answers; ``human-games.jsonl`` those of a person
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
@@ -110,6 +113,13 @@ def _make_files(folder: Path, data: Path) -> None:
         '{"system": "repeated-run-1", "query_id": "q1", "metric": "V", "value": 0.5}\n'
         '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
     )
+    (folder / "ratings.csv").write_text(
+        "query_id,system,accuracy,style\n007,gen-long,2,1\n007,gen-short,1,1\n"
+    )
+    for name, judge in (("games.jsonl", "gpt"), ("human-games.jsonl", "human:ann")):
+        game = {"system_a": "gen-long", "system_b": "gen-short", "winner": "A"}
+        sets = [{"llm": judge, "prompt_info": {"prompt_class": "Pairwise"}, "games": [game]}]
+        (folder / name).write_text(json.dumps({"query_id": "007", "game_sets": sets}) + "\n")
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 
@@ -147,6 +157,7 @@ grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --mo
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
 rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
+apply-ratings answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz

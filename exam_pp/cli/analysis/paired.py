@@ -49,7 +49,7 @@ def command(
     Example:
 
     \b
-      exam-pp analyze paired rated-answers.jsonl --grader human:ann --system RAG --system RAGF
+      exam-pp analyze paired rated-answers.jsonl --grader human:ann --system gen-long --system gen-short
     """
     from exam_pp.phases.analysis.paired_criteria import paired_criteria
     from exam_pp.phases.evaluation.graded_citations import SupportFilter

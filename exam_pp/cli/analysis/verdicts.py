@@ -39,7 +39,7 @@ def command(
     Example:
 
     \b
-      exam-pp analyze verdicts games.jsonl.gz human-games.jsonl
+      exam-pp analyze verdicts games.jsonl human-games.jsonl
     """
     from exam_pp.phases.analysis.verdicts import verdict_agreement
     from exam_pp.reports.analysis.verdicts import verdicts_report
