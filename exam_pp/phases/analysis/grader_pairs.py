@@ -11,7 +11,7 @@ from exam_pp.metrics.bland_altman import BlandAltman, bland_altman
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
 
 Unit = tuple[str, ...]
-"""What is rated, such as a passage, or an answer by a criterion; the first text is the id of its query."""
+"""An item with ratings, such as a passage, or an answer with a criterion; its first text is the query id."""
 Ratings = Mapping[Unit, int]
 """The ratings of a grader."""
 

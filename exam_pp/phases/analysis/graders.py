@@ -25,7 +25,7 @@ from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.wording import counted, listed
 
 Compared = Literal["passages", "pairs", "ratings"]
-"""What graders are compared on: labels of passages, ratings of pairs with entries, or ratings by criteria."""
+"""The compared values: labels of passages, ratings of pairs of passage and entry, or ratings by criteria."""
 
 JUDGES = "judges"
 """Name of the judgments as a grader."""
