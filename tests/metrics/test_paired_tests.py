@@ -15,9 +15,9 @@ SECOND = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 def test_the_example_of_student() -> None:
     tests = paired_tests(FIRST, SECOND)
 
-    assert (tests.queries, tests.t, tests.t_p_value) == (
-        10, pytest.approx(-4.0621, abs=5e-5), pytest.approx(0.002833, abs=5e-7),
-    )  # fmt: skip
+    assert tests.queries == 10
+    assert tests.t == pytest.approx(-4.0621, abs=5e-5)
+    assert tests.t_p_value == pytest.approx(0.002833, abs=5e-7)
     assert tests.difference == pytest.approx(-1.58)
     # All differences that are not 0 have the same sign, so 2 · 2 of 2^10 sign assignments are as extreme.
     assert tests.p_value == 4 / 1024
