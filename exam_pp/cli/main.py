@@ -73,6 +73,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("verify", "Write reports to check the grades of a model."),
         "review": ("review", "Write an HTML page to read, correct and comment on grades."),
         "apply-edits": ("apply_edits", "Add the ratings of reviewers to a graded file."),
+        "apply-ratings": (
+            "apply_ratings",
+            "Add a person's ratings of answers by criteria to a graded file.",
+        ),
     },
     "evaluation": {
         "evaluate": ("evaluate", "Compute scores, qrels and leaderboards from grades or judgments."),

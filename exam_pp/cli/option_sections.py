@@ -138,6 +138,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--label": "How grades become a label",
         "--label-rule": "Rule that makes a label of ratings",
         "--max-nuggets": "Maximum number of nuggets in the list of a query",
+        "--max-rating": "Highest rating of the scale",
         "--max-words": "Maximum number of words of a nugget",
         "--measure": "Measure on runs, or rating by games",
         "--min-answers": "Lowest number of entries that a passage covers",
@@ -151,6 +152,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--no-facets": "Ignore facets",
         "--often": "Lowest number of passages that cover an entry",
         "--only-model": "Let a model decide on every answer",
+        "--per-criterion": "Compare ratings of answers by criteria",
         "--per-entry": "Compare ratings instead of labels",
         "--propose": "Signs for which removals are proposed",
         "--ranking": "System whose ranking gives the order",
@@ -212,6 +214,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--per-query": "Scores of each query",
         "--plan": "Estimate the time instead of grading",
         "--plot": "Figure to draw, too",
+        "--plot-differences": "Figure of differences of graders against their means, too",
         "--plot-length": "Figure of scores against length, too",
         "--plot-matrix": "Figure of the win matrix, too",
         "--qrels-output": "Qrels to write, too",
@@ -241,8 +244,8 @@ OPTIONS: dict[str, dict[str, str]] = {
 
 REPEATABLE_ONLY_IN = {
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
-    "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
-    "in `rename` as OLD=NEW",
+    "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; in `analyze graders` "
+    "and `analyze verdicts`, to compare these; in `rename` as OLD=NEW",
     "--measure": "except in `convert`, which ranks by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",

@@ -392,6 +392,24 @@ filter_options = together(
     _grades_options,
 )
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
+compared_graders = together(
+    click.option(
+        "--grader",
+        "graders",
+        shell_complete=model_names,
+        multiple=True,
+        metavar="NAME",
+        help="Compare only this model, or reviewer (human:NAME); may be repeated.  [default: all]",
+    ),
+    click.option(
+        "--prompt-class",
+        shell_complete=prompt_names,
+        metavar="NAME",
+        help="Only grades with this prompt class.",
+    ),
+    _grades_options,
+)
+"""The same with several graders, which :func:`grade_filter` does not get."""
 filter_columns = together(
     click.option(
         "--grader",

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,8 @@ from exam_pp.formats.base import Format, Source, Target, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
 from exam_pp.formats.sample import with_columns
 from exam_pp.spreadsheets import escaped, unescaped
-from exam_pp.store.files import is_read_once, read_text, write_text
+from exam_pp.store.csv_cells import BOM, read_spreadsheet
+from exam_pp.store.files import is_read_once, write_text
 from exam_pp.store.numbers import parse_number
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id, is_stale
 
@@ -26,7 +27,6 @@ _COLUMNS = (
     "gold_answers", "entry_id", "test_collection",
 )  # fmt: skip
 _REQUIRED = ("query_id", "text")
-_BOM = "\ufeff"
 
 
 class Row(NamedTuple):
@@ -83,7 +83,7 @@ def write_bank_csv(
             raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
             writer.writerow([escaped(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
-    write_text(path, (_BOM if bom else "") + stream.getvalue(), inputs=inputs)
+    write_text(path, (BOM if bom else "") + stream.getvalue(), inputs=inputs)
 
 
 def unused_cells(path: str | Path) -> Counter[str]:
@@ -92,7 +92,7 @@ def unused_cells(path: str | Path) -> Counter[str]:
     Cells after the last column are counted under the name ``""``.
     """
     unused: Counter[str] = Counter()
-    for _, record in _records(path):
+    for _, record in read_spreadsheet(path, _REQUIRED):
         # "".join: cells after the last column are a list of texts.
         filled = (name for name, cell in record.items() if "".join(cell or ""))
         unused.update(name or "" for name in filled if name not in _COLUMNS)
@@ -106,30 +106,13 @@ def read_bank_csv(path: str | Path) -> list[Row]:
     Raises :class:`DataError` for a missing column, and for a row without query id or text.
     """
     rows = []
-    for line, record in _records(path):
+    for line, record in read_spreadsheet(path, _REQUIRED):
         cells = {name: unescaped(record.get(name) or "") for name in _COLUMNS}
         for name in _REQUIRED:
             if not cells[name].strip():
                 raise DataError("is empty.", file=str(path), line=line, field=name)
         rows.append(Row(**cells, line=line, missing=frozenset(_COLUMNS) - record.keys()))
     return rows
-
-
-def _records(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield pairs of last line number and cells by column name, without blank rows."""
-    content = read_text(path).removeprefix(_BOM)
-    header = content.split("\n", 1)[0]
-    separator = max(",;\t", key=header.count)
-    try:
-        reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
-        names = reader.fieldnames or []
-        if missing := [name for name in _REQUIRED if name not in names]:
-            raise DataError(f"has no column {missing[0]!r}.", file=str(path), line=1)
-        for record in reader:
-            if any(record.values()):
-                yield reader.line_num, record
-    except csv.Error as error:
-        raise DataError(f"is not a CSV file ({error}).", file=str(path)) from error
 
 
 def bank_of_rows(rows: Iterable[tuple[Path, Row]]) -> list[BankLine]:

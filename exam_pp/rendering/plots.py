@@ -61,6 +61,24 @@ class Panel(NamedTuple):
     is_share: bool = False
 
 
+class Level(NamedTuple):
+    """A value that a line marks; ``low`` and ``high`` are None without an interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class DifferencePanel(NamedTuple):
+    """Differences of two graders against their means, with the bias and the limits of agreement."""
+
+    title: str
+    points: Sequence[tuple[float, float]]
+    bias: Level
+    lower: Level | None = None
+    upper: Level | None = None
+
+
 Figure = Callable[["Axes"], None]
 """A function that draws a figure on matplotlib axes."""
 Drawing = tuple[Figure, tuple[float, float]]
@@ -177,6 +195,47 @@ def distributions(panels: Sequence[Panel]) -> Drawing:
             _panel(row[0], panel)
 
     return figure, (7.0, max(2.0, sum(heights)))
+
+
+def mean_differences(panels: Sequence[DifferencePanel]) -> Drawing:
+    """Draw a Bland-Altman plot for each panel: points, bias and limits of agreement with their intervals."""
+    columns = 1 if len(panels) == 1 else 2
+    rows = -(-len(panels) // columns)
+
+    def figure(axes: Axes) -> None:
+        parent = axes.figure
+        assert parent is not None
+        axes.remove()
+        grid = parent.subplots(rows, columns, squeeze=False)
+        places = [place for row in grid for place in row]
+        for place, panel in zip(places, panels, strict=False):
+            _mean_difference(place, panel)
+        for place in places[len(panels) :]:
+            place.remove()
+
+    return figure, (7.0, 4.5 if columns == 1 else 3.0 * rows)
+
+
+def _mean_difference(axes: Axes, panel: DifferencePanel) -> None:
+    for line, colour, style in (
+        (panel.bias, COLOURS[1], "-"),
+        (panel.lower, COLOURS[2], "--"),
+        (panel.upper, COLOURS[2], "--"),
+    ):
+        if line is None:
+            continue
+        axes.axhline(line.value, color=colour, linestyle=style, linewidth=1.5)
+        axes.annotate(
+            f"{line.value:z.2f}", (1.0, line.value), xycoords=("axes fraction", "data"),
+            xytext=(2, 0), textcoords="offset points", va="center", fontsize=7,
+        )  # fmt: skip
+        if line.low is not None and line.high is not None:
+            axes.axhspan(line.low, line.high, color=colour, alpha=0.12, linewidth=0)
+    means, differences = zip(*panel.points, strict=True)
+    axes.scatter(means, differences, s=9, color=COLOURS[0], alpha=0.5, linewidths=0)
+    axes.set_title(panel.title, fontsize=8)
+    axes.set_xlabel("mean of both")
+    axes.set_ylabel("difference")
 
 
 def _panel(axes: Axes, panel: Panel) -> None:

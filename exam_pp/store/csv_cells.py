@@ -18,6 +18,9 @@ from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
+BOM = "\ufeff"
+"""The byte order mark, with which spreadsheets may begin CSV files in UTF-8."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -102,6 +105,37 @@ def _rows(reader: csv.DictReader[str], path: str | Path) -> Iterator[tuple[int, 
         if None in record.values():  # a missing cell is not an empty cell
             raise DataError("has fewer cells than the header.", file=str(path), line=reader.line_num)
         yield reader.line_num, {name: record[name].strip() for name in names}
+
+
+def read_spreadsheet(path: str | Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Read a CSV file that a spreadsheet may have saved: with comma, semicolon or tab between cells.
+
+    Args:
+        path: The file, with a header.
+        required: Columns that must be there; others may be.
+
+    Returns:
+        An iterator over pairs of last line number and cells by column, without blank rows. As in Python's csv
+        module, a missing cell is None, and cells after the last column are a list under the key None.
+
+    Raises:
+        DataError: The file is not CSV, lacks a required column, or has a column twice.
+    """
+    content = read_text(path).removeprefix(BOM)
+    header = content.split("\n", 1)[0]
+    separator = max(",;\t", key=header.count)
+    try:
+        reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
+        names = reader.fieldnames or []
+        if missing := [name for name in required if name not in names]:
+            raise DataError(f"has no column {missing[0]!r}.", file=str(path), line=1)
+        if twice := [name for name, count in Counter(names).items() if name and count > 1]:
+            raise DataError(f"has the column {twice[0]!r} twice.", file=str(path), line=1)
+        for record in reader:
+            if any(record.values()):
+                yield reader.line_num, record
+    except csv.Error as error:
+        raise DataError(f"is not a CSV file ({error}).", file=str(path)) from error
 
 
 @contextmanager

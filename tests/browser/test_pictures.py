@@ -10,9 +10,9 @@ import pytest
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.pictures.boxes import box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap
-from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
+from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, mean_difference, scatter
 from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
-from exam_pp.rendering.plots import Bar, Box
+from exam_pp.rendering.plots import Bar, Box, Level
 from exam_pp.rendering.render import render
 
 pytestmark = pytest.mark.browser
@@ -38,6 +38,14 @@ def page_of_pictures(tmp_path: Path) -> Path:
         heatmap(SYSTEMS[:5], ["enwiki:Tide", "q2"], [[0.5, 1.0]] * 5, "nDCG@10", "Small heatmap"),
         heatmap(SYSTEMS, SYSTEMS, [[n / 75 for n in range(75)]] * 75, "nDCG@10", "Large heatmap"),
         scatter(points, "words", "V", "Points"),
+        mean_difference(
+            [(n / 9, n % 3 - 1.0) for n in range(19)],
+            Level(0.1, -0.1, 0.3),
+            Level(-1.5),
+            Level(1.7, 1.4, 2),
+            "Differences",
+            items=19,
+        ),
         curve([CurvePoint(n, 1 - 1 / n, 0.0) for n in range(1, 9)], "entries", "tau", "Curve", enough=0.9),
         confusion(["4–5", "0+1+2+3"], ["0", "ungraded"], counts, "Counts", row_noun="a", column_noun="b"),
         slopes([Slope(name, n + 1, 75 - n) for n, name in enumerate(SYSTEMS)], "before", "after", "Ranks"),

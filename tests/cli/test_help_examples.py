@@ -84,6 +84,8 @@ def _make_files(folder: Path, data: Path) -> None:
     ``repeated-scores.jsonl``   scores of both runs
     ``rag.toml``                options of evaluate rag
     ``games.jsonl.gz``          games between answers of three systems on two queries
+    ``ratings.csv``             a person's ratings of answers by criteria; added in ``rated-answers.jsonl``
+    ``games.jsonl``             games between the answers; ``human-games.jsonl`` those of a person
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
@@ -126,6 +128,13 @@ def _make_files(folder: Path, data: Path) -> None:
                 for (a, b), winner in zip(("xy", "yz", "zx"), winners, strict=True)
             ]
             file.write(json.dumps({"query_id": query_id, "game_sets": [{"llm": "m", "games": games}]}) + "\n")
+    (folder / "ratings.csv").write_text(
+        "query_id,system,accuracy,style\n007,gen-long,2,1\n007,gen-short,1,1\n"
+    )
+    for name, judge in (("games.jsonl", "gpt"), ("human-games.jsonl", "human:ann")):
+        game = {"system_a": "gen-long", "system_b": "gen-short", "winner": "A"}
+        sets = [{"llm": judge, "prompt_info": {"prompt_class": "Pairwise"}, "games": [game]}]
+        (folder / name).write_text(json.dumps({"query_id": "007", "game_sets": sets}) + "\n")
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 
@@ -163,6 +172,7 @@ grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --mo
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
 rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
+apply-ratings answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz

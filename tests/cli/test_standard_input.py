@@ -95,6 +95,7 @@ COMMANDS = (
         for report in ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
     ),
     f"review graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
+    "apply-ratings answers-passages.jsonl ratings.csv --reviewer ann -o out",
     "apply-edits graded.jsonl ratings.json --prompt-file prompt.toml --bank bank.jsonl --force -o out",
     f"evaluate cover graded.jsonl --bank bank.jsonl --queries queries.json --official official.json {SET} "
     "-o out",
@@ -127,6 +128,8 @@ COMMANDS = (
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
     "analyze agreement qrels.txt --qrels other-qrels.txt -o out",
     "analyze graders graded.jsonl --bank bank.jsonl --prompt-type question -o out",
+    "analyze verdicts judge-games.jsonl human-games.jsonl -o out",
+    "analyze paired rated.jsonl -o out",
     "analyze nuggets assigned.jsonl assigned-too.jsonl --bank nuggets-bank.jsonl --queries queries.json "
     "--run-types types.tsv -o out",
     f"diff graded.jsonl other.jsonl --bank bank.jsonl --bank-after other-bank.jsonl {SET} -o out",
@@ -197,6 +200,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(path)
         main(["-q", "import", "--answers", "repeated.csv", "--unit", "sentence", "-o", "repeated.jsonl"])
+    (path / "ratings.csv").write_text("query_id,system,accuracy\nq1,one,2\nq1,two,1\n")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(path)
+        main([
+            "-q", "apply-ratings", "answers-passages.jsonl", "ratings.csv", "--reviewer", "ann",
+            "-o", "rated.jsonl",
+        ])  # fmt: skip
+    for name, judge in (("judge-games.jsonl", "gpt"), ("human-games.jsonl", "human:ann")):
+        game = {"system_a": "one", "system_b": "two", "winner": "A"}
+        (path / name).write_text(
+            json.dumps({"query_id": "q1", "game_sets": [{"llm": judge, "games": [game]}]}) + "\n"
+        )
     scores = [{"system": f"repeated-run-{n}", "query_id": "q1", "metric": "V", "value": n} for n in (1, 2)]
     (path / "repeated-scores.jsonl").write_text("".join(f"{json.dumps(score)}\n" for score in scores))
     (path / "repeated.json").write_text('{"repeated": 1}')

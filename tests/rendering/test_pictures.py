@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from exam_pp.rendering.document import Paragraph, Picture, Report
 from exam_pp.rendering.pictures.boxes import box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix
-from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
+from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, mean_difference, scatter
 from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
 from exam_pp.rendering.pictures.svg import HEAT, Axis, cut, svg, text_width, thinned
-from exam_pp.rendering.plots import Bar, Box
+from exam_pp.rendering.plots import Bar, Box, Level
 from exam_pp.rendering.render import REPORT_FORMATS, render
 
 HOSTILE = "<b>&\"'</svg>\n\x00]]>"
@@ -60,6 +60,9 @@ def all_charts(name: str) -> list[Picture]:
         matrix([name, other], {(name, other): 0.5}, name),
         scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name, noun=name),
         curve([CurvePoint(1, 0.5, 0.1), CurvePoint(2, 0.9)], name, name, name, band=name, enough=0.8),
+        mean_difference(
+            [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
+        ),
         slopes([Slope(name, 1, 2), Slope(other, 2, 1)], name, name, name),
         box_plot([box(name), box(other)], name, name, name),
         share_bars([box(name), box(other)], name, name, name),
@@ -366,3 +369,24 @@ def test_long_names_keep_their_ends() -> None:
     assert cut("short", 100) == "short"
     long = dot_plot([Bar("x" * 60, 1.0), Bar("y", 0.5)], "m", "t")
     assert "x" * 60 in [node[0].text for node in tree(long).iter("text") if len(node)]
+
+
+def test_differences_have_lines_at_bias_and_limits() -> None:
+    """Lines and bands are at the positions of their values on the axis of the points."""
+    points = [(1.0, 0.0), (2.0, 2.0)]
+    picture = mean_difference(points, Level(1, 0, 2), None, Level(3), "d", items=9)
+    paths = [node.get("d", "") for node in tree(picture).iter("path")]
+    heights = [
+        sorted({float(y) for _, y in re.findall(r"([\d.]+) ([\d.]+)", path)})
+        for path in paths
+        if path.count("L")
+    ]
+    dots = next(path for path in paths if path.endswith("h0"))
+    low, high = (float(y) for _, y in re.findall(r"M([\d.]+) ([\d.]+)h0", dots))
+    band, bias, upper = heights
+
+    assert band == pytest.approx([high, low], abs=0.11)
+    assert bias == pytest.approx([(low + high) / 2], abs=0.11)
+    assert upper == pytest.approx([high - (low - high) / 2], abs=0.11)
+    assert "Bias 1.000. Upper limit 3.000." in picture.description
+    assert "2 of 9 items" in picture.caption

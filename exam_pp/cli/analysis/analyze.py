@@ -8,5 +8,16 @@ command = group_of_files(
     "analyze",
     "Compare leaderboards, graders and settings: correlation, agreement, sweeps.",
     "analysis",
-    ("correlation", "compare", "distributions", "sweep", "agreement", "graders", "nuggets", "biases"),
+    (
+        "correlation",
+        "compare",
+        "distributions",
+        "sweep",
+        "agreement",
+        "graders",
+        "verdicts",
+        "biases",
+        "paired",
+        "nuggets",
+    ),
 )

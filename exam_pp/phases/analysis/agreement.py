@@ -1,39 +1,32 @@
-"""Agreement of labels with judgments and of graders with each other: Cohen's κ, Krippendorff's α."""
+"""Agreement of labels with judgments: Cohen's κ, Krippendorff's α."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, grader_names
+from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.agreement import (
     Coefficients,
     coefficients,
     cohen_kappa,
     kappa_interval,
-    krippendorff_alpha,
 )
-from exam_pp.metrics.grade_masks import GradedFile, gather
+from exam_pp.metrics.grade_masks import gather
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
-from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
-from exam_pp.wording import counted
 
 Labelling = KthBest | LabelRule
 
-JUDGES = "judges"
-"""Name of the judgments as a grader."""
 _SAMPLES = 2000
 
 
@@ -94,37 +87,6 @@ class Agreement:
     min_relevant: int
     samples: int
     seed: int
-    provenance: Provenance = field(default_factory=Provenance)
-    notes: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class GraderPair:
-    """Agreement of two graders on the ``common`` passages (or pairs of passage and entry) of both."""
-
-    first: str
-    second: str
-    common: int
-    coefficients: Coefficients
-
-
-@dataclass(frozen=True)
-class GraderAgreement:
-    """Agreement of every two graders, and of all graders.
-
-    With ``per_entry``, ratings of pairs of passage and entry were compared, otherwise labels of passages.
-    ``shared`` is the number of passages (or pairs) that at least two graders graded. ``nominal_alpha``,
-    ``ordinal_alpha`` and ``interval_alpha`` are Krippendorff's α of all graders on these scales. ``notes``
-    mention labels outside the scale of the judgments.
-    """
-
-    pairs: Sequence[GraderPair]
-    graders: Sequence[str]
-    shared: int
-    per_entry: bool
-    nominal_alpha: float | None
-    ordinal_alpha: float | None
-    interval_alpha: float | None
     provenance: Provenance = field(default_factory=Provenance)
     notes: Sequence[str] = ()
 
@@ -316,111 +278,3 @@ def _scale_coefficients(
         (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
         for labelling in labellings
     ]
-
-
-def graders(
-    graded: PathLike,
-    *,
-    bank: PathLike | None = None,
-    grade_filter: GradeFilter | None = None,
-    labelling: Labelling | None = None,
-    per_entry: bool = False,
-) -> GraderAgreement:
-    """Compute the agreement of every two graders of a file, and Krippendorff's α of all graders.
-
-    Every model and prompt class that matches the filter is a grader. The judgments (the highest of several)
-    are a further grader.
-
-    Args:
-        graded: Graded file.
-        bank: Test bank; only its entries count.
-        grade_filter: Criteria for the grades.
-        labelling: How ratings become the label of a passage; by default the best rating.
-        per_entry: Compare ratings of pairs of passage and entry instead of labels of passages, for example
-            those of a reviewer with those of a model. Judgments have no entries and are skipped.
-
-    Raises:
-        SelectionError: The file has fewer than two graders.
-    """
-    passage_labelling = None if per_entry else labelling or KthBest()
-    labels: dict[str, Mapping[tuple[str, ...], int]] = {}
-    keys: list[GradeKey] = []
-    for name, key, of_grader in _labels_by_grader(
-        graded, bank, grade_filter or GradeFilter(), passage_labelling
-    ):
-        labels[name] = of_grader
-        keys += [] if key is None else [key]
-    if len(labels) < 2:
-        raise SelectionError(
-            f"A comparison needs two graders, but {graded} has {counted(len(labels), 'grader')}"
-            f"{' with ratings of entries' if per_entry else ' and no judgments'}."
-        )
-    pairs = []
-    for first, second in combinations(labels, 2):
-        common = labels[first].keys() & labels[second].keys()
-        left, right = ([labels[grader][unit] for unit in common] for grader in (first, second))
-        pairs.append(GraderPair(first, second, len(common), coefficients(left, right)))
-    units: dict[tuple[str, ...], list[int]] = {}
-    for grader_labels in labels.values():
-        for unit, label in grader_labels.items():
-            units.setdefault(unit, []).append(label)
-    shared = sum(len(unit) > 1 for unit in units.values())
-    nominal, ordinal, interval = (
-        krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
-    )
-    provenance = replace(
-        graded_by(keys),
-        banks=file_names(bank),
-        judgments=file_names(graded) if JUDGES in labels else (),
-        queries=len({unit[0] for unit in units}),
-    )
-    notes = [
-        note
-        for name, of_grader in labels.items()
-        if JUDGES in labels
-        for note in outside_scale_notes(of_grader.values(), labels[JUDGES].values(), f"{name}: ")
-    ]
-    return GraderAgreement(
-        pairs, list(labels), shared, per_entry, nominal, ordinal, interval, provenance, notes
-    )
-
-
-def _labels_by_grader(
-    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, labelling: Labelling | None
-) -> Iterator[tuple[str, GradeKey | None, Mapping[tuple[str, ...], int]]]:
-    """Yield each grader with its labels of passages; without a labelling, with its ratings of pairs.
-
-    The judgments have no key.
-    """
-    bank = read_bank(bank_path) if bank_path is not None else None
-    lines = list(read_passages_for_metrics(graded))
-    graders = selectors(lines, criteria, graded)
-    name = grader_names(list(graders))
-    for key, selector in graders.items():
-        file = gather(lines, selector, bank)
-        labels = _ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
-        if labels:
-            yield name(key), key, labels
-    judged = judgment_qrels(lines) if labelling is not None else []
-    if judged:
-        yield JUDGES, None, {(line.query_id, line.passage_id): line.relevance for line in judged}
-
-
-def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[str, ...], int]:
-    return {
-        (query_id, passage.passage_id): labelling(passage.ratings)
-        for query_id, query in file.queries.items()
-        for passage in query.passages
-        if passage.levels
-    }
-
-
-def _ratings_of_pairs(file: GradedFile) -> dict[tuple[str, ...], int]:
-    return {
-        (query_id, passage.passage_id, entry_id): grade
-        for query_id, query in file.queries.items()
-        for passage in query.passages
-        for grade, entries in passage.levels.items()
-        for entry_id, position in query.entries.items()
-        if entries >> position & 1
-    }

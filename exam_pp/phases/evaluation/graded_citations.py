@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exam_pp.data_model import CitationSupport, Passage, QueryPassages, SupportGrades
+from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.citations import SUPPORT_VALUES
 from exam_pp.provenance import Provenance
@@ -24,7 +24,7 @@ class CitationGrader(NamedTuple):
 
 @dataclass(frozen=True)
 class SupportFilter:
-    """Selection of grades of citations; None accepts all.
+    """Selection of grades of citations, or of answers by criteria; None accepts all.
 
     Attributes:
         model: Name of the model, or ``human:NAME`` for a reviewer.
@@ -38,11 +38,11 @@ class SupportFilter:
     prompt_hash: str | None = None
     systems: Collection[str] = ()
 
-    def accepts(self, grades: SupportGrades) -> bool:
+    def accepts(self, grades: OfOneModel) -> bool:
         """Whether the grades match all criteria.
 
         Args:
-            grades: The grades of the citations of a part by one grader.
+            grades: The grades of the citations of a part, or of an answer by criteria, by one grader.
 
         Returns:
             True if no criterion contradicts the grades.

@@ -19,6 +19,7 @@ from exam_pp.rendering.pictures.svg import (
     some,
     text_width,
 )
+from exam_pp.rendering.plots import Level
 from exam_pp.wording import counted
 
 _MAX_TITLED = 400
@@ -101,6 +102,53 @@ def scatter(
     caption = f"Each dot is one {noun}." + (f" Orange: {mark}." if mark else "")
     if missing := len(points) - len(known):
         caption += f" Left out, for an undefined value: {counted(missing, noun)}."
+    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
+
+
+def mean_difference(
+    points: Sequence[tuple[float, float]],
+    bias: Level,
+    lower: Level | None,
+    upper: Level | None,
+    title: str,
+    *,
+    items: int,
+) -> Picture:
+    """Draw a Bland-Altman plot: differences of two graders against their means.
+
+    Args:
+        points: Mean and difference of each item, or of a sample of the items.
+        bias: Mean of the differences.
+        lower: Lower limit of agreement; None if it is undefined.
+        upper: Upper limit of agreement; None if it is undefined.
+        title: Title of the picture.
+        items: Number of items.
+    """
+    lines = [(name, line) for name, line in (("bias", bias), ("lower", lower), ("upper", upper)) if line]
+    ends = [end for _, line in lines for end in line if defined(end)]
+    heights = [difference for _, difference in points] + ends
+    across, up, shapes = _axes(
+        [mean for mean, _ in points], heights, 220, "mean of both ratings", "difference"
+    )
+    description = f"Differences of {counted(items, 'item')}."
+    for name, line in lines:
+        colour = SERIES[1] if name == "bias" else SERIES[2]
+        if defined(line.low) and defined(line.high):
+            band = [(x, up(y)) for x, y in ((across.start, line.low), (across.end, line.low))]
+            band += [(x, up(y)) for x, y in ((across.end, line.high), (across.start, line.high))]
+            shapes += path(_line(band), "none", fill=colour, fill_opacity=0.15)
+        dashes = {} if name == "bias" else {"stroke_dasharray": "5 3"}
+        ends_of_line = [(across.start, up(line.value)), (across.end, up(line.value))]
+        shapes += path(_line(ends_of_line), colour, stroke_width=1.5, **dashes)
+        description += f" {'Bias' if name == 'bias' else f'{name.capitalize()} limit'} {line.value:z.3f}."
+    dots = "".join(f"M{across(mean):.1f} {up(difference):.1f}h0" for mean, difference in points)
+    shapes += path(dots, SERIES[0], stroke_width=4, stroke_linecap="round", stroke_opacity=0.5)
+    caption = (
+        "Each dot is one item; dots of an ordinal scale are shifted a little, so that they can be counted."
+    )
+    caption += " Solid line: bias. Dashed lines: limits of agreement. Bands: 95 % intervals."
+    if len(points) < items:
+        caption += f" Drawn: {len(points)} of {items} items, drawn at random."
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 

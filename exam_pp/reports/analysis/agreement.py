@@ -1,14 +1,14 @@
-"""Reports of agreement with judgments (tables of the workbench paper) and between graders (table, figure)."""
+"""Report of agreement with judgments: the tables of the workbench paper."""
 
 from __future__ import annotations
 
-from exam_pp.phases.analysis.agreement import Agreement, AgreementTable, GraderAgreement
-from exam_pp.rendering import plots
+from exam_pp.phases.analysis.agreement import Agreement, AgreementTable
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.grids import confusion, matrix
+from exam_pp.rendering.pictures.grids import confusion
 from exam_pp.wording import counted
 
-_COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
+COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
+"""Names of the coefficients of two lists of labels."""
 
 
 def agreement_report(result: Agreement) -> Report:
@@ -17,7 +17,7 @@ def agreement_report(result: Agreement) -> Report:
     The largest table of each labelling also has a picture.
     """
     summary = Table(
-        ["labels", *_COEFFICIENTS],
+        ["labels", *COEFFICIENTS],
         [[labelling, *row] for labelling, row in result.coefficients],
         title="Labels and judgments as numbers",
         decimals=3,
@@ -80,35 +80,3 @@ def _table(table: AgreementTable) -> Table:
         },
         significant=[column],
     )
-
-
-def graders_report(result: GraderAgreement) -> Report:
-    """One row for every two graders, and Krippendorff's α of all graders."""
-    unit = "pairs" if result.per_entry else "passages"
-    pairs = Table(
-        ["grader", "other grader", unit, *_COEFFICIENTS],
-        [[pair.first, pair.second, pair.common, *pair.coefficients] for pair in result.pairs],
-        title="Every two graders",
-    )
-    alphas = [result.nominal_alpha, result.ordinal_alpha, result.interval_alpha]
-    overall = Table(
-        ["graders", unit, "α (nominal)", "α (ordinal)", "α (interval)"],
-        [[len(result.graders), result.shared, *alphas]],
-        title="Krippendorff's α of all graders",
-    )
-    blocks: list[Block] = [pairs, overall, *map(Paragraph, result.notes), *graders_pictures(result)]
-    return Report("Agreement of graders", blocks, result.provenance)
-
-
-def graders_pictures(result: GraderAgreement) -> list[Picture]:
-    """Weighted κ (quadratic) of every two graders as a matrix; empty for two graders."""
-    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
-    return [matrix(result.graders, values, _COEFFICIENTS[2])] if len(values) > 1 else []
-
-
-def graders_figure(result: GraderAgreement) -> plots.Drawing:
-    """A heat map of weighted κ (quadratic) of every two graders."""
-    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
-    names = list(dict.fromkeys(name for pair in values for name in pair))
-    size = (max(7.0, 3.5 + 0.8 * len(names)), max(5.0, 2.5 + 0.8 * len(names)))
-    return plots.heat_map(names, values, "weighted κ"), size

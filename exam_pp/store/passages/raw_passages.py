@@ -318,6 +318,7 @@ class RawPassage:
             "exam_grades": passage.rubric_grades,
             "grades": passage.direct_grades,
             "support_grades": passage.support_grades,
+            "criteria_grades": passage.criteria_grades,
         }
         for key, grades in new_grades.items():
             before = decode_list(self.fields.get(key))

@@ -368,7 +368,7 @@ def test_matplotlib_draws_figures_on_request(tiny_passages: Path, tmp_path: Path
     page = write_evaluation(Sources(tiny_passages, review=False, figures=True), tmp_path / "out", QUICK)
 
     names = {file.name for file in (tmp_path / "out").iterdir() if file.suffix == ".png"}
-    assert names == {"cover.png", "rubric-qrels.png", "judgments.png", "graders.png"}
+    assert names == {"cover.png", "rubric-qrels.png", "judgments.png", "graders.png", "differences.png"}
     assert names <= set(links_of(page.read_text()))
     assert (tmp_path / "out" / "cover.png").read_bytes().startswith(b"\x89PNG")
 

@@ -7,15 +7,17 @@ from contextlib import suppress
 from dataclasses import replace
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.agreement import agreement, graders, rated_passages
+from exam_pp.phases.analysis.agreement import agreement, rated_passages
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
+from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Heading
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report, graders_figure, graders_report
+from exam_pp.reports.analysis.agreement import agreement_report
 from exam_pp.reports.analysis.correlation import correlation_report, rank_figure
+from exam_pp.reports.analysis.graders import differences_figure, graders_figure, graders_report
 from exam_pp.reports.analysis.report_folder.folder import ReportFolder, titled
 from exam_pp.reports.analysis.report_folder.inputs import GradeSet, Inputs, suffix_of
 from exam_pp.reports.analysis.report_folder.summary import Leaderboard
@@ -149,6 +151,8 @@ def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> None:
     report = graders_report(compared)
     folder.add(report.content)
     folder.figure("graders.png", graders_figure(compared), "weighted κ of every two graders")
+    if (drawing := differences_figure(compared)) is not None:
+        folder.figure("differences.png", drawing, "differences of every two graders against their means")
     folder.table("graders.tsv", report, "the same table for scripts")
 
 

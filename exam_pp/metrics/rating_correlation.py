@@ -1,0 +1,168 @@
+"""Rank correlation of two graders on the same items: Kendall's τ-b and Spearman's ρ, p-values, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import kendalltau, spearmanr
+
+from exam_pp.metrics.correlation import kendall
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.uncertainty import Interval
+
+_CELLS = 2_000_000
+"""Number of cells of resampled tables in memory at a time."""
+
+
+class RatedItem(NamedTuple):
+    """The ratings of an item, such as an answer, by two graders."""
+
+    query_id: str
+    first: float
+    second: float
+
+
+class RankCorrelation(NamedTuple):
+    """A correlation from -1 to 1, with its two-sided p-value under no association and its interval.
+
+    ``value`` and ``p_value`` are None if all ratings of a grader are equal. ``interval`` is None for a single
+    query, and if the correlation is undefined in all samples.
+    """
+
+    value: float | None
+    p_value: float | None
+    interval: Interval | None
+
+
+class RatingCorrelation(NamedTuple):
+    """Correlation of the ratings of two graders.
+
+    Attributes:
+        items: Number of items that both graders rated.
+        queries: Number of queries of these items.
+        first_ties: Pairs of items that only the first grader rates equal, T of τ-b.
+        second_ties: Pairs of items that only the second grader rates equal, U of τ-b.
+        kendall: Kendall's τ-b.
+        spearman: Spearman's ρ; tied items get their average rank.
+    """
+
+    items: int
+    queries: int
+    first_ties: int
+    second_ties: int
+    kendall: RankCorrelation
+    spearman: RankCorrelation
+
+
+def rating_correlation(
+    items: Sequence[RatedItem], *, samples: int = 2000, seed: int = 0, confidence: float = 0.95
+) -> RatingCorrelation:
+    """Correlate the ratings of two graders over items of all queries.
+
+    With P concordant and Q discordant pairs, τ-b = (P − Q) / √((P + Q + T)(P + Q + U)). The p-values are
+    those of :func:`scipy.stats.kendalltau` and :func:`scipy.stats.spearmanr`, which treat items as
+    independent. The intervals resample queries with all their items, so they allow for dependent items of a
+    query.
+
+    Source: Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945); Rackauckas et al.,
+    "Evaluating RAG-Fusion with RAGElo", 2024, equation 2.
+
+    Args:
+        items: The items that both graders rated.
+        samples: Number of bootstrap samples of the queries.
+        seed: Seed of the samples.
+        confidence: Level of the intervals.
+
+    Returns:
+        The correlations, with the counts of items and ties.
+    """
+    tables = _tables(items)
+    first, second = [item.first for item in items], [item.second for item in items]
+    total = tables.sum(axis=0)
+    tied = _pairs(total)
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        taus = rhos = RankCorrelation(None, None, None)
+    else:
+        tau_interval, rho_interval = _intervals(tables.astype(float), samples, seed, confidence)
+        taus = RankCorrelation(
+            kendall(first, second), float(kendalltau(first, second, variant="b").pvalue), tau_interval
+        )
+        rho = spearmanr(first, second)
+        # A square root adds rounding error, so equal orders would not be exactly 1.
+        rhos = RankCorrelation(round(float(rho.statistic), 12), float(rho.pvalue), rho_interval)
+        if len(items) < 3:  # Spearman's p-value comes from a t distribution with two degrees less than items
+            rhos = rhos._replace(p_value=None)
+    return RatingCorrelation(
+        len(items),
+        len(tables),
+        _pairs(total.sum(axis=1)) - tied,
+        _pairs(total.sum(axis=0)) - tied,
+        taus,
+        rhos,
+    )
+
+
+def _tables(items: Sequence[RatedItem]) -> NDArray[np.int64]:
+    """For each query, the number of items by first and second rating: queries × ratings × ratings."""
+    queries = {query_id: row for row, query_id in enumerate(dict.fromkeys(item.query_id for item in items))}
+    firsts = {rating: row for row, rating in enumerate(sorted({item.first for item in items}))}
+    seconds = {rating: column for column, rating in enumerate(sorted({item.second for item in items}))}
+    tables = np.zeros((len(queries), len(firsts), len(seconds)), dtype=np.int64)
+    for query_id, first, second in items:
+        tables[queries[query_id], firsts[first], seconds[second]] += 1
+    return tables
+
+
+def _pairs(counts: NDArray[np.int64]) -> int:
+    """Number of pairs of items in the same cell."""
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _intervals(
+    tables: Floats, samples: int, seed: int, confidence: float
+) -> tuple[Interval | None, Interval | None]:
+    """Percentile intervals of τ-b and ρ over resampled queries."""
+    queries = len(tables)
+    if queries < 2:
+        return None, None
+    rng = np.random.default_rng(seed)
+    weights = rng.multinomial(queries, np.full(queries, 1 / queries), size=samples)
+    block = max(1, _CELLS // tables[0].size)
+    drawn = [
+        _coefficients(np.tensordot(weights[start : start + block], tables, axes=1))
+        for start in range(0, samples, block)
+    ]
+    tail = 50 * (1 - confidence)
+    bounds: list[Interval | None] = []
+    for column in np.hstack(drawn):
+        known = column[~np.isnan(column)]
+        ends = np.percentile(known, [tail, 100 - tail]).tolist() if known.size else None
+        bounds.append(None if ends is None else Interval(*ends))
+    return bounds[0], bounds[1]
+
+
+def _coefficients(tables: Floats) -> Floats:
+    """τ-b and ρ of tables of counts, 2 × tables; NaN if all ratings of a grader are equal."""
+    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+    total = rows.sum(axis=1)
+    # The items below and left of a cell, without its row and column, are concordant with those in the cell.
+    before = np.zeros_like(tables)
+    before[:, 1:, 1:] = tables.cumsum(axis=1).cumsum(axis=2)[:, :-1, :-1]
+    above = np.zeros_like(tables)
+    above[:, 1:, :-1] = tables[:, :, ::-1].cumsum(axis=1).cumsum(axis=2)[:, :-1, :-1][:, :, ::-1]
+    difference = (tables * (before - above)).sum(axis=(1, 2))
+    pairs = total * (total - 1) / 2
+    untied = [pairs - (counts * (counts - 1) / 2).sum(axis=1) for counts in (rows, columns)]
+    ranks = [
+        counts.cumsum(axis=1) - counts / 2 - total[:, None] / 2 for counts in (rows, columns)
+    ]  # centred average ranks
+    covariance = np.einsum("sij,si,sj->s", tables, ranks[0], ranks[1])
+    variances = [(counts * rank**2).sum(axis=1) for counts, rank in zip((rows, columns), ranks, strict=True)]
+    result = np.full((2, len(tables)), np.nan)
+    np.divide(difference, np.sqrt(untied[0] * untied[1]), out=result[0], where=untied[0] * untied[1] > 0)
+    scale = np.sqrt(variances[0] * variances[1])
+    np.divide(covariance, scale, out=result[1], where=untied[0] * untied[1] > 0)
+    return result

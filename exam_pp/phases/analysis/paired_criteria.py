@@ -1,0 +1,171 @@
+"""Paired tests between systems by criterion, from the ratings of their answers by a model or a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.paired_tests import PairedTests, paired_tests
+from exam_pp.metrics.significance import holm
+from exam_pp.phases.analysis.criteria_ratings import CriteriaRatings, criteria_ratings
+from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.provenance import Provenance, graded_by
+from exam_pp.wording import counted
+
+
+@dataclass(frozen=True)
+class CriterionTest:
+    """Two systems compared by a criterion.
+
+    Attributes:
+        criterion: The criterion.
+        first: The first system.
+        second: The second system.
+        unpaired: Queries on which only one of the systems has a rating; they are in no number.
+        tests: Means and tests over the other queries.
+        adjusted: p-value of the randomisation test, adjusted by Holm's method over all rows.
+        t_adjusted: p-value of the t test, adjusted in the same way; None if it is undefined.
+    """
+
+    criterion: str
+    first: str
+    second: str
+    unpaired: int
+    tests: PairedTests
+    adjusted: float
+    t_adjusted: float | None
+
+
+@dataclass(frozen=True)
+class PairedCriteria:
+    """Paired tests of every two systems by every criterion.
+
+    Attributes:
+        grader: The model or reviewer.
+        rows: A row for each pair of systems and criterion.
+        confidence: Level of the intervals; 1 − ``confidence`` is the level of significance.
+        samples: Number of bootstrap samples of the intervals.
+        seed: Seed of samples and tests.
+        notes: Sentences on missing ratings and undefined tests.
+        provenance: Grader, prompt class and number of queries.
+    """
+
+    grader: str
+    rows: Sequence[CriterionTest]
+    confidence: float = 0.95
+    samples: int = 2000
+    seed: int = 0
+    notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+
+    def is_significant(self, row: CriterionTest) -> bool:
+        """Whether the systems differ significantly by the adjusted randomisation test."""
+        return row.adjusted <= 1 - self.confidence + 1e-12
+
+
+def paired_criteria(
+    graded: PathLike,
+    *,
+    selection: SupportFilter | None = None,
+    confidence: float = 0.95,
+    samples: int = 2000,
+    seed: int = 0,
+) -> PairedCriteria:
+    """Test by each criterion whether two systems differ in their mean rating over the same queries.
+
+    Source: Rackauckas et al., "Evaluating RAG-Fusion with RAGElo", 2024, section 7.2.2 (two-tailed paired t
+    tests by category); p-values are adjusted in addition, because several criteria are tested.
+
+    Args:
+        graded: A graded file with ratings of answers by criteria.
+        selection: The grades that count, which must be by one model or person; and the systems, of which
+            every two are compared.
+        confidence: Level of the intervals, and 1 minus the level of significance.
+        samples: Number of bootstrap samples of the intervals.
+        seed: Seed of samples and tests.
+
+    Returns:
+        The tests, in the order of the selected systems, or of the file.
+
+    Raises:
+        SelectionError: No grades match, or those of several graders; or fewer than two systems have ratings
+            of the same queries.
+    """
+    selection = selection or SupportFilter()
+    found = criteria_ratings(graded, selection)
+    if len(found) > 1:
+        listing = "; ".join(map(str, found))
+        raise SelectionError(
+            f"{graded} has ratings by criteria of {len(found)} graders; choose one: {listing}."
+        )
+    ((key, ratings),) = found.items()
+    systems = list(dict.fromkeys(selection.systems)) or list(dict.fromkeys(unit[1] for unit in ratings))
+    if len(systems) < 2:
+        raise SelectionError(
+            f"A comparison needs two systems, but {key.model} rated the answers of "
+            f"{counted(len(systems), 'system')} in {graded} ({systems[0]})."
+        )
+    rows, notes = _rows(ratings, systems, confidence, samples, seed)
+    if not rows:
+        raise SelectionError(
+            f"No two of the systems have ratings by {key.model} for the same query and criterion in {graded}."
+        )
+    provenance = replace(graded_by([key]), queries=len({unit[0] for unit in ratings}))
+    return PairedCriteria(
+        key.model, _adjusted(rows), confidence, samples, seed, [*notes, *_undefined(rows)], provenance
+    )
+
+
+def _rows(
+    ratings: CriteriaRatings, systems: Sequence[str], confidence: float, samples: int, seed: int
+) -> tuple[list[CriterionTest], list[str]]:
+    by_criterion: dict[str, dict[str, dict[str, int]]] = {}
+    for (query_id, system, criterion), rating in ratings.items():
+        by_criterion.setdefault(criterion, {}).setdefault(system, {})[query_id] = rating
+    rows, notes = [], []
+    for first, second in combinations(systems, 2):
+        for criterion, of_system in by_criterion.items():
+            left: Mapping[str, int] = of_system.get(first, {})
+            right: Mapping[str, int] = of_system.get(second, {})
+            common = [query_id for query_id in left if query_id in right]
+            if not common:
+                notes.append(f"{first} and {second} have no ratings of {criterion} for the same query.")
+                continue
+            tests = paired_tests(
+                [left[query_id] for query_id in common], [right[query_id] for query_id in common],
+                confidence=confidence, samples=samples, seed=seed,
+            )  # fmt: skip
+            unpaired = len(left.keys() ^ right.keys())
+            row = CriterionTest(criterion, first, second, unpaired, tests, tests.p_value, tests.t_p_value)
+            rows.append(row)
+            if unpaired:
+                have = counted(unpaired, "query has", "queries have")
+                notes.append(f"{criterion}: {have} a rating of only one of {first} and {second}: left out.")
+    return rows, notes
+
+
+def _adjusted(rows: Sequence[CriterionTest]) -> list[CriterionTest]:
+    """The rows with p-values adjusted over all rows; undefined p-values do not count as tests."""
+    adjusted = holm([row.tests.p_value for row in rows])
+    of_t = iter(holm([row.tests.t_p_value for row in rows if row.tests.t_p_value is not None]))
+    return [
+        replace(row, adjusted=p_value, t_adjusted=None if row.tests.t_p_value is None else next(of_t))
+        for row, p_value in zip(rows, adjusted, strict=True)
+    ]
+
+
+def _undefined(rows: Sequence[CriterionTest]) -> list[str]:
+    """Sentences on rows without a t test."""
+    return [
+        f"{row.criterion}: the t test of {row.first} and {row.second} is undefined, "
+        + (
+            "because they have only one query in common."
+            if row.tests.queries == 1
+            else "because all differences are equal."
+        )
+        for row in rows
+        if row.tests.t is None
+    ]

@@ -1,0 +1,210 @@
+"""Report of the agreement of graders: κ, α, rank correlations, differences, with figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from exam_pp.metrics.bland_altman import Estimate, means_and_differences
+from exam_pp.metrics.uncertainty import Interval
+from exam_pp.phases.analysis.grader_pairs import ALL, GraderPair, RatingComparison
+from exam_pp.phases.analysis.graders import Compared, GraderAgreement
+from exam_pp.rendering import plots
+from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.grids import matrix
+from exam_pp.rendering.pictures.points import mean_difference
+from exam_pp.reports.analysis.agreement import COEFFICIENTS
+
+_MAX_PICTURES = 12
+"""Maximum number of plots of differences, so that reports of many graders stay readable."""
+_UNITS: dict[Compared, str] = {"passages": "passages", "pairs": "pairs", "ratings": "ratings"}
+_LONG_UNITS: dict[Compared, str] = {
+    "passages": "labels of passages",
+    "pairs": "ratings of pairs of passage and entry",
+    "ratings": "ratings of answers by criteria",
+}
+
+
+def graders_report(result: GraderAgreement) -> Report:
+    """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
+    unit = _UNITS[result.unit]
+    pairs = Table(
+        ["grader", "other grader", unit, *COEFFICIENTS],
+        [[pair.first, pair.second, pair.common, *pair.coefficients] for pair in result.pairs],
+        title="Every two graders",
+    )
+    alphas = [result.nominal_alpha, result.ordinal_alpha, result.interval_alpha]
+    overall = Table(
+        ["graders", unit, "α (nominal)", "α (ordinal)", "α (interval)"],
+        [[len(result.graders), result.shared, *alphas]],
+        title="Krippendorff's α of all graders",
+    )
+    blocks: list[Block] = [
+        pairs,
+        overall,
+        correlation_table(result.pairs, unit),
+        _differences(result.pairs, unit),
+        *map(Paragraph, [_explanation(result), *result.notes]),
+        *graders_pictures(result),
+        *_difference_pictures(result),
+    ]
+    return Report("Agreement of graders", blocks, result.provenance)
+
+
+def _explanation(result: GraderAgreement) -> str:
+    return (
+        f"Compared: {_LONG_UNITS[result.unit]}. T and U are the pairs of items that only the grader, or only "
+        f"the other grader, rates equal. Intervals of τ-b and ρ: 95 %, {result.samples} bootstrap samples of "
+        f"queries (seed {result.seed}); p-values treat items as independent. Difference: grader − other "
+        "grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % intervals from "
+        "the t distribution."
+    )
+
+
+def correlation_table(pairs: Sequence[GraderPair], unit: str) -> Table:
+    """Rank correlations of every two graders: over all items, then by criterion."""
+    head, rows = _head(pairs)
+    return Table(
+        [
+            *head,
+            unit,
+            "queries",
+            "T",
+            "U",
+            "τ-b",
+            "interval of τ-b",
+            "p of τ-b",
+            "ρ",
+            "interval of ρ",
+            "p of ρ",
+        ],
+        [
+            [
+                *names,
+                found.items,
+                found.queries,
+                found.first_ties,
+                found.second_ties,
+                found.kendall.value,
+                _range(found.kendall.interval),
+                found.kendall.p_value,
+                found.spearman.value,
+                _range(found.spearman.interval),
+                found.spearman.p_value,
+            ]
+            for names, comparison in rows
+            for found in [comparison.correlation]
+        ],
+        title="Rank correlation",
+        significant=[len(head) + 6, len(head) + 9],
+    )
+
+
+def _differences(pairs: Sequence[GraderPair], unit: str) -> Table:
+    head, rows = _head(pairs)
+    columns = [
+        *head, unit, "bias", "interval of bias", "sd", "lower limit", "interval of lower limit",
+        "upper limit", "interval of upper limit",
+    ]  # fmt: skip
+    return Table(
+        columns,
+        [
+            [
+                *names,
+                comparison.correlation.items,
+                *(
+                    [None] * (len(columns) - len(head) - 1)
+                    if (found := comparison.differences) is None
+                    else [*_cells(found.bias), found.sd, *_cells(found.lower), *_cells(found.upper)]
+                ),
+            ]
+            for names, comparison in rows
+        ],
+        title="Differences (Bland-Altman)",
+    )
+
+
+def _head(pairs: Sequence[GraderPair]) -> tuple[list[str], list[tuple[list[Cell], RatingComparison]]]:
+    """The first columns, and the first cells of each comparison; a criterion only if there are several."""
+    by_criterion = any(len(pair.comparisons) > 1 for pair in pairs)
+    head = ["grader", "other grader", *(["criterion"] if by_criterion else [])]
+    rows: list[tuple[list[Cell], RatingComparison]] = [
+        ([pair.first, pair.second, *([comparison.name] if by_criterion else [])], comparison)
+        for pair in pairs
+        for comparison in pair.comparisons
+    ]
+    return head, rows
+
+
+def _cells(estimate: Estimate | None) -> list[Cell]:
+    return [None, None] if estimate is None else [estimate.value, _range(estimate.interval)]
+
+
+def _range(interval: Interval | None) -> str | None:
+    return None if interval is None else f"[{interval.low:z.3f}, {interval.high:z.3f}]"
+
+
+def graders_pictures(result: GraderAgreement) -> list[Picture]:
+    """Weighted κ (quadratic) of every two graders as a matrix; empty for two graders."""
+    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
+    return [matrix(result.graders, values, COEFFICIENTS[2])] if len(values) > 1 else []
+
+
+def graders_figure(result: GraderAgreement) -> plots.Drawing:
+    """A heat map of weighted κ (quadratic) of every two graders."""
+    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
+    names = list(dict.fromkeys(name for pair in values for name in pair))
+    size = (max(7.0, 3.5 + 0.8 * len(names)), max(5.0, 2.5 + 0.8 * len(names)))
+    return plots.heat_map(names, values, "weighted κ"), size
+
+
+def differences_figure(result: GraderAgreement) -> plots.Drawing | None:
+    """Plots of differences against means, for the pairs of graders; None without common items.
+
+    Two graders get a panel for each criterion, more graders a panel for each pair.
+    """
+    panels = [
+        plots.DifferencePanel(
+            title,
+            means_and_differences([item[1:] for item in comparison.items], seed=result.seed),
+            *_lines(comparison),
+        )
+        for title, comparison in _plotted(result)
+    ]
+    return plots.mean_differences(panels) if panels else None
+
+
+def _difference_pictures(result: GraderAgreement) -> list[Picture]:
+    return [
+        mean_difference(
+            means_and_differences([item[1:] for item in comparison.items], seed=result.seed),
+            *_lines(comparison),
+            f"Differences: {title}",
+            items=len(comparison.items),
+        )
+        for title, comparison in _plotted(result)
+    ]
+
+
+def _plotted(result: GraderAgreement) -> Iterator[tuple[str, RatingComparison]]:
+    """The comparisons with items that are plotted, with their titles."""
+    plotted = [
+        (
+            f"{pair.first} − {pair.second}" + ("" if comparison.name == ALL else f", {comparison.name}"),
+            comparison,
+        )
+        for pair in result.pairs
+        for comparison in (pair.comparisons if len(result.pairs) == 1 else pair.comparisons[:1])
+        if comparison.items
+    ]
+    yield from plotted[:_MAX_PICTURES]
+
+
+def _lines(comparison: RatingComparison) -> tuple[plots.Level, plots.Level | None, plots.Level | None]:
+    """The bias and the limits of agreement."""
+    assert comparison.differences is not None
+    bias, lower, upper = (
+        None if line is None else plots.Level(line.value, *(line.interval or (None, None)))
+        for line in (comparison.differences.bias, comparison.differences.lower, comparison.differences.upper)
+    )
+    assert bias is not None
+    return bias, lower, upper

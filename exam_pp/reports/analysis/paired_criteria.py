@@ -1,0 +1,53 @@
+"""Report of paired tests between systems by criterion."""
+
+from __future__ import annotations
+
+from exam_pp.phases.analysis.paired_criteria import PairedCriteria
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+
+
+def paired_criteria_report(result: PairedCriteria) -> Report:
+    """A row for each pair of systems and criterion; significant differences are bold and have a star."""
+    columns = [
+        "criterion", "system", "other system", "queries", "mean", "other mean", "difference", "interval", "t",
+        "p (t test)", "p (t test, Holm)", "p", "p (Holm)", "significant",
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for row in result.rows:
+        tests = row.tests
+        rows.append(
+            [
+                row.criterion,
+                row.first,
+                row.second,
+                tests.queries,
+                tests.first,
+                tests.second,
+                tests.difference,
+                None
+                if tests.interval is None
+                else f"[{tests.interval.low:z.3f}, {tests.interval.high:z.3f}]",
+                tests.t,
+                tests.t_p_value,
+                row.t_adjusted,
+                tests.p_value,
+                row.adjusted,
+                "*" if result.is_significant(row) else "",
+            ]
+        )
+    table = Table(
+        columns,
+        rows,
+        title="Every two systems by criterion",
+        bold={(number, 6) for number, row in enumerate(result.rows) if result.is_significant(row)},
+        significant=[9, 10, 11, 12],
+    )
+    explanation = (
+        f"Ratings by {result.grader}. Difference: system − other system, with its {result.confidence:.0%} "
+        f"interval from {result.samples} bootstrap samples of queries (seed {result.seed}). p: two-sided "
+        "paired randomisation test; Holm: adjusted over all rows. A star marks differences with an adjusted "
+        f"p of at most {1 - result.confidence:.2g}. The t test is two-sided and paired."
+    )
+    return Report(
+        "Paired tests by criterion", [table, *map(Paragraph, [explanation, *result.notes])], result.provenance
+    )

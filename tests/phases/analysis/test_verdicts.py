@@ -1,0 +1,104 @@
+"""Agreement of judges on the same games: places, both orders, ungraded games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.agreement import cohen_kappa
+from exam_pp.phases.analysis.verdicts import verdict_agreement
+from exam_pp.reports.analysis.verdicts import verdicts_report
+from tests.tables import notes_of, tables_of
+
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+def games(query_id: str, judge: str, *verdicts: tuple[str, str, str | None]) -> dict[str, Any]:
+    return {
+        "query_id": query_id,
+        "game_sets": [
+            {
+                "llm": judge,
+                "prompt_info": {"prompt_class": "Pairwise"},
+                "games": [{"system_a": a, "system_b": b, "winner": winner} for a, b, winner in verdicts],
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def files(write_jsonl: WriteLines) -> list[Path]:
+    model = [
+        games("q1", "gpt", ("x", "y", "A"), ("x", "z", "A"), ("y", "z", "C")),
+        games("q2", "gpt", ("x", "y", "B"), ("x", "z", None), ("y", "z", "B")),
+    ]
+    human = [
+        # The places are swapped: y loses against x, so the verdict on the first game is equal.
+        games("q1", "human:ann", ("y", "x", "B"), ("x", "z", "B"), ("y", "z", "C")),
+        games("q2", "human:ann", ("x", "y", "C"), ("x", "z", "A"), ("z", "y", "A")),
+    ]
+    return [write_jsonl("human.jsonl", human), write_jsonl("model.jsonl", model)]
+
+
+def test_equal_verdicts_whatever_the_places(files: list[Path]) -> None:
+    result = verdict_agreement(files)
+    (judges,) = result.pairs
+
+    assert (judges.pair.first, judges.pair.second, judges.pair.common) == ("gpt", "human:ann", 5)
+    assert (judges.equal, judges.opposite) == (3 / 5, 1 / 5)
+    assert (judges.first_ties, judges.second_ties) == (1 / 5, 2 / 5)
+    # Rows gpt, columns human:ann; loss, tie, win of the first system by name.
+    assert judges.pair.coefficients.kappa == cohen_kappa([[1, 1, 0], [0, 1, 0], [1, 0, 1]])
+    assert judges.interval is not None
+    assert list(result.notes) == ["1 ungraded game left out."]
+    tables = tables_of(verdicts_report(result))
+    assert list(tables["Every two judges"].rows[0][:5]) == ["gpt", "human:ann", 5, 0.6, 0.2]
+    assert tables["Rank correlation"].rows[0][2] == 5
+
+
+def test_unequal_verdicts_of_both_orders_are_a_tie(write_jsonl: WriteLines) -> None:
+    both = games("q", "gpt", ("x", "y", "A"), ("y", "x", "A"), ("x", "z", "A"), ("z", "x", "B"))
+    person = games("q", "human:ann", ("x", "y", "C"), ("x", "z", "A"))
+    (judges,) = verdict_agreement([write_jsonl("a.jsonl", [both]), write_jsonl("b.jsonl", [person])]).pairs
+
+    assert (judges.equal, judges.first_ties, judges.interval) == (1.0, 0.5, None)
+
+
+def test_three_unequal_verdicts_stay_a_tie(write_jsonl: WriteLines) -> None:
+    """A, B and A again: the third verdict is not that of the judge."""
+    thrice = games("q", "gpt", ("x", "y", "A"), ("x", "y", "B"), ("x", "y", "A"))
+    person = games("q", "human:ann", ("x", "y", "C"))
+    (judges,) = verdict_agreement([write_jsonl("a.jsonl", [thrice]), write_jsonl("b.jsonl", [person])]).pairs
+    assert judges.equal == 1.0
+
+
+def test_no_common_games(write_jsonl: WriteLines) -> None:
+    paths = [
+        write_jsonl("a.jsonl", [games("q1", "gpt", ("x", "y", "A"))]),
+        write_jsonl("b.jsonl", [games("q2", "human:ann", ("x", "y", "A"))]),
+    ]
+    report = verdicts_report(verdict_agreement(paths))
+    assert "gpt and human:ann have rated no common items" in notes_of(report)
+    assert list(tables_of(report)["Every two judges"].rows[0][2:]) == [0, *[None] * 7]
+
+
+def test_refusals(files: list[Path], write_jsonl: WriteLines) -> None:
+    with pytest.raises(SelectionError, match=r"needs the games of two judges.* 1 judge \(gpt\)"):
+        verdict_agreement([files[1]])
+    with pytest.raises(SelectionError, match=r"no decided games of 'bob' \(judges: gpt, human:ann\)"):
+        verdict_agreement(files, models=["bob"])
+    undecided = write_jsonl("none.jsonl", [games("q", "gpt", ("x", "y", None))])
+    with pytest.raises(SelectionError, match="0 judges"):
+        verdict_agreement([undecided])
+
+
+def test_the_command(files: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    main(["analyze", "verdicts", *map(str, files), "--grader", "gpt", "--grader", "human:ann"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Cohen's κ" in out
+    assert "models gpt, human:ann; prompt class Pairwise; 2 queries" in out

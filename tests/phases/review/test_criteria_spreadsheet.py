@@ -1,0 +1,191 @@
+"""Human ratings of answers by criteria, from spreadsheets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, ExamError, SelectionError
+from exam_pp.phases.analysis.graders import criteria_graders
+from exam_pp.phases.review.criteria_spreadsheet import AppliedCriteria, apply_criteria_ratings
+from exam_pp.store.passages.graded_file import read_passages
+from tests.phases.analysis.criteria_files import answer
+
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+@pytest.fixture
+def graded(write_jsonl: WriteLines) -> Path:
+    """Two queries, two systems, rated by a model on two criteria with the scales 0 to 2 and 0 to 3."""
+    levels = {"accuracy": 2, "style": 3}
+    return write_jsonl(
+        "graded.jsonl",
+        [
+            [
+                query,
+                [
+                    answer(query, system, {"gpt": {"accuracy": 1, "style": 3}}, criteria=levels)
+                    for system in ("RAG", "RAGF")
+                ],
+            ]
+            for query in ("q1", "q2")
+        ],
+    )
+
+
+@pytest.fixture
+def bare(write_jsonl: WriteLines) -> Path:
+    return write_jsonl("bare.jsonl", [["q1", [answer("q1", "RAG", {})]]])
+
+
+def apply(graded: Path, text: str, **keys: Any) -> tuple[AppliedCriteria, dict[tuple[str, str], Any]]:
+    """The summary, and query and system to the grades of a person in the output."""
+    sheet, output = graded.parent / "ratings.csv", graded.parent / "out.jsonl"
+    sheet.write_text(text, encoding="utf-8")
+    summary = apply_criteria_ratings(graded, [sheet], output, **({"reviewer": "ann"} | keys))
+    people = {}
+    for line in output.read_text(encoding="utf-8").splitlines():
+        query, passages = json.loads(line)
+        for passage in passages:
+            for grades in passage["criteria_grades"]:
+                if grades["llm"].startswith("human:"):
+                    assert (query, grades["method"]) not in people
+                    people[query, grades["method"]] = grades
+    return summary, people
+
+
+def ratings(grades: dict[str, Any]) -> dict[str, int]:
+    return {item["criterion"]: item["rating"] for item in grades["ratings"]}
+
+
+def test_a_column_for_each_criterion(graded: Path) -> None:
+    """Names of criteria match in any case; other columns are counted; an empty cell is no rating."""
+    summary, people = apply(
+        graded,
+        "\ufeffquery_id;system;answer;Accuracy;style;comment;mood\r\n"
+        "q1;RAG;Tides …;2;3;well said;good\r\nq1;RAGF;Tides …;0;;;\r\nq2;RAG;;;;'-no rating yet;\r\n",
+    )
+
+    assert list(people) == [("q1", "RAG"), ("q1", "RAGF"), ("q2", "RAG")]
+    assert ratings(people["q1", "RAG"]) == {"accuracy": 2, "style": 3}
+    assert ratings(people["q1", "RAGF"]) == {"accuracy": 0}
+    assert people["q1", "RAG"] == {
+        "llm": "human:ann", "llm_options": {}, "prompt_type": "criteria", "method": "RAG",
+        "prompt_info": {"prompt_class": "Criteria", "criteria": {"accuracy": 2, "style": 3}},
+        "ratings": [{"criterion": "accuracy", "rating": 2}, {"criterion": "style", "rating": 3}],
+        "comments": {"answer": "well said"},
+    }  # fmt: skip
+    assert people["q2", "RAG"]["comments"] == {"answer": "-no rating yet"}
+    assert list(summary.lines()) == [
+        "3 ratings of 2 answers added as human:ann with the prompt class Criteria.",
+        "2 comments added.",
+        "3 cells have no rating.",
+        "Answers without a rating by human:ann: RAG (1), RAGF (1).",
+        "Cells in columns that are not criteria of Criteria, ignored: mood (1).",
+    ]
+
+
+def test_a_row_for_each_rating(graded: Path) -> None:
+    summary, people = apply(
+        graded,
+        "query_id,system,criterion,rating,comment\nq2,RAG,style,1,too long\nq2,RAG,accuracy,2.0,\n"
+        "q2,RAG,style,2,\n",
+    )
+    assert ratings(people["q2", "RAG"]) == {"style": 2, "accuracy": 2}
+    assert people["q2", "RAG"]["comments"] == {"style": "too long"}
+    assert "1 rating was given again with another value: the later rating counts." in summary.lines()
+
+
+def test_ratings_are_merged_with_earlier_ones_and_twice_is_the_same(graded: Path) -> None:
+    _, first = apply(graded, "query_id,system,accuracy,style\nq1,RAG,1,1\n")
+    output = graded.parent / "out.jsonl"
+    again = output.rename(graded.parent / "again.jsonl")
+    _, second = apply(again, "query_id,system,accuracy\nq1,RAG,2\n")
+    before = (graded.parent / "out.jsonl").rename(graded.parent / "third.jsonl")
+    apply(before, "query_id,system,accuracy\nq1,RAG,2\n")
+
+    assert ratings(first["q1", "RAG"]) == {"accuracy": 1, "style": 1}
+    assert ratings(second["q1", "RAG"]) == {"accuracy": 2, "style": 1}
+    assert second["q1", "RAG"]["prompt_info"]["criteria"] == {"accuracy": 2, "style": 3}
+    assert (graded.parent / "out.jsonl").read_bytes() == before.read_bytes()
+
+
+def test_grades_of_models_and_other_lines_keep_their_bytes(graded: Path) -> None:
+    apply(graded, "query_id,system,accuracy\nq1,RAG,1\n")
+    before, after = (path.read_text().splitlines() for path in (graded, graded.parent / "out.jsonl"))
+    assert before[1] == after[1]
+    assert all(
+        next(grades.model for grades in passage.criteria_grades or ()) == "gpt"
+        for query in read_passages(graded.parent / "out.jsonl")
+        for passage in query.passages
+    )
+
+
+def test_the_ratings_can_be_compared_with_those_of_the_model(graded: Path) -> None:
+    apply(graded, "query_id,system,accuracy,style\nq1,RAG,2,3\nq2,RAG,0,1\n")
+    (pair,) = criteria_graders(graded.parent / "out.jsonl").pairs
+    assert (pair.first, pair.second, pair.common) == ("gpt", "human:ann", 4)
+
+
+def test_a_file_without_ratings_takes_any_criteria(bare: Path) -> None:
+    _, people = apply(
+        bare, "query_id\tsystem\tclear\tkind\nq1\tRAG\t5\t0\n", max_rating=5, prompt_class="Mine"
+    )
+    assert ratings(people["q1", "RAG"]) == {"clear": 5, "kind": 0}
+    assert people["q1", "RAG"]["prompt_info"] == {"prompt_class": "Mine", "criteria": {"clear": 5, "kind": 5}}
+    _, people = apply(bare, "query_id,system,clear\nq1,RAG,1\n")
+    assert people["q1", "RAG"]["prompt_info"] == {"prompt_class": "CriteriaRatings", "criteria": {"clear": 2}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("query_id,system,style\nq9,RAG,1\n", r"ratings\.csv, line 2, query_id: 'q9' is not a query"),
+        ("query_id,system,style\nq1,X,1\n", r"line 2, system: 'X' has no answer .*\(answers of: RAG, RAGF\)"),
+        ("query_id,system,style\nq1,RAG,4\n", r"line 2, style: is 4, but the scale of 'style' is 0 to 3"),
+        ("query_id,system,style\nq1,RAG,-1\n", r"line 2, style: is -1, but the scale"),
+        ("query_id,system,style\nq1,RAG,1.5\n", r"line 2, style: '1\.5' is not a rating"),
+        ("query_id,system,style\nq1,RAG,good\n", r"line 2, style: 'good' is not a rating"),
+        ("query_id,system,style\nq1,RAG,inf\n", r"line 2, style: 'inf' is not a rating"),
+        ("query_id,system,style\n,RAG,1\n", r"line 2, query_id: is empty"),
+        ("query_id,system,style\nq1,,1\n", r"line 2, system: is empty"),
+        ("query_id,style\nq1,1\n", r"line 1: has no column 'system'"),
+        ("query_id,system,mood\nq1,RAG,1\n", r"neither a column for .*Criteria: accuracy, style\)"),
+        ("query_id,system,criterion,rating\nq1,RAG,mood,1\n", r"'mood' is not a criterion of Criteria"),
+        ("query_id,system,criterion,rating\nq1,RAG,,1\n", r"line 2, criterion: is empty"),
+        ("query_id,system,style\nq1,RAG,1,2\n", r"line 2: has a cell without a column name"),
+        ("query_id,system,style,style\nq1,RAG,1,2\n", r"line 1: has the column 'style' twice"),
+        ("query_id,system,style\nq1,RAG,\n", r"No cell of .*ratings\.csv has a rating"),
+    ],
+)  # fmt: skip
+def test_bad_spreadsheets_are_refused_whole(graded: Path, rows: str, message: str) -> None:
+    with pytest.raises((DataError, SelectionError), match=message):
+        apply(graded, rows)
+    assert not (graded.parent / "out.jsonl").exists()
+
+
+def test_ambiguous_prompt_class_and_empty_name(write_jsonl: WriteLines, bare: Path) -> None:
+    both = answer("q1", "RAG", {"gpt": {"a": 1}})
+    other = answer("q1", "RAG", {"gpt": {"b": 1}}, prompt_class="Other")
+    both["criteria_grades"] += other["criteria_grades"]
+    path = write_jsonl("both.jsonl", [["q1", [both]]])
+    sheet = "query_id,system,b\nq1,RAG,1\n"
+
+    with pytest.raises(ExamError, match=r"several prompt classes.*--prompt-class \(Criteria, Other\)"):
+        apply(path, sheet)
+    assert apply(path, sheet, prompt_class="Other")[0].ratings == 1
+    with pytest.raises(ExamError, match="--reviewer is empty"):
+        apply(bare, sheet, reviewer="human: ")
+
+
+def test_the_command(graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sheet, output = tmp_path / "ratings.csv", tmp_path / "out.jsonl"
+    sheet.write_text("query_id,system,style\nq1,RAG,1\n")
+    main(["apply-ratings", str(graded), str(sheet), "--reviewer", "ann", "-o", str(output)])
+    assert "1 rating of 1 answer added as human:ann" in capsys.readouterr().err
+    assert "human:ann" in output.read_text()
