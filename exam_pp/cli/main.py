@@ -70,6 +70,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("verify", "Write reports to check the grades of a model."),
         "review": ("review", "Write an HTML page to read, correct and comment on grades."),
         "apply-edits": ("apply_edits", "Add the ratings of reviewers to a graded file."),
+        "review-games": ("review_games", "Write an HTML page to compare answers without names of systems."),
+        "apply-games": ("apply_games", "Turn the decisions of reviewers on answers into games."),
     },
     "evaluation": {
         "evaluate": ("evaluate", "Compute scores, qrels and leaderboards from grades or judgments."),
