@@ -41,9 +41,9 @@ from exam_pp.cli.ranges import IntRange
     help="Only games between these systems; may be repeated.",
 )
 @click.option(
-    "--max-games",
+    "--games-per-query",
     type=IntRange(min=1),
-    help="Maximum number of games per query, drawn at random.  [default: all]",
+    help="Number of games that are drawn for each query.  [default: all]",
 )
 @click.option(
     "--top",
@@ -77,8 +77,8 @@ def command(
     Examples:
 
     \b
-      exam-pp review-games answers.jsonl.gz --queries queries.jsonl --max-games 3 --seed 7 -o compare.html
-      exam-pp review-games answers.jsonl.gz --queries queries.jsonl --games games.jsonl.gz -o compare.html
+      exam-pp review-games answers.jsonl.gz --queries queries.jsonl --games-per-query 3 --seed 7 -o page.html
+      exam-pp review-games answers.jsonl.gz --queries queries.jsonl --games games.jsonl.gz -o page.html
     """
     from exam_pp.phases.review.review_games import GamesOptions, review_games
     from exam_pp.reports.review.games_page import render_games

@@ -23,7 +23,7 @@ class OpenGame:
     """Two answers to a query in the places A and B.
 
     The id is a hash of the seed, the query, the systems in their places, and the texts of the answers. So
-    decisions fit only the answers that were read, and the id tells nothing without the seed.
+    decisions fit only the answers that were read, and the id reveals nothing without the seed.
     """
 
     query_id: str

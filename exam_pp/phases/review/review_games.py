@@ -31,7 +31,7 @@ class GamesOptions:
     Attributes:
         queries: Ids of the queries to show; empty for all.
         systems: Systems whose answers are compared, with or without a repeat; empty for all.
-        max_games: Maximum number of games per query, drawn with the seed; None for all.
+        games_per_query: Number of games to draw for each query with the seed; None for all.
         grader: Only games of this judge; None for those of all models.
         only_ungraded: Only games without a winner.
         top: Rank down to which retrieved passages are shown.
@@ -41,7 +41,7 @@ class GamesOptions:
 
     queries: Collection[str] = ()
     systems: Collection[str] = ()
-    max_games: int | None = None
+    games_per_query: int | None = None
     grader: str | None = None
     only_ungraded: bool = False
     top: int = 10
@@ -134,7 +134,7 @@ def review_games(
     if skipped:
         left = counted(skipped, "pair of answers is", "pairs of answers are")
         log.info("%s left out, because one is empty or both have the same text.", left)
-    by_query = {query_id: games[: options.max_games] for query_id, games in shown.items()}
+    by_query = {query_id: games[: options.games_per_query] for query_id, games in shown.items()}
     head = {
         "passages": passages.name,
         "page": hashlib.sha256(
@@ -244,7 +244,7 @@ def _no_games(passages: Path, games: Path | None, options: GamesOptions) -> str:
 
 
 def _chunk(games: Sequence[OpenGame], top: int) -> dict[str, Any]:
-    """The games of a query as indexes of texts, which have no order that tells a system."""
+    """The games of a query as indexes of texts, in an order that reveals no system."""
     texts: dict[str, int] = {}
     return {"games": [_game(game, top, texts) for game in games], "texts": list(texts)}
 

@@ -98,10 +98,14 @@ def test_the_page_tells_no_system(tmp_path: Path) -> None:
 def test_a_part_of_the_games_is_drawn_by_the_seed(tmp_path: Path) -> None:
     passages = answers_file(tmp_path, "uvwx")
     everything = [query["games"] for query in material(tmp_path, passages, seed=3).head["queries"]]
-    two = [query["games"] for query in material(tmp_path, passages, seed=3, max_games=2).head["queries"]]
+    two = [
+        query["games"] for query in material(tmp_path, passages, seed=3, games_per_query=2).head["queries"]
+    ]
     assert two == [games[:2] for games in everything]
     drawn = {
-        tuple(sorted(material(tmp_path, passages, seed=seed, max_games=1).head["page"] for _ in range(2)))
+        tuple(
+            sorted(material(tmp_path, passages, seed=seed, games_per_query=1).head["page"] for _ in range(2))
+        )
         for seed in range(5)
     }
     assert len(drawn) == 5, "equal for one seed, different for others"
