@@ -62,8 +62,8 @@ def test_from_the_page_to_games(page_file: Path, tab: OpenTab, tmp_path: Path) -
     page = tab(page_file)
     winners: dict[tuple[str, ...], str | None] = {}
     for key in "abtsab":
-        query, (a, b) = page.text("h1"), answers(page)
-        winners[(query, *sorted((a, b)))] = {"a": a, "b": b}.get(key, key)
+        (a, b), asked = answers(page), page.text("h1")
+        winners[(asked, *sorted((a, b)))] = {"a": a, "b": b}.get(key, key)
         press(page, key)
     assert len(winners) == 6
     assert page.text("#status") == "5 of 6 decided, 1 skipped: not saved"
