@@ -42,9 +42,15 @@ def answers(tab: Tab) -> tuple[str, str]:
 
 
 def press(tab: Tab, *keys: str) -> None:
+    """Press keys; after each of them, wait until the game of the address is drawn."""
     for key in keys:
         tab.press(key)
-        tab.page.wait_for_timeout(80)
+        tab.page.wait_for_timeout(50)
+        for _ in range(100):
+            name, _, number = tab.page.evaluate("location.hash").removeprefix("#/").partition("/")
+            if name != "g" or f"Game {int(number) + 1} of" in tab.text(".heading"):
+                break
+            tab.page.wait_for_timeout(50)
 
 
 def save(tab: Tab, folder: Path, name: str = "edits.json") -> Path:
@@ -120,6 +126,16 @@ def test_undo_comments_and_reloading(page_file: Path, tab: OpenTab, tmp_path: Pa
     assert page.text("#status") == "no decisions yet"
     page.page.set_input_files("#load-file", edits)
     page.page.wait_for_selector("#status:has-text('1 of 6 decided: saved')")
+
+
+def test_keys_that_come_too_fast_decide_only_games_that_are_shown(page_file: Path, tab: OpenTab) -> None:
+    page = tab(page_file)
+    page.page.evaluate(
+        "for (let i = 0; i < 4; i++) document.body.dispatchEvent("
+        "new KeyboardEvent('keydown', { key: 'a', bubbles: true }))"
+    )
+    page.page.wait_for_selector(".heading:has-text('Game 2 of 6')")
+    assert page.text("#status") == "1 of 6 decided: not saved"
 
 
 def test_buttons_and_passages(tab: OpenTab, tmp_path: Path) -> None:
@@ -243,6 +259,7 @@ def test_damaged_storage_is_kept_until_the_reviewer_decides(
 ) -> None:
     page = tab(page_file)
     press(page, "a")
+    page.page.wait_for_selector("#status:has-text('1 of 6 decided')")
     page.page.evaluate("localStorage.setItem(Object.keys(localStorage)[0], '{')")
     page.page.reload()
     page.page.wait_for_selector("#dialog[open]")

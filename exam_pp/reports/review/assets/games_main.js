@@ -26,6 +26,7 @@ function nextOpen(n) {
 
 function goTo(n) {
   if (n === undefined || n < 0 || n >= review.games.length) return false;
+  app.screen = null; // until the other game is drawn, no key decides a game that the reviewer does not see
   window.location.hash = `#/g/${n}`;
   return true;
 }
@@ -33,6 +34,7 @@ function goTo(n) {
 /** Decides the shown game, or removes the decision if it is the same, and goes to the next open game. */
 function chooseWinner(winner) {
   const { n } = app.view;
+  if (!app.screen) return;
   if (ownGame(n)?.winner === winner && winner !== null) removeDecision(n);
   else {
     decide(n, winner);
@@ -43,13 +45,14 @@ function chooseWinner(winner) {
     }
     if (next === undefined) announce("No game is left without a decision. Save the edits.");
   }
-  app.screen?.refresh();
+  app.screen.refresh();
 }
 
 function undoLast() {
+  if (!app.screen) return false;
   const n = undo();
   if (n === undefined) return false;
-  if (n === app.view.n) app.screen?.refresh();
+  if (n === app.view.n) app.screen.refresh();
   else goTo(n);
   return true;
 }

@@ -9,13 +9,13 @@ async function renderGame(main, n) {
     redraw(head, () => gameHeading(game, n));
     redraw(controls, () => decisionControls(n));
   };
-  app.screen = { refresh: draw };
   const answers = el("div", { class: "answers" }, answerBox("A", game.a), answerBox("B", game.b));
   const layout = el("div", { class: "game" }, el("div", { class: "main-column" }, answers, controls), passagePanel(game, () => arrange()));
   const arrange = () => layout.classList.toggle("with-passages", app.passagesOpen && game.passages.length > 0);
   arrange();
   fill(main, head, layout);
   draw();
+  app.screen = { refresh: draw };
 }
 
 function gameHeading(game, n) {
