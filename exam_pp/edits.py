@@ -1,8 +1,8 @@
-"""Edits files (``edits.json``): ratings and labels of citations by a reviewer, and changes of a test bank.
+"""Edits files (``edits.json``): ratings, labels of citations, decided games, and changes of a test bank.
 
-The review page writes the ratings, labels and bank changes of a reviewer, and `exam-pp bank clinic` proposes
-removals. `exam-pp apply-edits` applies ratings and labels to a graded file, `exam-pp bank apply` the changes
-to a bank.
+The review page writes the ratings, labels and bank changes of a reviewer, the page of games the winners of
+games, and `exam-pp bank clinic` proposes removals. `exam-pp apply-edits` applies ratings and labels to a
+graded file, `exam-pp apply-games` makes games, and `exam-pp bank apply` changes a bank.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from exam_pp.data_model import Id, Record, SupportLabel
+from exam_pp.games import Winner
 from exam_pp.test_bank import EntryKind
 
 FORMAT: Literal["exam_pp.edits.v1"] = "exam_pp.edits.v1"
@@ -42,6 +43,19 @@ class HumanSupport(Record):
     passage_id: Id
     citation: Id
     support: SupportLabel
+    comment: str | None = None
+
+
+class HumanGame(Record):
+    """The decision of a reviewer on a game between two answers, whose systems the reviewer does not know.
+
+    ``game_id`` (in files ``id``) stands for the answers and their places; ``exam-pp apply-games`` finds them
+    by it. ``winner`` is None for a skipped game, which is not a tie.
+    """
+
+    query_id: Id
+    game_id: Id = Field(alias="id")
+    winner: Winner | None
     comment: str | None = None
 
 
@@ -79,7 +93,7 @@ class BankEdit(Record):
 
 
 class Edits(Record):
-    """An edits file: ratings and labels of citations for a graded file, and changes of a bank.
+    """An edits file: ratings and labels of citations for a graded file, changes of a bank, decided games.
 
     The digests (:func:`canonical_sha256`) identify the reviewed files; None if they are unknown.
     """
@@ -91,6 +105,7 @@ class Edits(Record):
     ratings: list[HumanRating] = Field(default_factory=list)
     supports: list[HumanSupport] = Field(default_factory=list)
     bank: list[BankEdit] = Field(default_factory=list)
+    games: list[HumanGame] = Field(default_factory=list)
 
 
 def canonical_sha256(lines: Iterable[Any]) -> str:

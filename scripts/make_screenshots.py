@@ -62,6 +62,7 @@ def make_pages(folder: Path) -> None:
             "review", graded, "--bank", bank, "--prompt-class", RATED,
             "--cutoff", CUTOFF, "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
         )  # fmt: skip
+    make_games_page(folder)
     grades = (graded, "--prompt-class", RATED, "--grader", "bundled")
     for name, command in {
         "clinic": ("bank", "clinic", *grades, "--bank", bank, "--cutoff", CUTOFF),
@@ -75,6 +76,20 @@ def make_pages(folder: Path) -> None:
         "evaluate", "report", graded, "--prompt-class", RATED, "--bank", bank, "--runs", DEMO / "runs",
         "--official", DEMO / "official_leaderboard.json", "-m", "nDCG@5", "--cutoff", 5, "--no-review",
         "-o", folder / "report",
+    )  # fmt: skip
+
+
+def make_games_page(folder: Path) -> None:
+    """Write the page to compare answers."""
+    answers = [DEMO / "answers" / f"gen-{name}.jsonl" for name in ("long", "short")]
+    run(
+        "import", "--runs", DEMO / "runs", "--texts", DEMO / "passages.tsv", "--top", CUTOFF,
+        *(option for path in answers for option in ("--answers", path)), "--unit", "sentence",
+        "-o", folder / "rag.jsonl.gz",
+    )  # fmt: skip
+    run(
+        "review-games", folder / "rag.jsonl.gz", "--queries", DEMO / "queries.jsonl", "--reviewer", "ana",
+        "-o", folder / "games.html",
     )  # fmt: skip
 
 
@@ -115,6 +130,7 @@ def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> Non
         shot("review-passage", "", "review.html", "#/q/1", "j", "l", "Enter", "2")
         shot("review-dark", "-dark", "review.html", "#/q/1", "j")
         shot("review-blind", "", "blind.html", "#/q/1", "4", "l", "2", "j")
+        shot("review-games", "", "games.html", "#/g/0", "a", "t", "b", "ArrowLeft")
         shot("review-phone", "-phone", "review.html", "#/")
         for device in DEVICES:
             shot(f"report{device}", device, "report/index.html", "#s3", more=190)  # with the whole chart

@@ -77,6 +77,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "apply_ratings",
             "Add a person's ratings of answers by criteria to a graded file.",
         ),
+        "review-games": ("review_games", "Write an HTML page to compare answers without names of systems."),
+        "apply-games": ("apply_games", "Turn the decisions of reviewers on answers into games."),
     },
     "evaluation": {
         "evaluate": ("evaluate", "Compute scores, qrels and leaderboards from grades or judgments."),

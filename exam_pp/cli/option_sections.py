@@ -18,7 +18,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--families": "Families of models and systems",
         "--fill-holes": "Qrels whose judgments are kept",
         "--from": "Format of the input",
-        "--games": "Games file that new games extend",
+        "--games": "Games file",
         "--like": "Passages file that gives the order",
         "--method-name": "Where the name of a run's system comes from",
         "--official": "Official leaderboard",
@@ -102,6 +102,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--max-examples": "Maximum number of examples per row",
         "--max-passages": "Maximum number of passages per query",
         "--max-queries": "Maximum number of queries",
+        "--only-ungraded": "Only games without a winner",
         "--only-unjudged": "Only passages without a judgment",
         "--prompt-class-after": "--prompt-class for the second grading",
         "--prompt-hash": "Only grades with this version of a prompt",
@@ -244,8 +245,8 @@ OPTIONS: dict[str, dict[str, str]] = {
 
 REPEATABLE_ONLY_IN = {
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
-    "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; in `analyze graders` "
-    "and `analyze verdicts`, to compare these; in `rename` as OLD=NEW",
+    "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
+    "in `analyze graders` and `analyze verdicts`, to compare these; in `rename` as OLD=NEW",
     "--measure": "except in `convert`, which ranks by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",

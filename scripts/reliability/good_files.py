@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exam_pp.data_model import parse_object
+from exam_pp.phases.review.open_games import QueryAnswers
+
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
 
@@ -114,6 +117,24 @@ _CITED = [
     ],
 ]
 
+
+def _answer(system: str, text: str) -> dict[str, Any]:
+    ranking = {"method": system, "paragraphId": f"{system}/q1", "queryId": "q1", "rank": 1, "score": 1.0,
+               "role": "answer"}  # fmt: skip
+    data = {"judgments": [], "rankings": [ranking]}
+    return {"paragraph_id": f"{system}/q1", "text": text, "paragraph_data": data}
+
+
+_COMPARED = ["q1", [_answer("one", "It rises."), _answer("two", "It rises and falls.")]]
+
+
+def _decisions() -> str:
+    """Edits with the game between the answers of compared.jsonl, whose id is a hash."""
+    (game,) = QueryAnswers.of(parse_object(_COMPARED)).games(seed=0)
+    decision = {"query_id": "q1", "id": game.game_id, "winner": "A"}
+    return json.dumps({"format": "exam_pp.edits.v1", "reviewer": "bea", "games": [decision]}) + "\n"
+
+
 GOOD: dict[str, str] = {
     "cited.jsonl": _lines(_CITED),
     "graded.jsonl": _lines(*_GRADED),
@@ -141,6 +162,13 @@ GOOD: dict[str, str] = {
         {"format": "exam_pp.edits.v1", "reviewer": "bea",
          "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
     ) + "\n",
+    "compared.jsonl": _lines(_COMPARED),
+    "judged-games.jsonl": _lines(
+        {"query_id": "q1", "query_text": "a query", "game_sets": [
+            {"llm": "m", "games": [{"system_a": "two", "system_b": "one", "winner": "A"}]}
+        ]}
+    ),
+    "decisions.json": _decisions(),
     "answers.jsonl": _lines(
         _rag("one"), _rag("two"), {"query_id": "007", "system": "three", "text": "A. B."}
     ),
@@ -344,6 +372,11 @@ TARGETS: tuple[Target, ...] = (
     Target("official.tsv", "analyze correlation board.tsv --official {} -o out"),
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
+    Target("compared.jsonl", "apply-games {} decisions.json -o out"),
+    Target("compared.jsonl", "review-games {} --queries queries.tsv -o out"),
+    Target("decisions.json", "apply-games compared.jsonl {} -o out"),
+    Target("judged-games.jsonl", "review-games compared.jsonl --games {} -o out"),
+    Target("judged-games.jsonl", "apply-games compared.jsonl decisions.json --games {} -o out"),
     Target("answers.jsonl", "import --answers {} -o out"),
     Target("pages.jsonl", "import --pages {} --facet-rankings keep -o out"),
     Target("nuggets.jsonl", "bank import --from nuggetizer {} -o out"),

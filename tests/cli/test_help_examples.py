@@ -25,8 +25,11 @@ import pytest
 from exam_pp.cli.main import COMMANDS as PURPOSES
 from exam_pp.cli.main import cli, main
 from exam_pp.edits import BankEdit, Edits, HumanRating
+from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.phases.review.open_games import QueryAnswers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, write_edits
+from exam_pp.store.games import write_games
 from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import command_tree, commands
 from tests.llm.endpoint_server import Answer, completion, serve
@@ -92,6 +95,8 @@ def _make_files(folder: Path, data: Path) -> None:
     ``families.toml``           families of models and systems
     ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
+    ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
+    ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
     ==========================  =====================================================================
     """
@@ -160,6 +165,18 @@ def _make_files(folder: Path, data: Path) -> None:
         ),
         "edits.json",
     )
+    _make_games()
+
+
+def _make_games() -> None:
+    query = next(read_passages("answers.jsonl.gz"))
+    game = next(QueryAnswers.of(query).games(seed=7))
+    judged = Game(system_a=game.a.system, system_b=game.b.system, winner="B", decided_by="reply")
+    games = QueryGames(query_id=query.query_id, game_sets=[GameSet(model=LARGE, games=[judged])])
+    write_games([games], "games.jsonl.gz")
+    decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
+    values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "games": [decided]}
+    write_edits(Edits.model_validate(values), "game-edits.json")
 
 
 _SETUP = f"""

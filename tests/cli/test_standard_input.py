@@ -97,6 +97,8 @@ COMMANDS = (
     f"review graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
     "apply-ratings answers-passages.jsonl ratings.csv --reviewer ann -o out",
     "apply-edits graded.jsonl ratings.json --prompt-file prompt.toml --bank bank.jsonl --force -o out",
+    "review-games compared.jsonl --queries queries.tsv --games judged-games.jsonl -o out",
+    "apply-games compared.jsonl decisions.json --games judged-games.jsonl --queries queries.tsv -o out",
     f"evaluate cover graded.jsonl --bank bank.jsonl --queries queries.json --official official.json {SET} "
     "-o out",
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "

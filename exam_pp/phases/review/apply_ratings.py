@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGrades, is_human
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is_human
 from exam_pp.edits import Edits, HumanRating, HumanSupport
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
@@ -17,6 +17,7 @@ from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.human_grades import RatedClass, add_ratings
 from exam_pp.phases.review.human_supports import add_supports, cited_ids, labels_of_models
 from exam_pp.phases.review.rating_scale import rating_scale
+from exam_pp.phases.review.reviewers import check_one_file, reviewer_name
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
@@ -53,6 +54,7 @@ class AppliedRatings:
     labels_differing: int = 0
     labels_compared: int = 0
     bank_edits: int = 0
+    games: int = 0
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
@@ -75,6 +77,8 @@ class AppliedRatings:
         if self.bank_edits:
             skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
             yield f"{skipped} not applied: use `exam-pp bank apply`."
+        if self.games:
+            yield f"{counted(self.games, 'game was', 'games were')} not applied: use `exam-pp apply-games`."
 
 
 @reading()
@@ -114,11 +118,7 @@ def apply_ratings(
         SelectionError: The prompt class is ambiguous, the edits have no ratings and no labels of citations,
             or ``reviewer`` would give the ratings of several files to one reviewer.
     """
-    if reviewer is not None and len(edits) > 1:
-        raise SelectionError(
-            f"--reviewer would give the ratings of {len(edits)} EDITS files to {reviewer!r}, whoever made "
-            "them. Apply each file alone with its --reviewer, or leave --reviewer out."
-        )
+    check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
     check_output(output, inputs)
     if is_read_once(graded):
@@ -135,15 +135,17 @@ def apply_ratings(
         survey.check(edits_of_file, path, graded, bank)
         sources.append((path, edits_of_file.ratings))
         summary.bank_edits += len(edits_of_file.bank)
+        summary.games += len(edits_of_file.games)
         if edits_of_file.ratings:
-            ratings = by_grader.setdefault(HUMAN + _name(reviewer, edits_of_file, path), {})
+            ratings = by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
             summary.replaced += _add_later(ratings, edits_of_file.ratings)
         if edits_of_file.supports:
-            supports = supports_by_grader.setdefault(HUMAN + _name(reviewer, edits_of_file, path), {})
+            supports = supports_by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
             summary.relabelled += _add_later(supports, edits_of_file.supports)
     if not by_grader and not supports_by_grader:
         names = ", ".join(map(str, edits))
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
+        hint += " Apply games with `exam-pp apply-games`." if summary.games else ""
         raise SelectionError(f"No ratings and no labels of citations in {names}.{hint}")
     rated = None
     if by_grader:
@@ -173,13 +175,6 @@ def _pair(item: HumanRating | HumanSupport) -> Pair:
 
 def _value(item: HumanRating | HumanSupport) -> int | str:
     return item.rating if isinstance(item, HumanRating) else item.support
-
-
-def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
-    name = " ".join((reviewer or edits.reviewer).split()).removeprefix(HUMAN).strip()
-    if not name:
-        raise DataError("is empty; name the reviewer with --reviewer.", file=str(path), field="reviewer")
-    return name
 
 
 @dataclass

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Template
 from typing import Any
 
@@ -18,8 +18,11 @@ from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, c
 
 _PACKAGE = "exam_pp.reports.review"
 
+SHARED_SCRIPTS = ("dom.js", "blocks.js", "files.js", "themes.js", "saving.js")
+"""The files that the scripts of the review page and of the page of games share."""
+
 SCRIPTS = (
-    "dom.js",
+    *SHARED_SCRIPTS,
     "data.js",
     "work.js",
     "blind.js",
@@ -43,26 +46,40 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     ``head`` and ``tables`` come from :class:`~exam_pp.phases.review.review_material.ReviewMaterial`. Every
     query is a separate block, which the page decompresses when the query is opened.
     """
-    style = f"{asset(COMMON_STYLE)}\n{asset('style.css', _PACKAGE)}"
-    script = joined_script([asset(ELEMENTS_SCRIPT), *(asset(name, _PACKAGE) for name in SCRIPTS)])
+    return page_of("exam-pp review", SCRIPTS, ("style.css",), _blocks(head, tables))
+
+
+def page_of(title: str, scripts: Iterable[str], styles: Iterable[str], blocks: Iterable[str]) -> str:
+    """The HTML of a page.
+
+    Args:
+        title: Title of the page until its script sets another one.
+        scripts: Files of the page's script in the order in which they are joined.
+        styles: Style sheets after the common one.
+        blocks: The data, see :func:`block`.
+    """
+    style = "\n".join([asset(COMMON_STYLE), *(asset(name, _PACKAGE) for name in styles)])
+    script = joined_script([asset(ELEMENTS_SCRIPT), *(asset(name, _PACKAGE) for name in scripts)])
     return Template(asset("template.html", _PACKAGE)).substitute(
+        title=title,
         policy=content_policy(script, style),
         style=style,
         script=script,
-        data="\n".join(_blocks(head, tables)),
+        data="\n".join(blocks),
     )
 
 
 def _blocks(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> Iterator[str]:
     systems = head["systems"]
     shared = shared_texts(tables)
-    yield _block("head", head)
-    yield _block("texts", list(shared))
+    yield block("head", head)
+    yield block("texts", list(shared))
     for index, table in enumerate(tables):
-        yield _block(f"query-{index}", table.chunk(head["graders"], systems, shared))
+        yield block(f"query-{index}", table.chunk(head["graders"], systems, shared))
 
 
-def _block(name: str, value: Any) -> str:
+def block(name: str, value: Any) -> str:
+    """A compressed JSON value that the script of the page finds by its name."""
     # Browsers do not run a script element whose type is not a script type.
     return f'<script type="application/gzip" id="{name}">{pack(value)}</script>'
 

@@ -367,7 +367,7 @@ def test_one_name_for_the_files_of_several_reviewers_is_refused(tiny_passages: P
         edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", grade), name=name, reviewer=name)
         for name, grade in (("ana", 1), ("bo", 5))
     ]
-    with pytest.raises(SelectionError, match=r"the ratings of 2 EDITS files to 'eva'"):
+    with pytest.raises(SelectionError, match=r"the work of 2 EDITS files to 'eva'"):
         apply_ratings(tiny_passages, files, tmp_path / "out.jsonl", reviewer="eva")
     assert not (tmp_path / "out.jsonl").exists()
     apply_ratings(tiny_passages, files[:1], tmp_path / "out.jsonl", reviewer="eva")

@@ -72,10 +72,6 @@ function coveredPassages(query, e) {
   return covered;
 }
 
-function field(label, control) {
-  return el("label", { class: "field tall" }, el("span", {}, label), control);
-}
-
 async function editEntry(query, e, refresh) {
   const original = query.entries[e];
   const now = editedEntry(query.id, original);

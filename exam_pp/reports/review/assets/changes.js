@@ -26,11 +26,6 @@ function commands() {
   return bank ? `${apply}\nexam-pp bank apply ${quoted(bank.name)} edits.json -o edited-bank.jsonl.gz` : apply;
 }
 
-/** Quotes an argument for the shell. */
-function quoted(argument) {
-  return /^[\w.@%+=:,/-]+$/u.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
-}
-
 function saveState() {
   if (!work.ratings.size && !work.supports.size && !work.document.bank.length) return "No changes yet.";
   if (work.saved) return "Saved.";

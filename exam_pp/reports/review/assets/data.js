@@ -2,15 +2,6 @@
 
 const review = { head: null, texts: [], opened: new Map() };
 
-/** Decompresses a block of the page and removes it from the document. */
-async function unpack(name) {
-  const block = document.getElementById(name);
-  const bytes = Uint8Array.from(atob(block.textContent), (letter) => letter.charCodeAt(0));
-  block.remove();
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 async function unpackHead() {
   review.head = await unpack("head");
 }

@@ -63,3 +63,20 @@ function shortened(text, length) {
   const line = text.slice(0, 2 * length).replace(/\s+/gu, " ").trim();
   return line.length > length ? `${line.slice(0, length).trimEnd()} …` : line;
 }
+
+/** A control below its label. */
+function field(label, control) {
+  return el("label", { class: "field tall" }, el("span", {}, label), control);
+}
+
+/** Redraws a container and restores the focus. */
+function redraw(container, make) {
+  const focus = container.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
+  fill(container, make());
+  if (focus) container.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
+}
+
+/** Quotes an argument for the shell. */
+function quoted(argument) {
+  return /^[\w.@%+=:,/-]+$/u.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}

@@ -56,13 +56,6 @@ async function render() {
   else renderOverview(main);
 }
 
-/** Redraws a container and restores the focus. */
-function redraw(container, make) {
-  const focus = container.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
-  fill(container, make());
-  if (focus) container.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
-}
-
 // The header
 
 function drawHeader() {
@@ -74,7 +67,7 @@ function drawHeader() {
     el("a", { href: "#/work", id: "status", class: "status" }, ""),
     button("Save edits", askAndSave, { class: "primary", id: "save", "data-focus": "save" }),
     loadButton(),
-    button(THEME_SIGNS[currentTheme()], nextTheme, { "data-focus": "theme", title: `Colours: ${currentTheme()}`, "aria-label": `Colours: ${currentTheme()}` }),
+    themeButton(),
     button("?", showKeys, { "data-focus": "keys", title: "Keys and settings", "aria-label": "Keys and settings" }),
   ]);
   drawStatus();
@@ -96,14 +89,6 @@ function graderChoice() {
   });
 }
 
-function reviewerField() {
-  const input = el("input", {
-    type: "text", value: work.document.reviewer, size: 10, autocomplete: "off", "data-focus": "reviewer",
-    oninput: () => { work.document.reviewer = input.value.trim(); workChanged(); },
-  });
-  return el("label", { class: "field" }, el("span", {}, "Reviewer"), input);
-}
-
 function drawStatus() {
   const ratings = work.ratings.size, labels = work.supports.size, edits = work.document.bank.length;
   const status = document.getElementById("status");
@@ -118,22 +103,7 @@ function drawStatus() {
 
 // Saving and loading
 
-async function askAndSave() {
-  if (document.getElementById("dialog").open) return;
-  if (!work.document.reviewer) {
-    const name = el("input", { type: "text", required: true, autocomplete: "off" });
-    const check = () => { name.value = name.value.trim(); return name.reportValidity(); };
-    if (!(await ask("Name of the reviewer", [el("p", {}, "Your ratings are added to the graded file under this name."), field("Name", name)], "Save", { check }))) return;
-    work.document.reviewer = name.value;
-    drawHeader();
-  }
-  saveWork();
-}
-
-function loadButton() {
-  const input = el("input", { type: "file", accept: ".json,application/json", class: "unseen", tabindex: -1, "aria-label": "Edits file", id: "load-file", onchange: () => loadFile(input) });
-  return [button("Load edits", () => input.click(), { "data-focus": "load" }), input];
-}
+const NAME_NOTE = "Your ratings are added to the graded file under this name.";
 
 async function loadFile(input) {
   const [file] = input.files;
@@ -172,39 +142,6 @@ async function confirmLoading(edits) {
   if (foreign.length) warnings.push(`${count(foreign.length, "label is", "labels are")} for queries that this page does not show; they are kept.`);
   if (hasUnsavedWork()) warnings.push("Your unsaved work on this page will be replaced.");
   return !warnings.length || ask("Load these edits?", warnings.map((warning) => el("p", {}, warning)), "Load");
-}
-
-// Light and dark
-
-const THEMES = ["auto", "light", "dark"];
-const THEME_SIGNS = { auto: "◐", light: "☀", dark: "☾" };
-
-function currentTheme() {
-  return document.documentElement.dataset.theme ?? "auto";
-}
-
-function setTheme(theme) {
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-}
-
-function nextTheme() {
-  const theme = THEMES[(THEMES.indexOf(currentTheme()) + 1) % THEMES.length];
-  setTheme(theme);
-  try {
-    window.localStorage.setItem("exam_pp.theme", theme);
-  } catch {
-    // Without local storage the choice is lost when the page is closed.
-  }
-  drawHeader();
-}
-
-function storedTheme() {
-  try {
-    return window.localStorage.getItem("exam_pp.theme") ?? "auto";
-  } catch {
-    return "auto";
-  }
 }
 
 // Start

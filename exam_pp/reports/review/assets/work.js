@@ -1,7 +1,5 @@
 // The reviewer's work: an edits file (format exam_pp.edits.v1), kept in the browser's local storage until it is saved.
 
-const FORMAT = "exam_pp.edits.v1";
-
 const work = {
   document: null, // the edits without ratings and labels of citations
   ratings: new Map(), // key of a pair -> rating as in the file
@@ -37,12 +35,16 @@ function bankStorageKey() {
   return `${storageKey()}:${review.head.bank?.sha256 ?? ""}`;
 }
 
+function storageKeys() {
+  return [storageKey(), bankStorageKey()];
+}
+
 /** Loads the work of an earlier visit, if the browser stored it; some browsers have no local storage for files. */
 function startWork() {
   setDocument(emptyDocument());
   readStored();
   window.addEventListener("storage", (event) => {
-    if ([storageKey(), bankStorageKey()].includes(event.key) && event.newValue) {
+    if (storageKeys().includes(event.key) && event.newValue) {
       readStored();
       notifyWorkListeners();
       if (!document.activeElement?.closest("textarea, input, dialog")) render(); // do not disturb typing
@@ -247,33 +249,12 @@ function addedEntries(queryId) {
 // Files
 
 function saveWork() {
-  const text = `${JSON.stringify(currentDocument(), null, 1)}\n`;
-  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = el("a", { href: address, download: "edits.json" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  download(currentDocument());
   work.saved = true;
   storeWork();
   notifyWorkListeners();
   announce("Saved as edits.json");
 }
-
-/** Parses an edits file; throws an Error with a message for the reviewer. */
-function parseEdits(text) {
-  let edits;
-  try {
-    edits = JSON.parse(text);
-  } catch {
-    throw new Error("This is not an edits file: it is not JSON.");
-  }
-  checkEdits(edits);
-  return edits;
-}
-
-const isText = (value) => typeof value === "string";
-const isFilled = (value) => isText(value) && value.trim() !== "";
-const isAbsent = (value) => value === undefined || value === null;
-const isTextOrAbsent = (value) => isAbsent(value) || isText(value);
 
 /** What each change of the bank needs besides a query_id and, unless it adds an entry, an id. */
 const BANK_OPS = {
@@ -330,24 +311,4 @@ function checkBankEdit(edit, name) {
     throw new Error(`${name} has a "text", "reason" or "facet_id" that is not a text.`);
   }
   if (!(isAbsent(edit.kind) || ["question", "nugget"].includes(edit.kind))) throw new Error(`${name} has a "kind" that is not question or nugget.`);
-}
-
-// Damaged work in local storage
-
-/** Offers to save the damaged work as a file and to delete it from the browser. */
-async function offerReset() {
-  const stored = [storageKey(), bankStorageKey()].map((key) => window.localStorage.getItem(key) ?? "").join("\n");
-  const copy = el("a", { href: URL.createObjectURL(new Blob([stored], { type: "text/plain" })), download: "damaged-work.txt" }, "Save a copy");
-  const content = [
-    el("p", {}, `The browser keeps work for this page that cannot be read: ${work.damage} Until you delete it, changes are not kept when you close the page.`),
-    el("p", {}, copy),
-  ];
-  if (!(await ask("Delete the damaged work?", content, "Delete"))) return;
-  window.localStorage.removeItem(storageKey());
-  window.localStorage.removeItem(bankStorageKey());
-  work.damage = "";
-  work.kept = true;
-  if (hasUnsavedWork()) storeWork();
-  notifyWorkListeners();
-  announce("The damaged work is deleted");
 }

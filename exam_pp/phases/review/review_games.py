@@ -1,0 +1,280 @@
+"""Data of the page of games: answers to compare, in drawn places and without names of systems."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import Passage, is_human
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.games import Game, GameSet
+from exam_pp.phases.evaluation.result import counted_names
+from exam_pp.phases.passages.sample import random_key
+from exam_pp.phases.review.open_games import OpenGame, QueryAnswers, SystemKey, comparable
+from exam_pp.roles import SystemOutput
+from exam_pp.store.games import read_games
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.wording import counted, listed
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class GamesOptions:
+    """Options of a page of games.
+
+    Attributes:
+        queries: Ids of the queries to show; empty for all.
+        systems: Systems whose answers are compared, with or without a repeat; empty for all.
+        games_per_query: Number of games to draw for each query with the seed; None for all.
+        grader: Only games of this judge; None for those of all models.
+        only_ungraded: Only games without a winner.
+        top: Rank down to which retrieved passages are shown.
+        seed: Seed of places, order and ids.
+        reviewer: Name of the reviewer, which can be changed on the page.
+    """
+
+    queries: Collection[str] = ()
+    systems: Collection[str] = ()
+    games_per_query: int | None = None
+    grader: str | None = None
+    only_ungraded: bool = False
+    top: int = 10
+    seed: int = 0
+    reviewer: str = ""
+
+
+@dataclass(frozen=True)
+class GamesMaterial:
+    """Data of a page of games.
+
+    ``head`` is JSON that the page shows at once. ``queries`` has the games of each query of the head: texts,
+    and for each game indexes of texts.
+    """
+
+    head: Mapping[str, Any]
+    queries: Sequence[Mapping[str, Any]]
+
+    @property
+    def size(self) -> str:
+        """The numbers of games and queries."""
+        games = counted(sum(len(query["games"]) for query in self.queries), "game")
+        return f"{games} of {counted(len(self.queries), 'query')}"
+
+
+@dataclass
+class _Wanted:
+    """The games of a games file: for each query, pairs of systems; and texts of queries."""
+
+    file: Path
+    pairs: dict[str, set[frozenset[SystemKey]]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def review_games(
+    passages: Path,
+    *,
+    queries: Path | None = None,
+    games: Path | None = None,
+    options: GamesOptions | None = None,
+) -> GamesMaterial:
+    """Collect the games of a page.
+
+    Args:
+        passages: Passages file with answers of systems.
+        queries: Texts of the queries; None for those in ``games``.
+        games: Games file, whose games are shown; None for the games between all systems.
+        options: Which games are shown, and how.
+
+    Returns:
+        The data of the page. Places, order and ids depend only on the seed and on the answers, not on
+        ``games`` or on other options. Games with an empty answer, or between equal texts, are left out.
+
+    Raises:
+        DataError: A games file names a system without an answer to the query.
+        SelectionError: No games are left, a query or a system is unknown, or no texts of queries are known.
+    """
+    options = options or GamesOptions()
+    if queries is None and games is None:
+        raise SelectionError("Name the texts of the queries with --queries.")
+    wanted = None if games is None else _wanted(games, options)
+    texts = dict(wanted.texts if wanted else {}) | (read_query_texts(queries) if queries else {})
+    shown: dict[str, list[OpenGame]] = {}
+    skipped, textless, systems, known = 0, [], set[str](), set[str]()
+    for query in read_passages(passages):
+        known.add(query.query_id)
+        if options.queries and query.query_id not in options.queries:
+            continue
+        answers = QueryAnswers.of(query)
+        names = {name for output in answers.outputs.values() for name in (output.system, output.name)}
+        systems |= names
+        pairs = None if wanted is None else wanted.pairs.pop(query.query_id, set())
+        if wanted is not None and pairs:
+            _check_systems(pairs, answers, wanted.file, passages)
+        chosen = [game for game in answers.games(options.seed) if _is_chosen(game, pairs, options.systems)]
+        skipped += _not_comparable(answers, pairs, options.systems)
+        if chosen and not texts.get(query.query_id, "").strip():
+            textless.append(query.query_id)
+        elif chosen:
+            shown.setdefault(query.query_id, []).extend(sorted(chosen, key=lambda game: game.game_id))
+    _check_known(passages, options, known, systems, wanted)
+    if textless:
+        source = queries or games
+        raise SelectionError(
+            f"{source} has no text of {counted_names(textless, 'query', 'queries')}; name another file with "
+            "--queries."
+        )
+    if not shown:
+        raise SelectionError(_no_games(passages, games, options))
+    if skipped:
+        left = counted(skipped, "pair of answers is", "pairs of answers are")
+        log.info("%s left out, because one is empty or both have the same text.", left)
+    by_query = {query_id: games[: options.games_per_query] for query_id, games in shown.items()}
+    head = {
+        "passages": passages.name,
+        "page": hashlib.sha256(
+            "".join(g.game_id for gs in by_query.values() for g in gs).encode()
+        ).hexdigest(),
+        "reviewer": options.reviewer,
+        "queries": [
+            {"id": query_id, "text": texts[query_id], "games": [game.game_id for game in games]}
+            for query_id, games in by_query.items()
+        ],
+    }
+    return GamesMaterial(head, [_chunk(games, options.top) for games in by_query.values()])
+
+
+def _wanted(path: Path, options: GamesOptions) -> _Wanted:
+    """The games of models, or of one judge, in a games file."""
+    wanted = _Wanted(path)
+    judges: dict[str, None] = {}
+    for query in read_games(path):
+        if query.query_text:
+            wanted.texts[query.query_id] = query.query_text
+        judges |= dict.fromkeys(game_set.model or "(no model)" for game_set in query.game_sets)
+        if options.queries and query.query_id not in options.queries:
+            continue
+        chosen = [game_set for game_set in query.game_sets if _is_judge(game_set, options.grader)]
+        games = [game for game_set in chosen for game in game_set.games]
+        decided = {_pair(game) for game in games if options.only_ungraded and game.winner is not None}
+        pairs = {_pair(game) for game in games} - decided
+        if pairs:
+            wanted.pairs[query.query_id] = pairs
+    if options.grader is not None and options.grader not in judges:
+        raise SelectionError(
+            f"{path} has no games of {options.grader!r} (--grader); its judges: {listed(list(judges))}."
+        )
+    return wanted
+
+
+def _pair(game: Game) -> frozenset[SystemKey]:
+    return frozenset({(game.system_a, game.repeat_a), (game.system_b, game.repeat_b)})
+
+
+def _is_judge(game_set: GameSet, grader: str | None) -> bool:
+    return not is_human(game_set.model) if grader is None else game_set.model == grader
+
+
+def _is_chosen(
+    game: OpenGame, pairs: Collection[frozenset[SystemKey]] | None, systems: Collection[str]
+) -> bool:
+    if pairs is not None and game.systems not in pairs:
+        return False
+    return not systems or all(not {o.system, o.name}.isdisjoint(systems) for o in (game.a, game.b))
+
+
+def _not_comparable(
+    answers: QueryAnswers, pairs: Collection[frozenset[SystemKey]] | None, systems: Collection[str]
+) -> int:
+    """The number of pairs of answers that no person can compare."""
+    keys = [
+        key
+        for key, output in answers.outputs.items()
+        if not systems or not {output.system, output.name}.isdisjoint(systems)
+    ]
+    among = {frozenset({a, b}) for i, a in enumerate(keys) for b in keys[:i] if a[0] != b[0]}
+    return sum(
+        not comparable(*(answers.outputs[key] for key in pair))
+        for pair in among
+        if pairs is None or pair in pairs
+    )
+
+
+def _check_systems(
+    pairs: Iterable[frozenset[SystemKey]], answers: QueryAnswers, file: Path, passages: Path
+) -> None:
+    for system, repeat in {key for pair in pairs for key in pair}:
+        if (system, repeat) not in answers.outputs:
+            repeated = "" if repeat is None else f" in repeat {repeat}"
+            raise DataError(
+                f"names the system {system!r}, which has no answer{repeated} in {passages}; name the "
+                "passages file of the games.",
+                file=str(file), field=f"query {answers.query_id}",
+            )  # fmt: skip
+
+
+def _check_known(
+    passages: Path, options: GamesOptions, known: set[str], systems: set[str], wanted: _Wanted | None
+) -> None:
+    for query_id in options.queries:
+        if query_id not in known:
+            raise SelectionError(f"{passages} has no query {query_id!r}.")
+    if wanted is not None and wanted.pairs:
+        missing = counted_names(list(wanted.pairs), "query", "queries")
+        raise DataError(f"has games of {missing} not in {passages}.", file=str(wanted.file))
+    for system in options.systems:
+        if system not in systems:
+            raise SelectionError(
+                f"{passages} has no answers of the system {system!r}; its systems with answers: "
+                f"{listed(sorted(systems)) or 'none'}."
+            )
+
+
+def _no_games(passages: Path, games: Path | None, options: GamesOptions) -> str:
+    if games is not None and options.only_ungraded:
+        return f"{games} has no games without a winner (--only-ungraded) that a person can compare."
+    if games is not None:
+        return f"{games} has no games that a person can compare with the chosen options."
+    return f"{passages} has no query with different answers of two systems."
+
+
+def _chunk(games: Sequence[OpenGame], top: int) -> dict[str, Any]:
+    """The games of a query as indexes of texts, in an order that reveals no system."""
+    texts: dict[str, int] = {}
+    return {"games": [_game(game, top, texts) for game in games], "texts": list(texts)}
+
+
+def _game(game: OpenGame, top: int, texts: dict[str, int]) -> dict[str, Any]:
+    passages = _passages(game, top)
+    numbers = {passage.passage_id: number for number, passage in enumerate(passages)}
+    answers = {"a": _answer(game.a, numbers, texts), "b": _answer(game.b, numbers, texts)}
+    return answers | {"passages": [_index(passage.text, texts) for passage in passages]}
+
+
+def _answer(output: SystemOutput, numbers: Mapping[str, int], texts: dict[str, int]) -> list[list[Any]]:
+    """The parts with text: the index of the text, and the numbers of the cited passages."""
+    return [
+        [_index(part.passage.text, texts), [numbers[key] for key in part.citations if key in numbers]]
+        for part in output.parts
+        if part.passage.text.strip()
+    ]
+
+
+def _passages(game: OpenGame, top: int) -> list[Passage]:
+    """The cited passages, A's first; then the retrieved ones in an order without meaning."""
+    cited = {key: passage for output in (game.a, game.b) for key, passage in output.cited.items()}
+    retrieved = {
+        passage.passage_id: passage for output in (game.a, game.b) for passage in output.retrieved[:top]
+    }
+    order = sorted(retrieved, key=lambda key: random_key(0, game.game_id, key))
+    by_id = cited | {key: retrieved[key] for key in order if key not in cited}
+    return [passage for passage in by_id.values() if passage.text.strip()]
+
+
+def _index(text: str, texts: dict[str, int]) -> int:
+    return texts.setdefault(text, len(texts))

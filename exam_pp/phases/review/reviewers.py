@@ -1,0 +1,30 @@
+"""Names of reviewers, as model names of their grades and games."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from exam_pp.data_model import HUMAN
+from exam_pp.edits import Edits
+from exam_pp.errors import DataError, SelectionError
+
+
+def check_one_file(reviewer: str | None, edits: Sequence[Path]) -> None:
+    """Raise SelectionError if a name is given for several edits files, which may be by several people."""
+    if reviewer is not None and len(edits) > 1:
+        raise SelectionError(
+            f"--reviewer would give the work of {len(edits)} EDITS files to {reviewer!r}, whoever made "
+            "it. Apply each file alone with its --reviewer, or leave --reviewer out."
+        )
+
+
+def reviewer_name(reviewer: str | None, edits: Edits, path: Path) -> str:
+    """The model name ``human:NAME``: of ``reviewer``, else of the reviewer in the edits file.
+
+    Raises :class:`DataError` if both are empty.
+    """
+    name = " ".join((reviewer or edits.reviewer).split()).removeprefix(HUMAN).strip()
+    if not name:
+        raise DataError("is empty; name the reviewer with --reviewer.", file=str(path), field="reviewer")
+    return HUMAN + name

@@ -1,0 +1,243 @@
+"""Decisions of people as games: winners by system, checks of the whole file, and existing games."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.games import QueryGames
+from exam_pp.phases.review.apply_games import apply_games
+from exam_pp.phases.review.apply_ratings import apply_ratings
+from exam_pp.store.games import read_games, write_games
+from tests.conftest import data_error
+from tests.phases.review.answers import answers_file, decided, game_edits, games_in, queries_file
+
+
+def games_of(path: Path) -> dict[tuple[str, str | None], list[dict[str, Any]]]:
+    """Query and judge to games as in the file."""
+    return {
+        (query.query_id, game_set.model): [game.model_dump(exclude_unset=True) for game in game_set.games]
+        for query in read_games(path)
+        for game_set in query.game_sets
+    }
+
+
+def test_decisions_become_games(tmp_path: Path) -> None:
+    passages = answers_file(tmp_path)
+    first, second, third, *_, last = games_in(passages, seed=4)
+    edits = game_edits(
+        tmp_path, decided(last, "C"), decided(first, "A", comment="clearer"), decided(second, None),
+        decided(third, "B"),
+    )  # fmt: skip
+    output = tmp_path / "games.jsonl"
+    summary = apply_games(passages, [edits], output, seed=4, queries=queries_file(tmp_path))
+    assert list(summary.lines()) == [
+        "3 games added as human:ana, 1 of them a tie.",
+        "1 skipped game was not added.",
+    ]
+    q1, q2 = (json.loads(line) for line in output.read_text().splitlines())
+    words = {f"sys-{s}": 4 + n for n, s in enumerate("uvw", 1)}
+    assert q1 == {
+        "query_id": "q1", "query_text": "What is q1?", "game_sets": [
+            {"llm": "human:ana", "prompt_type": "game", "games": [
+                {"system_a": first.a.system, "system_b": first.b.system, "winner": "A",
+                 "decided_by": "person", "words_a": words[first.a.system], "words_b": words[first.b.system],
+                 "comment": "clearer"},
+                {"system_a": third.a.system, "system_b": third.b.system, "winner": "B",
+                 "decided_by": "person", "words_a": words[third.a.system], "words_b": words[third.b.system]},
+            ]},
+        ],
+    }  # fmt: skip
+    assert (q2["query_id"], q2["game_sets"][0]["games"][0]["winner"]) == ("q2", "C")
+
+
+def test_games_are_added_to_those_of_a_file(tmp_path: Path) -> None:
+    """Games of models stay; a later decision of a reviewer replaces the earlier one in its place."""
+    passages = answers_file(tmp_path)
+    first, second, third, fourth, *_ = games_in(passages)
+    known = [
+        {
+            "query_id": "q0",
+            "extra": 1,
+            "game_sets": [{"llm": "judge", "games": [{"system_a": "s", "system_b": "t"}]}],
+        },
+        {
+            "query_id": "q1",
+            "query_text": "Known text",
+            "game_sets": [
+                {
+                    "llm": "judge",
+                    "games": [
+                        {"system_a": first.a.system, "system_b": first.b.system, "winner": "A"},
+                        {"system_a": second.b.system, "system_b": second.a.system, "winner": "A", "order": 1},
+                        {"system_a": second.a.system, "system_b": second.b.system, "winner": "A", "order": 2},
+                    ],
+                },
+                {
+                    "llm": "human:ana",
+                    "games": [
+                        {"system_a": first.b.system, "system_b": first.a.system, "winner": "A"},
+                        {"system_a": third.a.system, "system_b": third.b.system, "winner": "C"},
+                    ],
+                },
+            ],
+        },
+    ]
+    games = tmp_path / "games.jsonl"
+    write_games(map(QueryGames.model_validate, known), games)
+    edits = game_edits(tmp_path, *(decided(game, "A") for game in (first, second, fourth)))
+    output = tmp_path / "all.jsonl"
+    summary = apply_games(passages, [edits], output, games=games)
+    assert list(summary.lines()) == [
+        "3 games added as human:ana.",
+        "1 game has another winner than in the games file: the later one counts.",
+        "0 of 1 differ from the winner of a model.",
+    ]
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [line["query_id"] for line in lines] == ["q0", "q1", "q2"]
+    assert lines[0] == known[0]
+    assert lines[1]["query_text"] == "Known text"
+    assert lines[1]["game_sets"][0] == known[1]["game_sets"][0]  # type: ignore[index]
+    own = lines[1]["game_sets"][1]["games"]
+    assert [(game["system_a"], game["winner"]) for game in own] == [
+        (first.a.system, "A"),
+        (third.a.system, "C"),
+        (second.a.system, "A"),
+    ]
+    again = tmp_path / "again.jsonl"
+    assert apply_games(passages, [edits], again, games=output).reviewers["human:ana"].replaced == 0
+    assert again.read_bytes() == output.read_bytes()
+
+
+def test_several_reviewers(tmp_path: Path) -> None:
+    passages = answers_file(tmp_path)
+    first, *_ = games_in(passages)
+    ana = game_edits(tmp_path, decided(first, "A"))
+    bo = game_edits(tmp_path, decided(first, "B"), name="bo.json", reviewer=" human:bo  b. ")
+    apply_games(passages, [ana, bo], tmp_path / "games.jsonl")
+    assert list(games_of(tmp_path / "games.jsonl")) == [("q1", "human:ana"), ("q1", "human:bo b.")]
+    apply_games(passages, [ana], tmp_path / "cleo.jsonl", reviewer="cleo")
+    assert list(games_of(tmp_path / "cleo.jsonl")) == [("q1", "human:cleo")]
+    with pytest.raises(SelectionError, match="2 EDITS files"):
+        apply_games(passages, [ana, bo], tmp_path / "no.jsonl", reviewer="cleo")
+    nameless = game_edits(tmp_path, decided(first, "A"), reviewer=" ")
+    with data_error(nameless, field="reviewer", about="--reviewer"):
+        apply_games(passages, [nameless], tmp_path / "no.jsonl")
+    assert not (tmp_path / "no.jsonl").exists()
+
+
+def test_decisions_are_checked_before_any_is_taken(tmp_path: Path) -> None:
+    passages = answers_file(tmp_path)
+    first, second, *_ = games_in(passages)
+    output = tmp_path / "games.jsonl"
+    output.write_text("kept")
+
+    def refused(*games: dict[str, Any], seed: int = 0, file: Path = passages) -> DataError:
+        edits = game_edits(tmp_path, *games)
+        with pytest.raises(DataError) as caught:
+            apply_games(file, [edits], output, seed=seed)
+        assert caught.value.file == str(edits)
+        assert output.read_text() == "kept"
+        return caught.value
+
+    known = decided(first, "A")
+    unknown = refused(known, decided(second, "A") | {"id": "0123"})
+    assert "decides 1 game (0123) of the query 'q1' that" in unknown.problem
+    assert "--seed 0 do not give" in unknown.problem
+    assert "--seed 1 do not give" in refused(known, seed=1).problem
+    assert "2 games" in refused(known, decided(second, "B"), seed=1).problem
+    assert "of the query 'q2'" in refused(known | {"query_id": "q2"}).problem
+    assert "of the query 'q9'" in refused(known | {"query_id": "q9"}).problem
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text(passages.read_text().replace("u says q1", "u sings q1"))
+    assert "do not give" in refused(*(decided(game, "A") for game in (first, second)), file=changed).problem
+    twice = refused(known, decided(second, "C"), decided(first, "B"))
+    assert twice.field == "games.3"
+    assert "as 'B', but" in twice.problem
+    assert refused(known | {"winner": "D"}).field == "games.1.winner"
+    assert refused({"query_id": "q1", "id": first.game_id}).field == "games.1.winner"
+
+
+def test_contradictions_between_files_of_a_reviewer(tmp_path: Path) -> None:
+    passages = answers_file(tmp_path)
+    first, second, *_ = games_in(passages)
+    one = game_edits(tmp_path, decided(first, "A"), decided(second, None))
+    other = game_edits(tmp_path, decided(first, "B"), name="other.json")
+    with pytest.raises(DataError, match=r"but .*edits.json as 'A'; remove one of them"):
+        apply_games(passages, [one, other], tmp_path / "out.jsonl")
+    # A skipped game contradicts nothing.
+    other = game_edits(tmp_path, decided(first, None), decided(second, "C"), name="other.json")
+    apply_games(passages, [one, other], tmp_path / "out.jsonl")
+    (games,) = games_of(tmp_path / "out.jsonl").values()
+    assert [game["winner"] for game in games] == ["A", "C"]
+
+
+def test_files_without_decisions(tmp_path: Path, tiny_passages: Path) -> None:
+    passages = answers_file(tmp_path)
+    first, *_ = games_in(passages)
+    with pytest.raises(SelectionError, match="has no games; apply its ratings with"):
+        apply_games(passages, [game_edits(tmp_path)], tmp_path / "out.jsonl")
+    with pytest.raises(SelectionError, match="all are skipped"):
+        apply_games(passages, [game_edits(tmp_path, decided(first, None))], tmp_path / "out.jsonl")
+    with pytest.raises(SelectionError, match="Apply games with `exam-pp apply-games`"):
+        apply_ratings(tiny_passages, [game_edits(tmp_path, decided(first, "A"))], tmp_path / "x", force=True)
+    with pytest.raises(OutputError):
+        apply_games(passages, [game_edits(tmp_path, decided(first, "A"))], passages)
+
+
+def test_grades_that_were_added_since_do_not_matter(tmp_path: Path) -> None:
+    passages = answers_file(tmp_path)
+    first, *_ = games_in(passages)
+    graded = tmp_path / "graded.jsonl"
+    graded.write_text(passages.read_text().replace('"paragraph_data"', '"x": 1, "paragraph_data"'))
+    apply_games(graded, [game_edits(tmp_path, decided(first, "A"))], tmp_path / "games.jsonl")
+    assert len(games_of(tmp_path / "games.jsonl")) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_every_winner_is_the_system_that_the_person_read(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("games")
+    passages = answers_file(folder, "uvwx")
+    seed = data.draw(st.integers(-5, 5))
+    games = games_in(passages, seed)
+    winners = data.draw(st.lists(st.sampled_from("ABC"), min_size=len(games), max_size=len(games)))
+    edits = game_edits(folder, *(decided(g, w) for g, w in zip(games, winners, strict=True)))
+    apply_games(passages, [edits], folder / "games.jsonl", seed=seed)
+    expected = {
+        (g.query_id, g.systems): {"A": g.a.system, "B": g.b.system}.get(w)
+        for g, w in zip(games, winners, strict=True)
+    }
+    got = {
+        (q, frozenset({(g["system_a"], None), (g["system_b"], None)})): {
+            "A": g["system_a"], "B": g["system_b"],
+        }.get(g["winner"])
+        for (q, _), of in games_of(folder / "games.jsonl").items()
+        for g in of
+    }  # fmt: skip
+    assert got == expected
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    passages = answers_file(tmp_path)
+    queries_file(tmp_path)
+    game_edits(tmp_path, *(decided(game, "A") for game in games_in(passages, seed=2)))
+    for line in (
+        "review-games answers.jsonl --queries queries.tsv --seed 2 -o page.html",
+        "apply-games answers.jsonl edits.json --seed 2 --queries queries.tsv -o games.jsonl.gz",
+        "review-games answers.jsonl --games games.jsonl.gz --grader human:ana --seed 2 -o again.html",
+    ):
+        main(["-q", *shlex.split(line)])
+    pages = [(tmp_path / name).read_text() for name in ("page.html", "again.html")]
+    assert pages[0] == pages[1], "texts of queries are in the games file, places depend on the seed"
