@@ -21,7 +21,10 @@ from exam_pp.wording import in_one_line, is_unicode
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
-        "export": ("export", "Export runs, answers, nugget assignments and labels for other tools."),
+        "export": (
+            "export",
+            "Export runs, answers, nugget assignments and labels for other tools, and games from scores.",
+        ),
         "convert": ("convert", "Convert a file to another format."),
         "schema": ("schema", "Print the JSON Schema of a file format."),
     },

@@ -120,7 +120,7 @@ COMMANDS = (
     "evaluate consistency repeated.jsonl --scores repeated-scores.jsonl --queries queries.json "
     "--official repeated.json -o out",
     "evaluate rag repeated.jsonl --queries queries.json --bank nuggets-bank.jsonl --config rag.toml -o out",
-    "evaluate elo games.jsonl --official games.json -o out",
+    "evaluate elo rated-games.jsonl --official rated-games.json -o out",
     "analyze correlation board.tsv --official official.json -o out",
     "analyze compare board.tsv eval.txt --official official.json -o out",
     "analyze distributions eval.txt -o out",
@@ -140,7 +140,7 @@ COMMANDS = (
     "-o out",
     "db graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run -o out",
     "validate graded.jsonl --bank bank.jsonl -o out",
-    "validate all.games.jsonl --passages cited.jsonl -o out",
+    "validate games.jsonl --passages answers-passages.jsonl -o out",
     "validate qrels.txt -o out",
     "validate answers.jsonl -o out",
 )
@@ -219,10 +219,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "repeated.json").write_text('{"repeated": 1}')
     (path / "families.toml").write_text('[one]\nmodels = ["mod*"]\nsystems = ["a"]\n')
     games = [{"system_a": "one", "system_b": "two", "winner": winner} for winner in "AC"]
-    (path / "games.jsonl").write_text(
+    (path / "rated-games.jsonl").write_text(
         json.dumps({"query_id": "q1", "game_sets": [{"llm": "model", "games": games}]}) + "\n"
     )
-    (path / "games.json").write_text('{"one": 1, "two": 2}')
+    (path / "rated-games.json").write_text('{"one": 1, "two": 2}')
     (path / "rag.toml").write_text('[model]\nmodel = "fake"\n')
     systems = {
         e.method for q in read_passages(path / "attempted.jsonl") for p in q.passages for e in p.rankings
