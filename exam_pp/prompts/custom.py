@@ -37,6 +37,7 @@ from exam_pp.prompts.reading import (
     rating_reader,
     yes_no_reader,
 )
+from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 SCALED: dict[str, Callable[[int], ReadingRule]] = {
@@ -74,7 +75,7 @@ _OF_ENTRIES = (
 _READINGS: Mapping[str, tuple[str, ...]] = {
     "question": (*_OF_ENTRIES, "answer-key", "extractive-answer-key"),
     "nugget": _OF_ENTRIES,
-    "direct": ("number", "final-score", "yes-no"),
+    "direct": ("number", "final-score", "yes-no", RELEVANCE_LABEL.name),
     "verification": ("yes-no",),
     "claim": ("yes-no", "number", "final-score"),
     "support": (SUPPORT.name,),
@@ -326,6 +327,8 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
         return assignment_reader(labels), labels
     if keys.kind == "support":
         return SUPPORT, SUPPORT_LABELS
+    if keys.reading == RELEVANCE_LABEL.name:
+        return RELEVANCE_LABEL, RELEVANCE_LABELS
     if keys.kind == "nuggetize":
         return (IMPORTANCE, IMPORTANCE_LABELS) if keys.reading == "importance" else (NUGGET_LIST, ())
     if keys.reading != YES_NO.name:
@@ -336,11 +339,11 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     return yes_no_reader(choices), choices
 
 
-def _highest_label(kind: str, choices: Sequence[str]) -> int | None:
+def _highest_label(kind: str, choices: tuple[str, ...]) -> int | None:
     """The rating of the highest label, if labels are ratings."""
     if kind == "assignment":
         return ASSIGNMENT_RATINGS[choices[-1]]
-    return len(choices) - 1 if kind == "support" else None
+    return len(choices) - 1 if kind == "support" or choices == RELEVANCE_LABELS else None
 
 
 def _assignment_labels(choices: tuple[str, ...], file: str | None) -> tuple[str, ...]:
