@@ -130,7 +130,6 @@ EVALUATOR = "ReasonerEvaluator"
 """RAGElo's evaluator that writes reasonings. It is recorded as the model, which the files do not name."""
 
 
-
 def _write_queries(queries: Iterable[Query], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str]]:
         for query in queries:

@@ -32,7 +32,16 @@ from typing import Any
 from rapidfuzz import fuzz, process
 
 from exam_pp.data_model import SUPPORT_LABELS
-from exam_pp.llm.baselines import ASSIGNMENTS, UNANSWERABLE, Baseline, entry_of, scale_of, sentences
+from exam_pp.llm.baselines import (
+    ASSIGNMENTS,
+    UNANSWERABLE,
+    Baseline,
+    criteria_of,
+    criteria_reply,
+    entry_of,
+    scale_of,
+    sentences,
+)
 from exam_pp.requests import Completion, Request
 from exam_pp.stemming import content_stems, stem, tokens
 
@@ -216,6 +225,9 @@ class LexicalLLM(Baseline):
                 error="the lexical baseline can only compare a passage with a question, nugget, query or "
                 "claim"
             )
+        if criteria := criteria_of(request):
+            evidence = self.evidence(*entry, request.slot("answer") or "")
+            return Completion(criteria_reply(criteria, evidence))
         if labels := scale_of(request):
             thresholds = ASSIGNMENT_THRESHOLDS if labels in (ASSIGNMENTS, SUPPORT_LABELS) else THRESHOLDS
             level = rating_level(self.evidence(*entry, passage), thresholds)

@@ -4,6 +4,7 @@ from exam_pp.prompts.answers import ANSWER_PROMPTS
 from exam_pp.prompts.attempt import ANSWER_ATTEMPT
 from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.claims import CLAIM_PROMPTS
+from exam_pp.prompts.criteria import RAGELO
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
 from exam_pp.prompts.graded_relevance import GRADED_RELEVANCE
@@ -21,6 +22,7 @@ __all__ = [
     "GENERATION_PROMPTS",
     "GRADED_RELEVANCE",
     "PROMPTS",
+    "RAGELO",
     "REASONER",
     "RUBRIC_PROMPTS",
     "Prompt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, Literal, NamedTuple
@@ -18,6 +18,7 @@ from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
 from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
+from exam_pp.prompts.criteria import RAGELO, criteria_as_file
 from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
     IMPORTANCE,
@@ -456,10 +457,12 @@ def _check_repair(keys: PromptFile, file: str | None) -> None:
 
 
 def prompt_as_file(prompt: Prompt) -> str:
-    """The prompt as the text of a prompt file, under a new name.
+    """The prompt as the text of a prompt file, or of a criteria file, under a new name.
 
     Raises :class:`SelectionError` for a prompt that no prompt file can describe.
     """
+    if prompt.name == RAGELO.prompt.name:
+        return criteria_as_file(RAGELO)
     reading = prompt.parse.name if isinstance(prompt.parse, ReadingRule) else None
     shape = "importance" if reading == "importance" else prompt.kind
     if reading not in _READINGS.get(prompt.kind, ()) or not {*_SLOTS[shape].required} <= {*prompt.slots}:

@@ -82,10 +82,10 @@ REASONER = Prompt(
     kind="direct",
     template="""You are an expert document annotator. Your job is to evaluate whether a document contains \
 relevant information to answer a user's question.
-Please act as an impartial relevance annotator for a search engine. Your goal is to evaluate the relevancy of \
-the documents given a user question.
-You should write one sentence explaining why the document is relevant or not for the user question. A document \
-can be:
+Please act as an impartial relevance annotator for a search engine. Your goal is to evaluate the relevancy \
+of the documents given a user question.
+You should write one sentence explaining why the document is relevant or not for the user question. A \
+document can be:
 - Not relevant: The document is not on topic.
 - Somewhat relevant: The document is on topic but does not fully answer the user question.
 - Very relevant: The document is on topic and answers the user's question.
