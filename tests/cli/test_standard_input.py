@@ -97,9 +97,11 @@ COMMANDS = (
     "evaluate judgments graded.jsonl --queries queries.json --runs runs/a.run -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
     f"grade-citations cited.jsonl {ASK} --prompt-file support.toml -o out",
+    f"grade-answers cited.jsonl --queries queries.tsv --criteria criteria.toml {ASK} -o out",
     f"score-answers cited.jsonl {ASK} --prompt-file claim.toml -o out",
     "verify citations cited.jsonl -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
+    "evaluate criteria cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
@@ -145,6 +147,7 @@ bank closed-book bank.jsonl --model fake --prompt-class {RATED} -o closed-book.j
 rename closed-book.jsonl --grader fake=model -o closed.jsonl
 bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.jsonl
 score-answers cited.jsonl {ASK} -o scored.jsonl
+show prompt RAGEloCriteria --as-file -o criteria.toml
 show prompt CitationSupport --as-file -o support.toml
 show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml
