@@ -41,7 +41,7 @@ def passage(key: str, text: str, *entries: tuple[str, int, list[str]], **more: A
     return {"paragraph_id": key, "text": text, "paragraph_data": {"judgments": [], "rankings": rankings}}
 
 
-LINE = [
+LINE: list[Any] = [
     "q",
     [
         passage("A", "bees dance", ("rag", 1, [])),
