@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         score_runs,
     )
     from exam_pp.api.files import write_bank, write_passages
-    from exam_pp.api.grading import grade, grade_citations, grade_file, make_prompt
+    from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
     from exam_pp.api.sql import query
     from exam_pp.data_model import (
         DirectGrade,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.phases.evaluation.citations import citations
+    from exam_pp.phases.evaluation.criteria import criteria
     from exam_pp.phases.evaluation.graded_citations import SupportFilter
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
@@ -81,7 +82,9 @@ __all__ = [
     "citations",
     "correlate",
     "cover",
+    "criteria",
     "grade",
+    "grade_answers",
     "grade_citations",
     "grade_file",
     "grade_table",
@@ -113,6 +116,7 @@ _HOMES = {
     "write_bank": "api.files",
     "write_passages": "api.files",
     "grade": "api.grading",
+    "grade_answers": "api.grading",
     "grade_citations": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
@@ -128,6 +132,7 @@ _HOMES = {
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
     "citations": "phases.evaluation.citations",
+    "criteria": "phases.evaluation.criteria",
     "SupportFilter": "phases.evaluation.graded_citations",
     "judgments": "phases.evaluation.judgments",
     "nugget_scores": "phases.evaluation.nugget_scores",

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from exam_pp.data_model import QueryPassages
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
+from exam_pp.phases.grading import grade_answers as answer_files
 from exam_pp.phases.grading import grade_citations as citation_files
 from exam_pp.phases.grading import grading_run as files
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary
@@ -199,6 +200,48 @@ def grade_citations(
         citation_files.CitationOptions(
             PROMPTS.get(prompt) if isinstance(prompt, str) else prompt, systems, regrade
         ),
+    )
+
+
+def grade_answers(
+    passages: PathLike,
+    output: PathLike,
+    *,
+    queries: PathLike,
+    model: str | ModelOptions,
+    criteria: PathLike | None = None,
+    systems: Sequence[str] = (),
+    max_passages: int | None = None,
+    regrade: bool = False,
+) -> answer_files.AnswerSummary:
+    """Rate the whole answers in a passages file by criteria, like ``exam-pp grade-answers``.
+
+    The model reads the query, the documents of the system and its answer, and rates all criteria in one
+    reply. :func:`exam_pp.criteria` scores the systems. To continue an interrupted grading, repeat the call.
+
+    Args:
+        passages: Passages file with answers.
+        output: Graded file to write. Names that end in ``.gz`` are compressed.
+        queries: Query file with the texts.
+        model: Name of a model, or its options.
+        criteria: TOML file with your own criteria. None: those of RAGElo (Rackauckas et al., 2024).
+        systems: Names of the systems to grade; empty for all.
+        max_passages: The number of retrieved passages that the model reads at most; None for all.
+        regrade: Whether to rate answers again that have ratings by this model with these criteria.
+
+    Returns:
+        Counts such as ``answers``, ``rated``, ``reasons`` and ``empty``.
+
+    Raises:
+        OutputError: The output cannot be written.
+        ExamError: The file has no answers, no query has a text, the criteria cannot be read, or the model
+            cannot be loaded.
+    """
+    own = None if criteria is None else answer_files.read_criteria_file(Path(criteria))
+    return answer_files.grade_answers(
+        files.GradeFiles(Path(passages), Path(output), queries=Path(queries)),
+        _model(model),
+        answer_files.AnswerOptions(own, systems, max_passages, regrade),
     )
 
 

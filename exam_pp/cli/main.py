@@ -57,6 +57,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "grade_citations",
             "Grade how far cited passages support answers.",
         ),
+        "grade-answers": (
+            "grade_answers",
+            "Rate whole answers by criteria, such as accuracy and completeness.",
+        ),
         "score-answers": (
             "score_answers",
             "Score how consistent answers are with their sources.",

@@ -13,6 +13,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--base": "Bank before it was edited as a spreadsheet",
         "--candidates": "Retrieved segments of rank_llm, UMBRELA or AutoNuggetizer",
         "--closed-book": "Grades without a passage",
+        "--criteria": "File with your own criteria",
         "--config": "File with the options of all steps",
         "--contexts": "Passages file with the contexts of answers",
         "--families": "Families of models and systems",

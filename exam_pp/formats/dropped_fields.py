@@ -183,7 +183,7 @@ def count_dropped_passage_fields(
             "sets of grades": sum(1 for _ in passage.grade_sets()),
             "consistency grades": len(passage.consistency_grades or ()),
             "sets of grades of citations": len(passage.support_grades or ()),
-            "sets of grades by criteria": len(passage.criteria_grades or ()),
+            "ratings of answers by criteria": len(passage.criteria_grades or ()),
         }
         for name, count in counts.items():
             if name not in keeps:

@@ -6,7 +6,6 @@ answer``. Source: RAGElo's readers, which accept further column names.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from exam_pp.formats.sample import Fit, fits, with_columns
 from exam_pp.formats.scores import one_measure, read_leaderboard
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.prompts.reasoner import find_relevance_label
 from exam_pp.results import Score
 from exam_pp.roles import is_part_of_answer, name_of_entry, run_name
 from exam_pp.store.csv_cells import Cells, Layout, checked_id, write_cells
@@ -129,10 +129,6 @@ def reasonings_of(cells: Cells, path: str | Path) -> list[Reasoning]:
 EVALUATOR = "ReasonerEvaluator"
 """RAGElo's evaluator that writes reasonings. It is recorded as the model, which the files do not name."""
 
-# Appendix A.1 of the paper: the reply begins with one of three labels. Other evaluators reply with numbers.
-_LABELS = {"not relevant": 0, "somewhat relevant": 1, "very relevant": 2}
-_LABEL = re.compile(rf"\W*({'|'.join(_LABELS)})\b", re.IGNORECASE)
-
 
 def _write_queries(queries: Iterable[Query], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str]]:
@@ -200,11 +196,10 @@ def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Pas
 
 
 def _rating(answer: str) -> int | None:
-    """The number or the rating of the label; None if the text is neither."""
+    """The number, as other evaluators reply, or the rating of the label; None if the text has neither."""
     if answer.isascii() and answer.isdecimal():
         return int(answer)
-    label = _LABEL.match(answer)
-    return _LABELS[label[1].lower()] if label else None
+    return find_relevance_label(answer)
 
 
 def _grade(raw_answer: str, answer: str) -> DirectGrade:

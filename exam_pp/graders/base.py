@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from exam_pp.data_model import ConsistencyGrade, DirectGrade, RubricGrades, SupportGrades
+from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, DirectGrade, RubricGrades, SupportGrades
 from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import Entry
 
@@ -23,6 +23,9 @@ ConsistencyGrading = Generator[list[Request], list[Completion], ConsistencyGrade
 
 SupportGrading = Generator[list[Request], list[Completion], SupportGrades]
 """The same for the support of a part of an answer by the passages that it cites."""
+
+CriteriaGrading = Generator[list[Request], list[Completion], CriteriaGrades]
+"""The same for the ratings of an answer by criteria."""
 
 
 @dataclass(frozen=True)

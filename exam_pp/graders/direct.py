@@ -43,7 +43,7 @@ class DirectGrader:
             self.prompt.render(values),
             labels,
             self.max_new_tokens,
-            one_line=True,
+            one_line=not self.prompt.keeps_whole_reply,
             search=self.prompt.label_search(self.unparsed),
         )
         (reply,) = yield [request]

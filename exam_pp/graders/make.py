@@ -32,7 +32,8 @@ def make_grader(
     ``model`` and ``options`` are recorded with the grades. ``repairs`` is the maximal number of repeated
     calls for a list that cannot be read.
     """
-    limit = RATING_TOKENS if unparsed == "chat" and prompt.labels else DEFAULT_MAX_NEW_TOKENS
+    is_short = unparsed == "chat" and prompt.labels and not prompt.keeps_whole_reply
+    limit = RATING_TOKENS if is_short else DEFAULT_MAX_NEW_TOKENS
     options = _recorded(options, MAX_NEW_TOKENS if is_listwise(prompt) else limit)
     if prompt.kind == "direct":
         return DirectGrader(prompt, model, options, unparsed, soft, limit)
@@ -44,6 +45,7 @@ def make_grader(
         "verification": "verify-answers",
         "claim": "score-answers",
         "support": "grade-citations",
+        "criteria": "grade-answers",
         "generate": "generate",
         "nuggetize": "nuggetize",
         "answer": "generate answers",

@@ -6,9 +6,10 @@ scale and the texts from a request and answers request by request.
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -30,6 +31,10 @@ _SUPPORT_LINE = re.compile(rf"^\W*({'|'.join(SUPPORT_LABELS)}):", re.MULTILINE)
 VERDICTS, LETTERS = ("[[A]]", "[[B]]", "[[C]]"), ("A", "B", "C")
 _VERDICTS = re.compile(r"\[\[[ABC]\]\]")
 _LETTER_LINE = re.compile(r"^\W*([ABC]):\s", re.MULTILINE)
+RELEVANCE = ("Not relevant", "Somewhat relevant", "Very relevant")
+"""The labels of RAGElo's reasoner, lowest first."""
+_RELEVANCE_LINE = re.compile(rf"^\W*(?:{'|'.join(RELEVANCE)}):", re.MULTILINE)
+_CRITERION_LINE = re.compile(r'^- ("(?:[^"\n])+")\n((?:  - \d+: .*\n)+)', re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+")
 
 
@@ -42,8 +47,8 @@ def scale_of(request: Request) -> tuple[str, ...]:
     """The labels of the answer scale, lowest first; empty if the prompt asks for free text.
 
     Requests for soft grades contain the labels. Otherwise the scale is read from the text of the prompt:
-    lines such as ``- 5: ...`` or ``- full_support: ...``, "yes or no", the labels of an assignment, or the
-    verdicts of a game.
+    lines such as ``- 5: ...``, ``- full_support: ...`` or ``- Very relevant: ...``, "yes or no", the labels
+    of an assignment, or the verdicts of a game.
     """
     if request.labels:
         return request.labels
@@ -52,6 +57,8 @@ def scale_of(request: Request) -> tuple[str, ...]:
         return VERDICTS
     if tuple(_LETTER_LINE.findall(text)) == LETTERS:
         return LETTERS
+    if _RELEVANCE_LINE.search(text):
+        return RELEVANCE
     if digits := _SCALE_LINE.findall(text):
         return tuple(sorted(set(digits)))
     if _SUPPORT_LINE.search(text):
@@ -59,6 +66,19 @@ def scale_of(request: Request) -> tuple[str, ...]:
     if _ASSIGNMENT.search(text):
         return ASSIGNMENTS
     return ("no", "yes") if _YES_NO.search(text) else ()
+
+
+def criteria_of(request: Request) -> dict[str, int]:
+    """The name of each criterion of a request for criteria to its highest level; empty for other requests."""
+    if request.slot("answer") is None:
+        return {}
+    text = "".join(part.text for part in request.parts if part.slot is None)
+    return {json.loads(name): levels.count("\n") - 1 for name, levels in _CRITERION_LINE.findall(text)}
+
+
+def criteria_reply(criteria: Mapping[str, int], share: float) -> str:
+    """A line of JSON with the level of every criterion at a share, from 0 to 1, of its scale."""
+    return json.dumps({name: round(share * highest) for name, highest in criteria.items()})
 
 
 def entry_of(request: Request) -> tuple[str, str] | None:
@@ -107,6 +127,8 @@ class RandomLLM(Baseline):
     def reply(self, request: Request) -> Completion:
         """Draw a reply with a random generator seeded by the request's hash."""
         random = Random(request.key())
+        if criteria := criteria_of(request):
+            return Completion(json.dumps({name: random.randint(0, top) for name, top in criteria.items()}))
         if labels := scale_of(request):
             return Completion(random.choice(labels))
         spans = sentences(request.slot("context") or "")
@@ -120,6 +142,8 @@ class ConstantLLM(Baseline):
 
     def reply(self, request: Request) -> Completion:
         """Return the same reply for every entry."""
+        if criteria := criteria_of(request):
+            return Completion(criteria_reply(criteria, 0.5))
         if labels := scale_of(request):
             return Completion(labels[len(labels) // 2])
         spans = sentences(request.slot("context") or "")

@@ -6,8 +6,10 @@ prompts are answered from its ratings instead:
 * **Extraction** (free text about a question or nugget and a passage): every sentence of the passage is rated.
   The reply is the sentence with the highest expected rating, or "unanswerable" if that rating is below
   :data:`MIN_ANSWER_RATING`.
-* **Other scales of numbers** (UMBRELA's 0 to 3, Thomas' 0 to 2): the passage is rated from 0 to 5, and the
-  expected rating is scaled to the prompt's range.
+* **Other scales** (UMBRELA's 0 to 3, Thomas' 0 to 2, the labels of RAGElo's reasoner): the passage is rated
+  from 0 to 5, and the expected rating is scaled to the prompt's range.
+* **Criteria** of an answer: the answer is rated for the query, and the expected rating is scaled to the
+  levels of each criterion.
 * **Claims** (citation support, factual consistency): the passage is rated for the claim as for a key fact,
   and the expected rating is scaled to the labels of the prompt.
 """
@@ -20,7 +22,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from exam_pp.llm.baselines import UNANSWERABLE, entry_of, scale_of, sentences
+from exam_pp.llm.baselines import (
+    RELEVANCE,
+    UNANSWERABLE,
+    criteria_of,
+    criteria_reply,
+    entry_of,
+    scale_of,
+    sentences,
+)
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.seq2seq import Job, Seq2SeqLLM
 from exam_pp.requests import Completion, Part, Request
@@ -105,11 +115,14 @@ def _ratings_of(request: Request) -> tuple[list[Request], tuple[str, ...]] | Non
     entry, context = entry_of(request), request.slot("context")
     if entry is None or context is None:
         return None
+    if criteria_of(request):
+        return [rating_request(*entry, request.slot("answer") or "")], ()
     scale = scale_of(request)
     if not scale:
         texts = tuple(sentences(context)) or (context,)
         return [rating_request(*entry, text) for text in texts], texts
-    if scale != RATINGS and (entry[0] == "claim" or all(label.isdecimal() for label in scale)):
+    is_scaled = entry[0] == "claim" or scale == RELEVANCE or all(label.isdecimal() for label in scale)
+    if scale != RATINGS and is_scaled:
         return [rating_request(*entry, context)], ()
     return None
 
@@ -135,6 +148,8 @@ def _reply(request: Request, texts: tuple[str, ...], ratings: list[Completion]) 
     if texts:
         best = max(range(len(texts)), key=expected.__getitem__)
         return Completion(texts[best] if expected[best] >= MIN_ANSWER_RATING else UNANSWERABLE)
+    if criteria := criteria_of(request):
+        return Completion(criteria_reply(criteria, expected[0] / (len(RATINGS) - 1)))
     scale = scale_of(request)
     text = scale[round(expected[0] * (len(scale) - 1) / (len(RATINGS) - 1))]
     if not request.labels:

@@ -7,7 +7,15 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from exam_pp.llm.baselines import ASSIGNMENTS, VERDICTS, Baseline, scale_of, sentences
+from exam_pp.llm.baselines import (
+    ASSIGNMENTS,
+    VERDICTS,
+    Baseline,
+    criteria_of,
+    criteria_reply,
+    scale_of,
+    sentences,
+)
 from exam_pp.requests import Completion, Request
 
 Script = Callable[[Request], Completion | str]
@@ -20,6 +28,7 @@ class FakeLLM(Baseline):
 
     * ratings are ``round(5 × share)``; labels (yes/no, assignments, citation support) divide the share;
     * free text is the passage's first sentence that shares a word with the entry, or "unanswerable";
+    * criteria of an answer divide the share of the query's words that the answer contains;
     * an answer is verified as correct if it shares a word with the gold answer;
     * a generated test bank has an entry for each word of the query;
     * a generated answer names the query, or has the first sentences of contexts that share a word with it;
@@ -48,6 +57,8 @@ class FakeLLM(Baseline):
 def lexical_reply(request: Request) -> str:
     """The reply of a fake model without a script."""
     query = request.slot("query")
+    if criteria := criteria_of(request):
+        return criteria_reply(criteria, _share(query or "", request.slot("answer") or ""))
     nuggets = request.slot("nuggets")
     if query is not None and nuggets is not None:
         return json.dumps(_nugget_list(request, query, json.loads(nuggets)))

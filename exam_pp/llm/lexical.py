@@ -37,6 +37,8 @@ from exam_pp.llm.baselines import (
     UNANSWERABLE,
     VERDICTS,
     Baseline,
+    criteria_of,
+    criteria_reply,
     entry_of,
     scale_of,
     sentences,
@@ -227,6 +229,9 @@ class LexicalLLM(Baseline):
                 error="the lexical baseline can only compare a passage with a question, nugget, query or "
                 "claim"
             )
+        if criteria := criteria_of(request):
+            evidence = self.evidence(*entry, request.slot("answer") or "")
+            return Completion(criteria_reply(criteria, evidence))
         if labels := scale_of(request):
             thresholds = ASSIGNMENT_THRESHOLDS if labels in (ASSIGNMENTS, SUPPORT_LABELS) else THRESHOLDS
             level = rating_level(self.evidence(*entry, passage), thresholds)

@@ -4,11 +4,13 @@ from exam_pp.prompts.answers import ANSWER_PROMPTS
 from exam_pp.prompts.attempt import ANSWER_ATTEMPT
 from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.claims import CLAIM_PROMPTS
+from exam_pp.prompts.criteria import RAGELO
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
 from exam_pp.prompts.graded_relevance import GRADED_RELEVANCE
 from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
 from exam_pp.prompts.pairwise import PAIRWISE_PROMPTS
+from exam_pp.prompts.reasoner import REASONER
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "GRADED_RELEVANCE",
     "PAIRWISE_PROMPTS",
     "PROMPTS",
+    "RAGELO",
+    "REASONER",
     "RUBRIC_PROMPTS",
     "Prompt",
 ]

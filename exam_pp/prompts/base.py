@@ -26,6 +26,7 @@ Kind = Literal[
     "assignment",
     "claim",
     "support",
+    "criteria",
     "pair",
     "generate",
     "nuggetize",
@@ -73,13 +74,16 @@ Locator = Callable[[str, Unparsed], "re.Match[str] | None"]
 class ReadingRule:
     """A reader with a name and a description in one sentence (shown by `exam-pp show prompt`).
 
-    ``locate`` finds the label that the reader reads, in a reply without thinking text and markup.
+    ``locate`` finds the label that the reader reads, in a reply without thinking text and markup. With
+    ``whole_reply``, the reply is a text that counts as a whole, such as a reason with a label: it may have
+    several lines, and does not end with its label.
     """
 
     name: str
     description: str
     read: Reader
     locate: Locator | None = None
+    whole_reply: bool = False
 
     def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
         """Read a reply without the thinking text before it."""
@@ -184,6 +188,11 @@ class Prompt:
         return self.max_rating is not None
 
     @property
+    def keeps_whole_reply(self) -> bool:
+        """Whether replies are texts that count as a whole, and not only as the place of a label."""
+        return isinstance(self.parse, ReadingRule) and self.parse.whole_reply
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The strings of the scale, lowest first; empty for free text."""
         if self.choices or self.max_rating is None:
@@ -194,7 +203,8 @@ class Prompt:
         """How a backend finds the label in replies.
 
         Args:
-            unparsed: The policy of the reading. With ``chat``, replies end as soon as their label is known.
+            unparsed: The policy of the reading. With ``chat``, replies end as soon as their label is known,
+                unless the whole reply counts.
 
         Returns:
             The search, or None for prompts without labels.
@@ -203,7 +213,7 @@ class Prompt:
             return None
         locate = self.parse.locate if isinstance(self.parse, ReadingRule) else None
         labels = _Labels(self.labels, locate, unparsed)
-        cuts = unparsed == "chat" and locate is not None
+        cuts = unparsed == "chat" and locate is not None and not self.keeps_whole_reply
         name = self.parse.name if isinstance(self.parse, ReadingRule) else self.name
         return LabelSearch(f"{name} {self.scale}", labels.find, labels.is_settled if cuts else None)
 

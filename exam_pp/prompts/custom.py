@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, Literal, NamedTuple
@@ -18,6 +18,7 @@ from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
 from exam_pp.prompts.base import CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
+from exam_pp.prompts.criteria import RAGELO, criteria_as_file
 from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
     IMPORTANCE,
@@ -38,6 +39,7 @@ from exam_pp.prompts.reading import (
     rating_reader,
     yes_no_reader,
 )
+from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 SCALED: dict[str, Callable[[int], ReadingRule]] = {
@@ -75,7 +77,7 @@ _OF_ENTRIES = (
 _READINGS: Mapping[str, tuple[str, ...]] = {
     "question": (*_OF_ENTRIES, "answer-key", "extractive-answer-key"),
     "nugget": _OF_ENTRIES,
-    "direct": ("number", "final-score", "yes-no"),
+    "direct": ("number", "final-score", "yes-no", RELEVANCE_LABEL.name),
     "verification": ("yes-no",),
     "claim": ("yes-no", "number", "final-score"),
     "support": (SUPPORT.name,),
@@ -332,6 +334,8 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
         return SUPPORT, SUPPORT_LABELS
     if keys.kind == "pair":
         return PAIR_RULES[keys.reading]
+    if keys.reading == RELEVANCE_LABEL.name:
+        return RELEVANCE_LABEL, RELEVANCE_LABELS
     if keys.kind == "nuggetize":
         return (IMPORTANCE, IMPORTANCE_LABELS) if keys.reading == "importance" else (NUGGET_LIST, ())
     if keys.reading != YES_NO.name:
@@ -342,11 +346,11 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     return yes_no_reader(choices), choices
 
 
-def _highest_label(kind: str, choices: Sequence[str]) -> int | None:
+def _highest_label(kind: str, choices: tuple[str, ...]) -> int | None:
     """The rating of the highest label, if labels are ratings."""
     if kind == "assignment":
         return ASSIGNMENT_RATINGS[choices[-1]]
-    return len(choices) - 1 if kind == "support" else None
+    return len(choices) - 1 if kind == "support" or choices == RELEVANCE_LABELS else None
 
 
 def _assignment_labels(choices: tuple[str, ...], file: str | None) -> tuple[str, ...]:
@@ -460,10 +464,12 @@ def _check_repair(keys: PromptFile, file: str | None) -> None:
 
 
 def prompt_as_file(prompt: Prompt) -> str:
-    """The prompt as the text of a prompt file, under a new name.
+    """The prompt as the text of a prompt file, or of a criteria file, under a new name.
 
     Raises :class:`SelectionError` for a prompt that no prompt file can describe.
     """
+    if prompt.name == RAGELO.prompt.name:
+        return criteria_as_file(RAGELO)
     reading = prompt.parse.name if isinstance(prompt.parse, ReadingRule) else None
     shape = "importance" if reading == "importance" else prompt.kind
     if reading not in _READINGS.get(prompt.kind, ()) or not {*_SLOTS[shape].required} <= {*prompt.slots}:

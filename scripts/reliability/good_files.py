@@ -106,11 +106,25 @@ def _part(passage_id: str, rank: int, *supports: dict[str, str]) -> dict[str, An
     }
 
 
+_RATINGS = {
+    "method": "a",
+    "ratings": [
+        {"criterion": "relevance", "rating": 2},
+        {"criterion": "accuracy", "rating": None, "llm_response_error": {"failure_reason": "no key"}},
+    ],
+    "answer": '{"relevance": 2}',
+    "llm": "m",
+    "prompt_info": {"prompt_class": "RAGEloCriteria", "criteria": {"relevance": 2, "accuracy": 2}},
+    "prompt_type": "criteria",
+}
+"""Ratings of the answer of the system a by criteria."""
+
 _CITED = [
     "q1",
     [
         {"paragraph_id": "p1", "text": "Yeast makes dough rise."},
-        _part("a/q1#1", 1, {"citation": "p1", "support": "full_support", "answer": "full_support"}),
+        _part("a/q1#1", 1, {"citation": "p1", "support": "full_support", "answer": "full_support"})
+        | {"criteria_grades": [_RATINGS]},
         _part("a/q1#2", 2, {"citation": "p1", "support": "no_support"}),
         _part("b/q1#1", 1, {"citation": "p1", "support": "partial_support"}),
         _part("c/q1#1", 1, {"citation": "p1", "support": "no_support"}),
@@ -322,6 +336,7 @@ _CONVERSIONS = (
 
 _CITED_COMMANDS = (
     "evaluate citations {} -o out",
+    "evaluate criteria {} -o out",
     "verify citations {} -o out",
     "strip {} --remove replies --remove prompts -o out",
     "validate {} -o out",
@@ -347,6 +362,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
     Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),
+    Target("cited.jsonl", "grade-answers {} --queries queries.tsv --model fake -o out", keeps=True),
     *(Target("graded.jsonl", command) for command in _GRADED_COMMANDS),
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
     *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),

@@ -196,6 +196,8 @@ import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit 
 import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
 score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
 grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
+grade-answers cited.jsonl.gz --queries queries.jsonl -o rated.jsonl.gz --model fake
+show prompt RAGEloCriteria --as-file -o criteria.toml
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv

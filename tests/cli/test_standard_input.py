@@ -107,11 +107,13 @@ COMMANDS = (
     "evaluate judgments graded.jsonl --queries queries.json --runs runs/a.run -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
     f"grade-citations cited.jsonl {ASK} --prompt-file support.toml -o out",
+    f"grade-answers cited.jsonl --queries queries.tsv --criteria criteria.toml {ASK} -o out",
     f"score-answers cited.jsonl {ASK} --prompt-file claim.toml -o out",
     f"compare answers-passages.jsonl --queries queries.tsv --games games.jsonl {ASK} --prompt-file pair.toml "
     "-o out",
     "verify citations cited.jsonl -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
+    "evaluate criteria cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
@@ -165,6 +167,7 @@ bank split bank.jsonl --secret 0.5 -o rest.jsonl --secret-output other-bank.json
 score-answers cited.jsonl {ASK} -o scored.jsonl
 compare answers-passages.jsonl --queries queries.tsv {ASK} -o games.jsonl
 show prompt PairwiseChoice --as-file -o pair.toml
+show prompt RAGEloCriteria --as-file -o criteria.toml
 show prompt CitationSupport --as-file -o support.toml
 show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml

@@ -63,7 +63,7 @@ def by_hand(model: Any, tokenizer: Any, question: str, passage: str) -> tuple[fl
 
 
 def middle_threshold(margins: Sequence[float]) -> float:
-    """The middle of the widest gap between the margins of the middle half, so that about half are answered."""
+    """The middle of the widest gap in the middle half of the margins, so that about half are answered."""
     ordered = sorted(margins)
     middle = ordered[len(ordered) // 4 : 3 * len(ordered) // 4]
     return max((high - low, (high + low) / 2) for low, high in pairwise(middle))[1]

@@ -20,7 +20,8 @@ from exam_pp.test_bank import Question
 from tests.conftest import data_error
 
 REPAIRS = {"QuestionGenerationRepair", "NuggetGenerationRepair", "NuggetLabelsRepair"}
-WHOLE = [PROMPTS.get(name) for name in PROMPTS if name not in REPAIRS]
+CRITERIA = {"RAGEloCriteria"}  # in a file of criteria, not of a prompt: test_criteria.py
+WHOLE = [PROMPTS.get(name) for name in PROMPTS if name not in REPAIRS | CRITERIA]
 
 
 def prompt(kind: str, reading: str, template: str, *more: str) -> Prompt:

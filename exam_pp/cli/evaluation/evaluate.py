@@ -14,6 +14,7 @@ command = group_of_files(
         "judgments",
         "nuggets",
         "citations",
+        "criteria",
         "factual_consistency",
         "answered",
         "consistency",

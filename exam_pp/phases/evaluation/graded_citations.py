@@ -39,13 +39,13 @@ class SupportFilter:
     systems: Collection[str] = ()
 
     def accepts(self, grades: OfOneModel) -> bool:
-        """Whether the grades match all criteria.
+        """Whether the grades match all conditions except that on systems.
 
         Args:
-            grades: The grades of the citations of a part, or of an answer by criteria, by one grader.
+            grades: The grades of a part of an answer, or of a whole answer, by one grader.
 
         Returns:
-            True if no criterion contradicts the grades.
+            True if no condition contradicts the grades.
         """
         return (
             self.model in (None, grades.model)
@@ -107,8 +107,7 @@ class CitationReader:
         for of_grader in part.passage.support_grades or ():
             if not self.selection.accepts(of_grader):
                 continue
-            names = (of_grader.model, of_grader.prompt_class, of_grader.prompt_hash)
-            self.graders[CitationGrader(*(name or "" for name in names))] += 1
+            self.graders[grader_of(of_grader)] += 1
             for item in of_grader.supports:
                 if item.support is not None or item.citation not in grades:
                     grades[item.citation] = item
@@ -120,26 +119,46 @@ class CitationReader:
         Raises:
             SelectionError: No grades were selected, or those of several graders.
         """
-        if not self.graders:
-            raise SelectionError(
-                f"{name} has no selected grades of citations; make them with `exam-pp grade-citations`."
-            )
-        if len(self.graders) > 1:
-            raise SelectionError(
-                f"{name} has grades of citations by several graders; choose one: "
-                f"{'; '.join(map(self._options, sorted(self.graders)))}."
-            )
-        (grader,) = self.graders
-        return grader
+        return only_grader(self.graders, name, "grades of citations", "grade-citations")
 
-    def _options(self, grader: CitationGrader) -> str:
-        """The options that select a grader, among the others."""
-        options = [f"--grader {grader.model!r}"]
-        if grader.prompt_class:
-            options.append(f"--prompt-class {grader.prompt_class!r}")
-        if sum(other[:2] == grader[:2] for other in self.graders) > 1:
-            options.append(f"--prompt-hash {grader.prompt_hash}")
-        return " ".join(options)
+
+def grader_of(grades: OfOneModel) -> CitationGrader:
+    """The source of grades."""
+    return CitationGrader(grades.model or "", grades.prompt_class or "", grades.prompt_hash or "")
+
+
+def only_grader(graders: Counter[CitationGrader], name: str, noun: str, command: str) -> CitationGrader:
+    """The only grader of the selected grades.
+
+    Args:
+        graders: The graders of the grades that were read.
+        name: The name of the file.
+        noun: What the grades are, in the plural.
+        command: The command of exam-pp that makes them.
+
+    Returns:
+        The grader.
+
+    Raises:
+        SelectionError: No grades were selected, or those of several graders.
+    """
+    if not graders:
+        raise SelectionError(f"{name} has no selected {noun}; make them with `exam-pp {command}`.")
+    if len(graders) > 1:
+        options = "; ".join(_options(grader, graders) for grader in sorted(graders))
+        raise SelectionError(f"{name} has {noun} by several graders; choose one: {options}.")
+    (grader,) = graders
+    return grader
+
+
+def _options(grader: CitationGrader, graders: Collection[CitationGrader]) -> str:
+    """The options that select a grader, among the others."""
+    options = [f"--grader {grader.model!r}"]
+    if grader.prompt_class:
+        options.append(f"--prompt-class {grader.prompt_class!r}")
+    if sum(other[:2] == grader[:2] for other in graders) > 1:
+        options.append(f"--prompt-hash {grader.prompt_hash}")
+    return " ".join(options)
 
 
 def provenance_of(grader: CitationGrader, queries: int) -> Provenance:

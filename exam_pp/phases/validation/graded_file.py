@@ -27,7 +27,7 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.prompts import PROMPTS
-from exam_pp.roles import name_of_entry
+from exam_pp.roles import name_of_entry, role_of
 from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
@@ -120,6 +120,7 @@ class _Checker:
         for passage in query.passages:
             self.texts.add(passage, query.query_id, number)
             self.grade_sets += sum(1 for _ in passage.grade_sets()) + len(passage.support_grades or ())
+            self.grade_sets += len(passage.criteria_grades or ())
         _check_rankings(query, note)
         _check_completeness(query, note)
         for bank, kinds in self.banks:
@@ -178,6 +179,7 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
         _check_judgments(query.query_id, passage, passage.judgments, where, note)
         _check_ids_of_rankings(query.query_id, passage, passage.rankings, where, note)
         _check_supports(passage, where, note)
+        _check_criteria(query.query_id, passage, where, note)
         rated: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
         for grades in passage.grade_sets():
             key = GradeKey.of(grades)
@@ -207,6 +209,34 @@ def _check_supports(passage: Passage, where: str, note: Note) -> None:
                 note("uncited", location, f"has a grade for the citation {citation}, which it does not have")
             if count > 1:
                 note("repeated-entry", location, f"the citation {citation} is graded {count} times")
+
+
+def _check_criteria(query_id: str, passage: Passage, where: str, note: Note) -> None:
+    """Check the ratings of the answers whose first part the passage is."""
+    systems = {
+        name_of_entry(ranking)
+        for ranking in passage.rankings
+        if role_of(query_id, passage.passage_id, ranking) == "answer"
+    }
+    for grades in passage.criteria_grades or ():
+        location = f"{where}, {grades.model} {grades.prompt_class}"
+        if grades.system not in systems:
+            note(
+                "unknown-system",
+                location,
+                f"has ratings of {grades.system}, but is no part of its answer",
+            )
+        for criterion, count in Counter(item.criterion for item in grades.ratings).items():
+            if count > 1:
+                note("repeated-entry", location, f"the criterion {criterion} is rated {count} times")
+        levels = (grades.prompt_info or {}).get("criteria")
+        for item in grades.ratings:
+            highest = levels.get(item.criterion) if isinstance(levels, dict) else None
+            if item.rating is None:
+                continue
+            if item.rating < 0 or (isinstance(highest, int) and item.rating > highest):
+                scale = f"0 to {highest}" if isinstance(highest, int) else "0 and higher"
+                note("rating-scale", location, f"{item.criterion} is rated {item.rating}, outside {scale}")
 
 
 def _check_judgments(

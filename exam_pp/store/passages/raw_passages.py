@@ -15,6 +15,7 @@ import msgspec
 from pydantic import ValidationError
 
 from exam_pp.data_model import (
+    CriteriaGrades,
     DirectGrade,
     GradesView,
     JudgmentView,
@@ -308,6 +309,10 @@ class RawPassage:
     def add_support(self, grades: SupportGrades) -> None:
         """Append the grades of the citations of this part of an answer."""
         self.change(["support_grades"], partial(_appended, [dump(grades)]))
+
+    def add_criteria(self, grades: CriteriaGrades) -> None:
+        """Append the ratings of the answer whose first part this is."""
+        self.change(["criteria_grades"], partial(_appended, [dump(grades)]))
 
     def take_grades(self, passage: Passage) -> None:
         """Replace the grades by those of ``passage``; sets of grades that are equal keep their bytes.

@@ -78,7 +78,20 @@ def cited(*citations: str, of: str = "d") -> list[dict[str, Any]]:
     return [part | {"support_grades": [{"llm": "m", "supports": supports}]}]
 
 
+def rated(*ratings: tuple[str, Any], system: str = "s") -> list[Any]:
+    """The first part of an answer of the system s, with ratings by criteria of the scale 0 to 2."""
+    items = [{"criterion": criterion, "rating": rating} for criterion, rating in ratings]
+    grades = {"method": system, "ratings": items, "prompt_info": {"criteria": {"depth": 2}}}
+    return [ranked("p", 1, 1.0, role="answer") | {"criteria_grades": [grades]}]
+
+
 CASES: list[tuple[str, list[Any]]] = [
+    ("repeated-entry", rated(("depth", 1), ("depth", 2))),
+    ("unknown-system", rated(("depth", 1), system="other")),
+    ("rating-scale", rated(("depth", 3))),
+    ("rating-scale", rated(("own", -1))),
+    ("format", rated(("depth", "high"))),
+    ("format", rated(("depth", 1.5))),
     ("uncited", cited("other")),
     ("format", [passage("p", support_grades=[{"supports": [{"citation": "d", "support": "some"}]}])]),
     ("repeated-entry", cited("d", "d")),
