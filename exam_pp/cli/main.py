@@ -23,6 +23,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
         "export": ("export", "Export runs, answers, nugget assignments and labels for other tools."),
         "convert": ("convert", "Convert a file to another format."),
+        "fuse": ("fuse", "Fuse runs into the run of a new system by reciprocal rank fusion."),
         "schema": ("schema", "Print the JSON Schema of a file format."),
     },
     "passages": {

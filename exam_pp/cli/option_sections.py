@@ -137,6 +137,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--per-entry": "Compare ratings instead of labels",
         "--propose": "Signs for which removals are proposed",
         "--ranking": "System whose ranking gives the order",
+        "--rank-constant": "Constant of reciprocal rank fusion",
         "--relevance": "Source of relevance: judgments or grades",
         "--relabel": "Ask again for the importance of entries that have one",
         "--same-scale": "Treat labels and judgments as one scale",

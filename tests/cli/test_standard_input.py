@@ -44,6 +44,7 @@ COMMANDS = (
     "convert open_rag_eval.csv --to rag24 -o out",
     "convert runs/a.run --to run -o out",
     "convert answers.jsonl --to open-rag-eval --contexts graded.jsonl --queries queries.tsv -o out",
+    "fuse runs/a.run runs/b.run -o out",
     "merge graded.jsonl --like other.jsonl -o out",
     "split graded.jsonl -n 2 -o out",
     "split graded.jsonl --by-query -o out",
