@@ -45,6 +45,7 @@ def make_grader(
         "claim": "score-answers",
         "support": "grade-citations",
         "generate": "generate",
+        "query": "generate queries",
         "nuggetize": "nuggetize",
         "answer": "generate answers",
     }

@@ -8,6 +8,7 @@ from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS
 from exam_pp.prompts.graded_relevance import GRADED_RELEVANCE
 from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
+from exam_pp.prompts.queries import QUERIES, QUERIES_FEW_SHOT
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "GENERATION_PROMPTS",
     "GRADED_RELEVANCE",
     "PROMPTS",
+    "QUERIES",
+    "QUERIES_FEW_SHOT",
     "RUBRIC_PROMPTS",
     "Prompt",
 ]

@@ -28,6 +28,7 @@ Kind = Literal[
     "support",
     "pair",
     "generate",
+    "query",
     "nuggetize",
     "answer",
 ]

@@ -27,6 +27,7 @@ from exam_pp.prompts.nuggets import (
     THREE_LABELS,
     assignment_reader,
 )
+from exam_pp.prompts.queries import EXAMPLES_SLOT
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
@@ -80,6 +81,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "support": (SUPPORT.name,),
     "assignment": (_ASSIGNMENT,),
     "generate": ("questions", "nuggets"),
+    "query": ("questions",),
     "nuggetize": ("nuggets", "importance"),
     "answer": (ANSWER_TEXT.name,),
 }
@@ -102,6 +104,7 @@ _SLOTS: Mapping[str, _Slots] = {
     "support": _Slots((CLAIM_SLOT, CUT_SLOT)),
     "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count")),
     "generate": _Slots(("query",), (FACET_SLOT, "count")),
+    "query": _Slots((CUT_SLOT,), (EXAMPLES_SLOT, "count")),
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
     "importance": _Slots(("query", LIST_SLOT), ("count",)),
     "answer": _Slots(("query",), (CUT_SLOT,)),
@@ -109,6 +112,7 @@ _SLOTS: Mapping[str, _Slots] = {
 """The placeholders by the kind of prompt, or by its reading rule if the kind has several shapes."""
 _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
     "generate": (),
+    "query": (),
     "assignment": ("count", "labels"),
     "importance": ("count", "labels"),
 }
@@ -138,6 +142,7 @@ class PromptFile(BaseModel):
         "support",
         "assignment",
         "generate",
+        "query",
         "nuggetize",
         "answer",
     ]

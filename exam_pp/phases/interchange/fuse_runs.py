@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.fusion import DEFAULT_K, reciprocal_rank_fusion
-from exam_pp.metrics.trec_measures import trec_eval_order
+from exam_pp.metrics.trec_measures import trec_eval_ranking
 from exam_pp.results import RunLine
 from exam_pp.store.files import STDIO
 from exam_pp.store.inputs import reading
@@ -25,8 +22,6 @@ from exam_pp.store.trec.runs import (
     write_run,
 )
 from exam_pp.wording import counted
-
-log = logging.getLogger(__name__)
 
 DEFAULT_NAME = "fused"
 """The name of the fused system if the run is written to standard output."""
@@ -80,19 +75,12 @@ def fuse(runs: Sequence[Run], options: FuseOptions, system: str) -> Iterator[Run
     for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
         rankings = [_ranks(run[query_id], options.top) for run in runs if query_id in run]
         scores = reciprocal_rank_fusion(rankings, options.k)
-        for rank, passage_id in enumerate(_ordered(scores)[: options.max_passages], 1):
+        for rank, passage_id in enumerate(trec_eval_ranking(scores)[: options.max_passages], 1):
             yield RunLine(query_id, passage_id, rank, scores[passage_id], system)
 
 
-def _ordered(scores: Mapping[str, float]) -> list[str]:
-    """The passages in the order of trec_eval."""
-    passage_ids = list(scores)
-    values = np.fromiter(scores.values(), np.float64, len(scores))
-    return [passage_ids[index] for index in trec_eval_order(values, passage_ids)]
-
-
 def _ranks(scores: Mapping[str, float], top: int | None) -> dict[str, int]:
-    return {passage_id: rank for rank, passage_id in enumerate(_ordered(scores)[:top], 1)}
+    return {passage_id: rank for rank, passage_id in enumerate(trec_eval_ranking(scores)[:top], 1)}
 
 
 @reading()
