@@ -40,7 +40,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "banks": {
         "generate": (
             "generate",
-            "Let a model write test banks (questions or nuggets), or answers to queries.",
+            "Let a model write test banks (questions or nuggets), answers to queries, or queries.",
         ),
         "nuggetize": ("nuggetize", "Let a model extract nuggets from relevant passages (AutoNuggetizer)."),
         "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),

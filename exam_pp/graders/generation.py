@@ -103,7 +103,7 @@ class EntryGenerator:
 
 @dataclass(frozen=True)
 class ListRequester:
-    """Requests a list of entries, again after a reply without a list, and more after a list that is too short.
+    """Requests a list of entries, again after a reply without a list, and more after a short list.
 
     ``repair`` is the prompt after a reply without a list, and ``top_up`` that after a short list; both follow
     the reply in the conversation. Other fields are those of :class:`EntryGenerator`.

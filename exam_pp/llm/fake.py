@@ -110,7 +110,9 @@ def _test_bank(topic: str, questions: bool) -> str:
 
 def _queries(document: str, count: int) -> str:
     """Questions about a document in JSON: one for each of its first sentences, on its two longest words."""
-    subjects = (sorted(_words(sentence), key=lambda word: (-len(word), word)) for sentence in sentences(document))
+    subjects = (
+        sorted(_words(sentence), key=lambda word: (-len(word), word)) for sentence in sentences(document)
+    )
     questions = [f"What is known about {' and '.join(words[:2])}?" for words in subjects if words]
     return json.dumps({"questions": questions[:count]})
 

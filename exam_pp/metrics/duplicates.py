@@ -63,28 +63,24 @@ class SeenTexts:
         for stem in self._stems[key]:
             self._with_stem[stem].append(key)
 
-    def duplicate_of(self, text: str) -> TextPair | None:
-        """The most similar text that is a near duplicate (:func:`near_duplicates`), the first of several.
+    def duplicate_of(self, text: str) -> str | None:
+        """The key of a text that equals the new one or is a near duplicate of it (:func:`near_duplicates`).
 
-        Returns:
-            The key of that text, the new text, and their similarity; None if no text is similar enough.
+        None if no text is similar enough.
         """
         if (key := self._by_text.get(normalised_text(text))) is not None:
-            return TextPair(key, text, 1.0)
+            return key
         stems = Counter(content_stems(text))
         candidates = dict.fromkeys(key for stem in stems for key in self._with_stem[stem])
         numbers = _numbers(stems)
-        similar = [
-            (common, key)
-            for key in candidates
-            if (common := _dice(stems, self._stems[key])) >= self._similar
-            and _numbers(self._stems[key]) == numbers
-        ]
-        if not similar:
-            return None
-        best = max(common for common, _ in similar)
-        first = next(key for key in self._stems if (best, key) in similar)
-        return TextPair(first, text, min(best, 0.99))
+        return next(
+            (
+                key
+                for key in candidates
+                if _dice(stems, self._stems[key]) >= self._similar and _numbers(self._stems[key]) == numbers
+            ),
+            None,
+        )
 
 
 def _dice(first: Counter[str], second: Counter[str]) -> float:

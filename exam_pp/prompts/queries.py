@@ -8,7 +8,7 @@ prompt; the texts are ours.
 from __future__ import annotations
 
 from exam_pp.prompts.base import Prompt, register
-from exam_pp.prompts.generation import LIST_RULES
+from exam_pp.prompts.generation import LIST_RULES, QUESTIONS_REPAIR
 
 PUBLISHED_COUNT = 10
 """Number of questions about a passage that the paper asks for, at most."""
@@ -17,20 +17,28 @@ EXAMPLES_SLOT = "user_queries"
 """The placeholder of the queries of users, one on each line."""
 
 _CITE = (
-    "exam_pp, 2026; the task of Rackauckas et al.: Evaluating RAG-Fusion with RAGElo, LLM4Eval 2024, section 4"
+    "exam_pp, 2026; the task of Rackauckas et al.: Evaluating RAG-Fusion with RAGElo, LLM4Eval 2024, "
+    "section 4"
 )
 
-_TASK = """Here is a part of a document.
-
-Document: {context}
-
-Write {count} different questions that a user could ask a search engine or an assistant, and that the document answers. """
-_RULES = """The user has not seen the document: each question must make sense on its own, so name the products, persons and places that it is about, and do not write "the document" or "the text". Ask for facts and explanations that matter to the user, some of them from several parts of the document. If the document answers fewer questions, write fewer.
-
-Give the question set in the following JSON format:
+_TASK = (
+    "Here is a part of a document.\n\nDocument: {context}\n\n"
+    "Write {count} different questions that a user could ask a search engine or an assistant, and that the "
+    "document answers. "
+)
+_STYLE = (
+    "Write like the users who asked these questions:\n\n{user_queries}\n\nDo not repeat their questions. "
+)
+_RULES = (
+    "The user has not seen the document: each question must make sense on its own, so name the products, "
+    'persons and places that it is about, and do not write "the document" or "the text". Ask for facts and '
+    "explanations that matter to the user, some of them from several parts of the document. If the document "
+    "answers fewer questions, write fewer.\n\n"
+    """Give the question set in the following JSON format:
 ```json
 {{"questions":[question_text_1, question_text_2,...]}}
 ```"""
+)
 
 QUERIES = Prompt(
     name="QueryGeneration",
@@ -43,17 +51,14 @@ QUERIES = Prompt(
 QUERIES_FEW_SHOT = Prompt(
     name="QueryGenerationFewShot",
     kind="query",
-    template=_TASK
-    + """Write like the users who asked these questions:
-
-{user_queries}
-
-Do not repeat their questions. """
-    + _RULES,
+    template=_TASK + _STYLE + _RULES,
     parse=LIST_RULES["questions"],
     style="Write questions that the document answers, like these users.",
     cite=_CITE,
 )
+QUERIES_REPAIR = QUESTIONS_REPAIR
+"""The prompt that follows a reply without a list."""
+
 QUERIES_TOP_UP = Prompt(
     name="QueryGenerationTopUp",
     kind="query",

@@ -64,7 +64,9 @@ def test_ranks_are_those_of_trec_eval() -> None:
 
 def test_the_rank_column_is_the_order_in_which_trec_eval_evaluates() -> None:
     rng = random.Random(5)
-    runs = [{"q": {f"d{key}": rng.choice([1.0, 2.0, 3.0]) for key in rng.sample(range(40), 25)}} for _ in "abc"]
+    runs = [
+        {"q": {f"d{key}": rng.choice([1.0, 2.0, 3.0]) for key in rng.sample(range(40), 25)}} for _ in "abc"
+    ]
     lines = list(fuse(runs, FuseOptions(), "x"))
     assert len({line.score for line in lines}) < len(lines)  # a passage of one run ties with that of another
     run = [ir_measures.ScoredDoc("q", line.passage_id, line.score) for line in lines]
