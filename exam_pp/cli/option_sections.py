@@ -89,6 +89,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Filter": {
         "--answers-class": "Prompt class of extracted answers",
         "--answers-grader": "Model that extracted answers",
+        "--by": "Draw queries by the values of a field",
         "--by-judgment": "Stratify a sample by judgment",
         "--grade-choice": "Which sets of grades count if there are several",
         "--graded": "Only passages with grades",

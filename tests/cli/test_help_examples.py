@@ -67,6 +67,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``questions-gold.jsonl``    the same bank with gold answers
     ``nuggets.jsonl``           test bank of nuggets
     ``official.json``           official leaderboard
+    ``generated.jsonl``         queries that the model fake made of some passages
     ``answers.jsonl``           answers of a RAG system; ``answers-2.jsonl`` those of another
     ``passages.jsonl.gz``       passages file: texts, rankings, judgments; ``passages-1-of-2.jsonl.gz`` ...
     ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
@@ -153,6 +154,7 @@ import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit 
 import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
 score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
 grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
+generate queries passages.tsv --max-windows 3 -o generated.jsonl --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
