@@ -38,6 +38,7 @@ VALUES = {
     "length": "1",
     "labels": "vital or okay",
     "nuggets": '["scattered {light}"]',
+    "user_queries": "why does {light} scatter",
 }
 
 
