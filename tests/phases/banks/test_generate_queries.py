@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def listed(*questions: str) -> str:
 def generate(documents: Path, output: Path, **options: Any) -> tuple[list[dict[str, Any]], QueriesSummary]:
     summary = generate_queries_file(documents, output, FAKE, QueryOptions(**options))
     return [json.loads(line) for line in output.read_text().splitlines()], summary
+
+
+def _reply(text: str, _request: Request) -> str:
+    return text
 
 
 def texts(lines: list[dict[str, Any]]) -> list[str]:
@@ -154,7 +159,8 @@ def test_queries_of_several_models_are_pooled(documents: Path, tmp_path: Path, b
     """Figure 2 of the RAGElo paper: queries of four models are pooled, each with the name of its model."""
     files: list[Path] = []
     for model in ("large", "small"):
-        backend(FakeLLM(lambda _, model=model: listed("What are tides?", f"What is {model}?"), name=model))
+        reply = listed("What are tides?", f"What is {model}?")
+        backend(FakeLLM(partial(_reply, reply), name=model))
         files.append(tmp_path / f"{model}.jsonl")
         lines, summary = generate(documents, files[-1], pool=files[:-1], top_ups=0)
     assert [(line["query_text"], line["model"]) for line in lines] == [
@@ -193,7 +199,7 @@ def test_short_and_long_lists(documents: Path, tmp_path: Path, backend: Backend)
 def test_documents_without_queries_are_listed(tmp_path: Path, backend: Backend) -> None:
     documents = tmp_path / "documents.tsv"
     documents.write_text(f"d1\t{TIDES}\nd2\t{SKY}\nd3\t\nd4\tTides are waves.\nd5\tBroken.\n")
-    replies = {
+    replies: dict[str, Completion | str] = {
         TIDES: listed("What are tides?"), SKY: "No idea.", "Tides are waves.": listed("what are tides"),
         "Broken.": Completion("", error="the server is down"),
     }  # fmt: skip
