@@ -28,6 +28,7 @@ VALUES = {
     "answer_a": "scattered {light}",
     "answer_b": "the {sea}",
     "factors": "correctness.",
+    "user_queries": "why does {light} scatter",
 }
 
 

@@ -26,6 +26,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Export runs, answers, nugget assignments and labels for other tools, and games from scores.",
         ),
         "convert": ("convert", "Convert a file to another format."),
+        "fuse": ("fuse", "Fuse runs into the run of a new system by reciprocal rank fusion."),
         "schema": ("schema", "Print the JSON Schema of a file format."),
     },
     "passages": {
@@ -42,7 +43,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "banks": {
         "generate": (
             "generate",
-            "Let a model write test banks (questions or nuggets), or answers to queries.",
+            "Let a model write test banks (questions or nuggets), answers to queries, or queries.",
         ),
         "nuggetize": ("nuggetize", "Let a model extract nuggets from relevant passages (AutoNuggetizer)."),
         "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from exam_pp.prompts.base import Prompt
@@ -42,7 +42,8 @@ class Generated:
 
     ``reply`` is the model's last reply to the prompt or its repair, unchanged, and ``top_ups`` are its
     replies to requests for more entries; ``calls`` counts all requests. ``requested`` is the number of
-    entries that the prompt asks for, None if it contains no number.
+    entries that the prompt asks for, None if it contains no number. ``tokens_cut`` is the number of tokens of
+    the text in the prompt that were truncated.
     """
 
     texts: list[str]
@@ -51,6 +52,7 @@ class Generated:
     reason: str | None = None
     top_ups: tuple[str, ...] = ()
     requested: int | None = None
+    tokens_cut: int = 0
 
     @property
     def repaired(self) -> bool:
@@ -85,30 +87,60 @@ class EntryGenerator:
     def run(self, unit: GenerationUnit) -> Generator[list[Request], list[Completion], Generated]:
         """Send the request, read the reply, and send further requests if necessary."""
         prompt = self.prompt(unit)
-        requested = (self.count or PUBLISHED_COUNT) if requests_number(prompt) else None
-        values = {
-            "query": unit.query_text,
-            "subtopic": unit.facet_text or "",
-            "count": str(self.count or PUBLISHED_COUNT),
-        }
-        first = request = Request(prompt.render(values), max_new_tokens=self.max_new_tokens)
-        calls = 0
+        count = self.count or PUBLISHED_COUNT
+        values = {"query": unit.query_text, "subtopic": unit.facet_text or "", "count": str(count)}
+        requester = ListRequester(
+            self.kind,
+            prompt,
+            prompt.repaired_by(REPAIR_PROMPTS[self.kind]),
+            TOP_UP_PROMPTS[self.kind],
+            self.repairs,
+            self.top_ups,
+            self.max_new_tokens,
+        )
+        return (yield from requester.run(values, count if requests_number(prompt) else None))
+
+
+@dataclass(frozen=True)
+class ListRequester:
+    """Requests a list of entries, again after a reply without a list, and more after a short list.
+
+    ``repair`` is the prompt after a reply without a list, and ``top_up`` that after a short list; both follow
+    the reply in the conversation. Other fields are those of :class:`EntryGenerator`.
+    """
+
+    kind: EntryKind
+    prompt: Prompt
+    repair: Prompt
+    top_up: Prompt
+    repairs: int = 1
+    top_ups: int = TOP_UPS
+    max_new_tokens: int = MAX_NEW_TOKENS
+
+    def run(
+        self, values: Mapping[str, str], requested: int | None
+    ) -> Generator[list[Request], list[Completion], Generated]:
+        """Fill the prompts with ``values`` and send them; ``requested`` is the length of the list."""
+        first = request = Request(self.prompt.render(values), max_new_tokens=self.max_new_tokens)
+        calls = cut = 0
         while True:
             calls += 1
             (reply,) = yield [request]
+            cut = max(cut, reply.tokens_cut)
             texts = self._texts(reply)
             if texts or reply.error or calls > self.repairs:
                 break
-            request = self._after(request, reply.text, prompt.repaired_by(REPAIR_PROMPTS[self.kind]), {})
+            request = self._after(request, reply.text, self.repair, values)
         if not texts:
-            reason = reply.error or prompt.parse(reply.text, None, "default").reason
-            return Generated([], reply.text, calls, reason, requested=requested)
+            reason = reply.error or self.prompt.parse(reply.text, None, "default").reason
+            return Generated([], reply.text, calls, reason, requested=requested, tokens_cut=cut)
         top_ups: list[str] = []
         known: dict[str, str] = {}
         for text in texts:
             known.setdefault(normalised_text(text), text)
         while requested and len(known) < requested and len(top_ups) < self.top_ups:
-            (more,) = yield [self._top_up(first, list(known.values()), values, requested - len(known))]
+            missing = {**values, "count": str(requested - len(known))}
+            (more,) = yield [self._after(first, self._listed(known.values()), self.top_up, missing)]
             top_ups.append(more.text)
             new = {normalised_text(text): text for text in self._texts(more)}
             if new.keys() <= known.keys():  # the next request would be the same
@@ -116,18 +148,19 @@ class EntryGenerator:
             fresh = {key: text for key, text in new.items() if key not in known}
             texts += fresh.values()
             known |= fresh
-        return Generated(texts, reply.text, calls + len(top_ups), None, tuple(top_ups), requested)
+        return Generated(
+            texts, reply.text, calls + len(top_ups), None, tuple(top_ups), requested, tokens_cut=cut
+        )
 
     def _texts(self, reply: Completion) -> list[str]:
         """The entries that a reply lists; empty if the call failed."""
         return [] if reply.error else read_entries(reply.text, f"{self.kind}s") or []
 
-    def _top_up(self, first: Request, texts: Sequence[str], values: dict[str, str], missing: int) -> Request:
-        """The request for more entries, after a turn of the model with the list so far."""
-        listed = json.dumps({f"{self.kind}s": texts}, ensure_ascii=False)
-        return self._after(first, listed, TOP_UP_PROMPTS[self.kind], {**values, "count": str(missing)})
+    def _listed(self, texts: Iterable[str]) -> str:
+        """The list so far, as a turn of the model."""
+        return json.dumps({f"{self.kind}s": list(texts)}, ensure_ascii=False)
 
-    def _after(self, request: Request, reply: str, prompt: Prompt, values: dict[str, str]) -> Request:
+    def _after(self, request: Request, reply: str, prompt: Prompt, values: Mapping[str, str]) -> Request:
         """The request that continues a conversation after a reply of the model."""
         turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
         return Request((*request.parts, turn, *prompt.render(values)), (), self.max_new_tokens)

@@ -47,6 +47,7 @@ def make_grader(
         "support": "grade-citations",
         "criteria": "grade-answers",
         "generate": "generate",
+        "query": "generate queries",
         "nuggetize": "nuggetize",
         "answer": "generate answers",
         "pair": "compare",

@@ -31,6 +31,7 @@ class FakeLLM(Baseline):
     * criteria of an answer divide the share of the query's words that the answer contains;
     * an answer is verified as correct if it shares a word with the gold answer;
     * a generated test bank has an entry for each word of the query;
+    * generated queries are about the longest words of a document's sentences;
     * a generated answer names the query, or has the first sentences of contexts that share a word with it;
     * of two answers, the one with more words of the query wins, and equal numbers are a tie;
     * nuggets are first sentences of segments that share a word with the query, and such nuggets are vital.
@@ -68,6 +69,8 @@ def lexical_reply(request: Request) -> str:
         return _test_bank(request.slot("subtopic") or query, '"questions"' in request.text)
     if query is not None and request.slot("answer_a") is not None:
         return _better_answer(request, query)
+    if query is None and request.slot("question") is None and '"questions"' in request.text:
+        return _queries(request.slot("context") or "", int(request.slot("count") or 10))
     gold, answer = request.slot("correct_answer"), request.slot("answer")
     if gold is not None and answer is not None:
         return "yes" if _words(gold) & _words(answer) else "no"
@@ -124,6 +127,15 @@ def _test_bank(topic: str, questions: bool) -> str:
     if questions:
         return json.dumps({"questions": [f"What is known about {word}?" for word in words]})
     return json.dumps({"nuggets": words})
+
+
+def _queries(document: str, count: int) -> str:
+    """Questions about a document in JSON: one for each of its first sentences, on its two longest words."""
+    subjects = (
+        sorted(_words(sentence), key=lambda word: (-len(word), word)) for sentence in sentences(document)
+    )
+    questions = [f"What is known about {' and '.join(words[:2])}?" for words in subjects if words]
+    return json.dumps({"questions": questions[:count]})
 
 
 def _words(text: str) -> set[str]:

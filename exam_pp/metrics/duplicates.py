@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import combinations
 from typing import NamedTuple
@@ -42,6 +42,45 @@ def near_duplicates(texts: Mapping[str, str], similar: float = SIMILAR) -> list[
         ):
             pairs.append(TextPair(first, second, min(common, 0.99)))
     return pairs
+
+
+class SeenTexts:
+    """Texts in the order in which they were added, to find those that a new text repeats.
+
+    The time of a search depends on the texts with the same words, not on all texts.
+    """
+
+    def __init__(self, similar: float = SIMILAR) -> None:
+        self._similar = similar
+        self._by_text: dict[str, str] = {}
+        self._stems: dict[str, Counter[str]] = {}
+        self._with_stem: defaultdict[str, list[str]] = defaultdict(list)
+
+    def add(self, key: str, text: str) -> None:
+        """Add a text under a new key."""
+        self._by_text.setdefault(normalised_text(text), key)
+        self._stems[key] = Counter(content_stems(text))
+        for stem in self._stems[key]:
+            self._with_stem[stem].append(key)
+
+    def duplicate_of(self, text: str) -> str | None:
+        """The key of a text that equals the new one or is a near duplicate of it (:func:`near_duplicates`).
+
+        None if no text is similar enough.
+        """
+        if (key := self._by_text.get(normalised_text(text))) is not None:
+            return key
+        stems = Counter(content_stems(text))
+        candidates = dict.fromkeys(key for stem in stems for key in self._with_stem[stem])
+        numbers = _numbers(stems)
+        return next(
+            (
+                key
+                for key in candidates
+                if _dice(stems, self._stems[key]) >= self._similar and _numbers(self._stems[key]) == numbers
+            ),
+            None,
+        )
 
 
 def _dice(first: Counter[str], second: Counter[str]) -> float:

@@ -302,3 +302,10 @@ def trec_eval_order(scores: NDArray[np.float64], passage_ids: Collection[str]) -
     # UTF-8 bytes sort like code points.
     ids = np.array([passage_id.encode("utf-8", "surrogatepass") for passage_id in passage_ids], np.bytes_)
     return np.lexsort((ids, single))[::-1]
+
+
+def trec_eval_ranking(scores: Mapping[str, float]) -> list[str]:
+    """The passages of a query, by their scores, in the order of :func:`trec_eval_order`."""
+    passage_ids = list(scores)
+    values = np.fromiter(scores.values(), np.float64, len(scores))
+    return [passage_ids[index] for index in trec_eval_order(values, passage_ids)]

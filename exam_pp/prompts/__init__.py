@@ -10,6 +10,7 @@ from exam_pp.prompts.generation import GENERATION_PROMPTS
 from exam_pp.prompts.graded_relevance import GRADED_RELEVANCE
 from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
 from exam_pp.prompts.pairwise import PAIRWISE_PROMPTS
+from exam_pp.prompts.queries import QUERIES, QUERIES_FEW_SHOT
 from exam_pp.prompts.reasoner import REASONER
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
@@ -24,6 +25,8 @@ __all__ = [
     "GRADED_RELEVANCE",
     "PAIRWISE_PROMPTS",
     "PROMPTS",
+    "QUERIES",
+    "QUERIES_FEW_SHOT",
     "RAGELO",
     "REASONER",
     "RUBRIC_PROMPTS",

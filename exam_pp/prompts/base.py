@@ -29,6 +29,7 @@ Kind = Literal[
     "criteria",
     "pair",
     "generate",
+    "query",
     "nuggetize",
     "answer",
 ]

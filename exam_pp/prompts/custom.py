@@ -29,6 +29,7 @@ from exam_pp.prompts.nuggets import (
     assignment_reader,
 )
 from exam_pp.prompts.pairwise import PAIR_RULES, PAIR_SLOTS
+from exam_pp.prompts.queries import EXAMPLES_SLOT
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
@@ -83,6 +84,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "support": (SUPPORT.name,),
     "assignment": (_ASSIGNMENT,),
     "generate": ("questions", "nuggets"),
+    "query": ("questions",),
     "nuggetize": ("nuggets", "importance"),
     "answer": (ANSWER_TEXT.name,),
     "pair": tuple(PAIR_RULES),
@@ -106,6 +108,7 @@ _SLOTS: Mapping[str, _Slots] = {
     "support": _Slots((CLAIM_SLOT, CUT_SLOT)),
     "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count")),
     "generate": _Slots(("query",), (FACET_SLOT, "count")),
+    "query": _Slots((CUT_SLOT,), (EXAMPLES_SLOT, "count")),
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
     "importance": _Slots(("query", LIST_SLOT), ("count",)),
     "answer": _Slots(("query",), (CUT_SLOT,)),
@@ -114,6 +117,7 @@ _SLOTS: Mapping[str, _Slots] = {
 """The placeholders by the kind of prompt, or by its reading rule if the kind has several shapes."""
 _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
     "generate": (),
+    "query": (),
     "assignment": ("count", "labels"),
     "importance": ("count", "labels"),
 }
@@ -143,6 +147,7 @@ class PromptFile(BaseModel):
         "support",
         "assignment",
         "generate",
+        "query",
         "nuggetize",
         "answer",
         "pair",

@@ -6,15 +6,13 @@ examples name are made once, from ``data/demo``: see :func:`_make_files`.
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_letters
 from typing import Any
@@ -58,6 +56,23 @@ def examples(command: click.Command) -> list[str]:
 EXAMPLES = [(path, line) for path, command in COMMANDS.items() for line in examples(command)]
 
 
+def _write_games(path: Path, judge: str, games: Mapping[str, Sequence[str]]) -> None:
+    """Write games, given for each query as texts of two systems and the winner."""
+    sets = {
+        query_id: GameSet(
+            model=judge,
+            prompt_info={"prompt_class": "Pairwise"},
+            games=[
+                Game.model_validate(dict(zip(("system_a", "system_b", "winner"), game.split(), strict=True)))
+                for game in of_query
+            ],
+        )
+        for query_id, of_query in games.items()
+    }
+    lines = [QueryGames(query_id=query_id, game_sets=[games_of]) for query_id, games_of in sets.items()]
+    write_games(lines, path)
+
+
 def _make_files(folder: Path, data: Path) -> None:
     """The files that examples name.
 
@@ -72,6 +87,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``questions-gold.jsonl``    the same bank with gold answers
     ``nuggets.jsonl``           test bank of nuggets
     ``official.json``           official leaderboard
+    ``generated.jsonl``         queries that the model fake made of some passages
     ``answers.jsonl``           answers of a RAG system; ``answers-2.jsonl`` those of another
     ``passages.jsonl.gz``       passages file: texts, rankings, judgments; ``passages-1-of-2.jsonl.gz`` ...
     ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
@@ -123,23 +139,14 @@ def _make_files(folder: Path, data: Path) -> None:
         '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
     )
     (folder / "families.toml").write_text('[t5]\nmodels = ["*flan-t5*"]\nsystems = ["dense-*"]\n')
-    pair = {"system_a": "bm25", "system_b": "gen-long", "winner": "B"}
-    games = {"query_id": "q1", "game_sets": [{"llm": "judge", "games": [pair]}]}
-    (folder / "all.games.jsonl.gz").write_text(json.dumps(games) + "\n")
-    with gzip.open(folder / "games.jsonl.gz", "wt") as file:
-        for query_id, winners in (("q1", "ABC"), ("q2", "CAB")):
-            games = [
-                {"system_a": a, "system_b": b, "winner": winner}
-                for (a, b), winner in zip(("xy", "yz", "zx"), winners, strict=True)
-            ]
-            file.write(json.dumps({"query_id": query_id, "game_sets": [{"llm": "m", "games": games}]}) + "\n")
+    _write_games(folder / "all.games.jsonl.gz", "judge", {"q1": ["bm25 gen-long B"]})
+    of_queries = {"q1": ["x y A", "y z B", "z x C"], "q2": ["x y C", "y z A", "z x B"]}
+    _write_games(folder / "games.jsonl.gz", "m", of_queries)
+    _write_games(folder / "games.jsonl", "gpt", {"007": ["gen-long gen-short A"]})
+    _write_games(folder / "human-games.jsonl", "human:ann", {"007": ["gen-long gen-short A"]})
     (folder / "ratings.csv").write_text(
         "query_id,system,accuracy,style\n007,gen-long,2,1\n007,gen-short,1,1\n"
     )
-    for name, judge in (("games.jsonl", "gpt"), ("human-games.jsonl", "human:ann")):
-        game = {"system_a": "gen-long", "system_b": "gen-short", "winner": "A"}
-        sets = [{"llm": judge, "prompt_info": {"prompt_class": "Pairwise"}, "games": [game]}]
-        (folder / name).write_text(json.dumps({"query_id": "007", "game_sets": sets}) + "\n")
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
     from tests.llm.small_models import save_bert_classifier
 
@@ -198,6 +205,7 @@ score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
 grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
 grade-answers cited.jsonl.gz --queries queries.jsonl -o rated.jsonl.gz --model fake
 show prompt RAGEloCriteria --as-file -o criteria.toml
+generate queries passages.tsv --max-windows 3 -o generated.jsonl --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv

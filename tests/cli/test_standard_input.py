@@ -46,6 +46,7 @@ COMMANDS = (
     "convert open_rag_eval.csv --to rag24 -o out",
     "convert runs/a.run --to run -o out",
     "convert answers.jsonl --to open-rag-eval --contexts graded.jsonl --queries queries.tsv -o out",
+    "fuse runs/a.run runs/b.run -o out",
     "merge graded.jsonl --like other.jsonl -o out",
     "merge all.games.jsonl --like all.games.jsonl -o out",
     "filter all.games.jsonl --queries queries.tsv -o out",
@@ -56,6 +57,7 @@ COMMANDS = (
     "split graded.jsonl --by-query -o out",
     "sample graded.jsonl --max-queries 1 -o out",
     "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
+    "sample queries.jsonl --by query_id=q1:1 -o out",
     "filter graded.jsonl --queries queries.tsv -o out",
     "rename graded.jsonl --system a=z -o out",
     "strip graded.jsonl --remove texts -o out",
@@ -63,6 +65,8 @@ COMMANDS = (
     f"generate nuggets queries.jsonl {ASK} -o out",
     f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
     f"generate nuggets queries.jsonl {ASK} --no-facets --prompt-file nuggets.toml -o out",
+    f"generate queries passages.jsonl {ASK} --example-queries queries.tsv --pool queries.jsonl "
+    "--prompt-file query.toml -o out",
     f"generate answers queries.jsonl {ASK} --contexts passages.jsonl --prompt-file answers.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
     "bank import bank.csv --from csv --base bank.jsonl -o out",
@@ -171,6 +175,7 @@ show prompt RAGEloCriteria --as-file -o criteria.toml
 show prompt CitationSupport --as-file -o support.toml
 show prompt FactualConsistency --as-file -o claim.toml
 show prompt QuestionGenerationDL --as-file -o questions.toml
+show prompt QueryGenerationFewShot --as-file -o query.toml
 show prompt AnswerDirectCited --as-file -o answers.toml
 show prompt NuggetGenerationDL --as-file -o nuggets.toml
 show prompt NuggetCreation --as-file -o creation.toml
@@ -181,6 +186,7 @@ show prompt QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2 --as-file -o v
 NO_NAME = "exam-pp: standard input: has no file name, which names the system of a run."
 REFUSED = {
     "--runs": NO_NAME,
+    "runs": NO_NAME,
     "--candidates": NO_NAME,
     "convert runs/a.run": NO_NAME,
     "convert open_rag_eval.csv": "exam-pp: Open RAG Eval takes the name of the system from the file;",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from exam_pp.metrics.duplicates import near_duplicates
+from exam_pp.metrics.duplicates import SeenTexts, near_duplicates
 
 
 def test_texts_at_the_similarity_limit_are_near_duplicates() -> None:
@@ -39,3 +41,19 @@ def test_texts_at_the_similarity_limit_are_near_duplicates() -> None:
 def test_pairs(first: str, second: str, similarity: float | None) -> None:
     result = near_duplicates({"a": first, "b": second})
     assert [pair.similarity for pair in result] == pytest.approx([] if similarity is None else [similarity])
+
+
+WORDS = ("tides", "moon", "light", "sky", "1969", "1970", "the", "waves")
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=8))
+def test_seen_texts_are_those_of_the_pairs(texts: list[str]) -> None:
+    """A text repeats an earlier one if and only if they are a pair of near duplicates."""
+    seen = SeenTexts()
+    repeats = set()
+    for number, text in enumerate(texts):
+        if seen.duplicate_of(text) is not None:
+            repeats.add(str(number))
+        seen.add(str(number), text)
+    pairs = near_duplicates({str(number): text for number, text in enumerate(texts)})
+    assert repeats == {pair.second for pair in pairs}

@@ -21,7 +21,8 @@ from tests.conftest import data_error
 
 REPAIRS = {"QuestionGenerationRepair", "NuggetGenerationRepair", "NuggetLabelsRepair"}
 CRITERIA = {"RAGEloCriteria"}  # in a file of criteria, not of a prompt: test_criteria.py
-WHOLE = [PROMPTS.get(name) for name in PROMPTS if name not in REPAIRS | CRITERIA]
+FOLLOW_UPS = REPAIRS | {"QueryGenerationTopUp"}
+WHOLE = [PROMPTS.get(name) for name in PROMPTS if name not in FOLLOW_UPS | CRITERIA]
 
 
 def prompt(kind: str, reading: str, template: str, *more: str) -> Prompt:
@@ -52,6 +53,7 @@ def slots(made: Prompt) -> list[str]:
         ("assignment", "assignment", "{context} {nugget}", "not_support", (0, False)),
         ("generate", "questions", "{query}", '["Why?"]', (None, True)),
         ("generate", "nuggets", "{query} {subtopic} {count}", '["air"]', (None, True)),
+        ("query", "questions", "{context} {count} {user_queries}", '["Why?"]', (None, True)),
         ("nuggetize", "nuggets", "{query} {context} {nuggets} {length}", '["air"]', (None, True)),
         ("nuggetize", "importance", "{query} {nuggets}", "vital", (None, True)),
         ("answer", "text", "{query}", "It is blue.", (None, True)),
@@ -91,6 +93,8 @@ def test_the_labels_of_assignments() -> None:
         ("assignment", "assignment", "{context} {nugget} {nuggets}", "", "template", "{nuggets}"),
         ("assignment", "assignment", "{context} {nugget}", 'choices = ["no", "yes"]', "choices", "support"),
         ("nuggetize", "importance", "{query} {context} {nuggets}", "", "template", "{context}"),
+        ("query", "questions", "{query} {context}", "", "template", "unknown placeholder {query}"),
+        ("query", "nuggets", "{context}", "", "reading", "'nuggets' cannot be used for a query prompt"),
         ("direct", "number", "{query} {context}", "scale = 3\nsystem = 'About {query}'", "system", "{query}"),
         ("direct", "number", "{query} {context}", "scale = 3\nrepair = 'Again.'", "repair", "repeated"),
         ("generate", "questions", "{query}", "repair = 'Again {count}.'", "repair", "{count}"),

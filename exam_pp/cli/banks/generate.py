@@ -58,7 +58,7 @@ _generate_options = together(
 
 @click.group("generate", cls=Group)
 def command() -> None:
-    """Let a model write test banks (questions or nuggets), or answers to queries."""
+    """Let a model write test banks (questions or nuggets), answers to queries, or queries."""
 
 
 @command.command("questions")
@@ -178,6 +178,80 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
         summary = generate_answers_file(
             queries, output, model, answer_options, **take(options, *JOURNAL), advance=advance
         )
+    log_summary(summary.lines())
+
+
+@command.command("queries")
+@click.argument("documents", type=FILE)
+@required_output("File of queries to write (JSON lines).")
+@click.option(
+    "--example-queries",
+    "examples",
+    type=QUERIES_FILE,
+    help="Queries of users, which the prompt shows as examples.",
+)
+@click.option(
+    "--per-window",
+    type=IntRange(1, 100),
+    default=10,
+    show_default=True,
+    help="Maximum number of queries about a window of a document.",
+)
+@click.option(
+    "--window-tokens",
+    type=IntRange(20),
+    default=2000,
+    show_default=True,
+    help="Maximum length of a window; a token is a sign or up to eight characters of a word.",
+)
+@click.option(
+    "--max-windows", type=IntRange(1), help="Number of windows to draw from all documents.  [default: all]"
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random sample of windows.")
+@click.option(
+    "--pool",
+    type=QUERIES_FILE,
+    multiple=True,
+    help="Queries that are written first, such as those of another model; may be repeated. New queries that "
+    "repeat them are dropped.",
+)
+@repairs_option("without a list.", default=1)
+@click.option(
+    "--top-ups",
+    type=IntRange(0, 10),
+    default=2,
+    show_default=True,
+    help="Number of further requests if a list has fewer queries than requested; they stop when a reply has "
+    "no new query.",
+)
+@prompt_file_option("TOML file with your own prompt of the kind query.")
+@model_options()
+@journal_options
+def queries_command(documents: Path, output: Path, **options: Any) -> None:
+    """Let a model write the queries that users may ask about DOCUMENTS.
+
+    DOCUMENTS are texts by id (TSV or JSON lines), or a passages file. Long documents are divided into windows
+    (RAGElo: ten pages, about 2000 tokens), and the model writes questions about each. Queries that repeat
+    another one, or nearly so, are dropped. Each query records its model, prompt, document and window. For
+    several models, run the command for each, with --pool for the queries of the models before.
+
+    Example:
+
+    \b
+      exam-pp generate queries passages.tsv -o new-queries.jsonl --example-queries queries.jsonl \\
+        --max-windows 3 --model gpt-4o --model-pipeline openai
+    """
+    from exam_pp.phases.banks.generate_queries import QueryOptions, generate_queries_file
+    from exam_pp.phases.grading.prompt_files import choose_prompts
+    from exam_pp.signals import STOP
+
+    if options["max_windows"] is None:
+        refuse_without("--max-windows", "seed")
+    model = take_model_options(options)
+    journal = take(options, *JOURNAL)
+    query_options = QueryOptions(prompts=choose_prompts((), options.pop("prompt_files")), **options)
+    with STOP.on_sigterm(), progress("Generating", "windows") as advance:
+        summary = generate_queries_file(documents, output, model, query_options, **journal, advance=advance)
     log_summary(summary.lines())
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import is_given
 from exam_pp.cli.options import PASSAGES, log_summary, output_option
 from exam_pp.cli.ranges import IntRange
 
 
 @click.command("sample", cls=Command)
 @PASSAGES
-@output_option("Passages file to write.  [default: standard output]")
+@output_option("Passages file, or with --by queries file, to write.  [default: standard output]")
 @click.option("--max-queries", type=IntRange(min=1), help="Number of queries to draw.  [default: all]")
 @click.option(
     "--max-passages",
@@ -28,6 +29,13 @@ from exam_pp.cli.ranges import IntRange
     help="Stratify the passages of a query by judgment: in proportion to the judgments, or equal numbers for "
     "each judgment.",
 )
+@click.option(
+    "--by",
+    "strata",
+    metavar="FIELD=VALUE:N,...",
+    help="PASSAGES is a queries file instead: draw N queries of each VALUE of a field, such as "
+    "model=gpt-4:100,opus:50.",
+)
 def command(
     passages: Path,
     output: Path,
@@ -35,18 +43,34 @@ def command(
     max_passages: int | None,
     seed: int,
     by_judgment: Any,
+    strata: str | None,
 ) -> None:
     """Draw a random sample of queries, and of passages of each query.
 
     The sample depends only on the seed and the ids, not on the order of the file. Unjudged passages are a
-    stratum of --by-judgment.
+    stratum of --by-judgment. With --by, the file has queries, and the sample is written as JSON lines.
 
-    Example:
+    Examples:
 
     \b
       exam-pp sample passages.jsonl.gz --max-queries 5 --max-passages 10 --by-judgment equal \\
         -o sample.jsonl.gz
+      exam-pp sample generated.jsonl --by model=fake:3 --seed 1 -o test-queries.jsonl
     """
+    if strata is not None:
+        from exam_pp.phases.passages.sample_queries import parse_strata, sample_queries_file
+
+        _refuse_with_by("max_queries", "max_passages", "by_judgment")
+        log_summary(sample_queries_file(passages, output, parse_strata(strata), seed).lines())
+        return
     from exam_pp.phases.passages.sample import SampleOptions, sample_file
 
     log_summary([sample_file(passages, output, SampleOptions(max_queries, max_passages, seed, by_judgment))])
+
+
+def _refuse_with_by(*names: str) -> None:
+    """Refuse options for samples of passages."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and is_given(context, parameter.name):
+            raise click.UsageError(f"{max(parameter.opts, key=len)} cannot be combined with --by.", context)

@@ -44,6 +44,21 @@ class Query(Record):
     facets: list[Facet] | None = None
 
 
+class GeneratedQuery(Query):
+    """A query that a model wrote about a part of a document, with its provenance.
+
+    ``model`` and ``llm_options`` are the model and its settings, ``prompt_info`` is the prompt. The part of
+    the document ``document_id`` begins at the character ``start`` (from 0) and ends before ``end``.
+    """
+
+    model: str
+    prompt_info: dict[str, Any]
+    llm_options: dict[str, Any]
+    document_id: Id
+    start: int
+    end: int
+
+
 def read_queries(path: str | Path) -> dict[str, Query]:
     """Read queries as a mapping of query id to query, in file order; the format is detected by content.
 

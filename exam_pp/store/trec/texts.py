@@ -54,9 +54,11 @@ _Text = tuple[str, str, bool]
 
 
 def read_texts(
-    path: str | Path, selected_ids: Collection[str], query_ids: Collection[str] = ()
+    path: str | Path, selected_ids: Collection[str] | None, query_ids: Collection[str] = ()
 ) -> dict[str, str]:
     """Read the texts of the selected passages as passage id to text; missing passages have no key.
+
+    If ``selected_ids`` is None, all texts are read.
 
     The format is detected by the first line. Texts stay as they are, with the blanks around them. Empty texts
     are kept, titles of JSON lines are ignored, and further columns of TSV become part of the text; a warning
@@ -72,7 +74,7 @@ def read_texts(
         if is_json is None:
             is_json = line.lstrip().startswith(b"{")
         passage_id, text, has_more = (_json if is_json else _tsv)(line, path, number)
-        if passage_id not in selected_ids:
+        if selected_ids is not None and passage_id not in selected_ids:
             if not texts:
                 swapped_texts += text.strip() in selected_ids
                 swapped_runs += passage_id in query_ids

@@ -602,4 +602,5 @@ def test_grades_by_criteria_are_kept_renamed_stripped_and_merged(
     other = write_jsonl("other.jsonl", [["q", [by_criteria("p", llm="second")]]])
     main(["-q", "merge", str(source), str(other), "-o", str(output)])
     assert [g["llm"] for g in criteria_grades()] == ["judge", "human:ann", "second"]
-    assert convert(Conversion(source, tmp_path / "x.run", "run")).counts["ratings of answers by criteria"] == 2
+    counts = convert(Conversion(source, tmp_path / "x.run", "run")).counts
+    assert counts["ratings of answers by criteria"] == 2

@@ -1,0 +1,341 @@
+"""Generation of queries: a model writes the questions that users may ask about parts of documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.graders.generation import TOP_UPS, Generated, ListRequester
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.metrics.duplicates import SeenTexts
+from exam_pp.phases.banks.document_windows import Window, all_windows, read_documents
+from exam_pp.phases.banks.generate import prompt_info
+from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
+from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
+from exam_pp.phases.passages.sample import random_key
+from exam_pp.prompts.base import CUT_SLOT, Prompt
+from exam_pp.prompts.generation import requests_number
+from exam_pp.prompts.queries import (
+    EXAMPLES_SLOT,
+    PUBLISHED_COUNT,
+    QUERIES,
+    QUERIES_FEW_SHOT,
+    QUERIES_REPAIR,
+    QUERIES_TOP_UP,
+    shows_user_queries,
+)
+from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.trec.queries import GeneratedQuery, Query, read_queries, write_query_lines
+from exam_pp.test_bank import normalised_text
+from exam_pp.wording import counted
+
+Advance = Callable[[int, int | None], None]
+
+WINDOW_TOKENS = 2000
+"""The length of a window in the paper: up to ten pages, about 2000 tokens."""
+
+_ONLY_DUPLICATES = "the reply has only duplicates"
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """Options of the generation.
+
+    Args:
+        per_window: Number of queries that the prompt asks for, and the largest number that is kept.
+        window_tokens: Maximum length of a window in tokens, see :func:`~.document_windows.count_tokens`.
+        max_windows: Number of windows to draw from all documents; None for all.
+        seed: Seed of this random sample.
+        examples: File of queries of users that the prompt shows; None for no examples.
+        pool: Files of queries that are written first, such as those of other models.
+        prompts: A prompt that replaces that of exam_pp; empty or a single one.
+        repairs: Number of further attempts after a reply without a list.
+        top_ups: Number of requests for more queries after a list with fewer than requested.
+    """
+
+    per_window: int = PUBLISHED_COUNT
+    window_tokens: int = WINDOW_TOKENS
+    max_windows: int | None = None
+    seed: int = 0
+    examples: Path | None = None
+    pool: Sequence[Path] = ()
+    prompts: Sequence[Prompt] = ()
+    repairs: int = 1
+    top_ups: int = TOP_UPS
+
+    def prompt(self) -> Prompt:
+        """The prompt; raises :class:`SelectionError` if it does not fit the options."""
+        if not self.prompts:
+            return QUERIES if self.examples is None else QUERIES_FEW_SHOT
+        prompt, *others = self.prompts
+        if others:
+            raise SelectionError("generate queries uses one prompt, so name a single --prompt-file.")
+        if prompt.kind != "query":
+            raise SelectionError(
+                f"The prompt {prompt.name!r} does not write queries; it needs kind = 'query'."
+            )
+        if shows_user_queries(prompt) and self.examples is None:
+            raise SelectionError(
+                f"The prompt {prompt.name!r} has the placeholder {{{EXAMPLES_SLOT}}}; name a file of queries "
+                "with --example-queries."
+            )
+        if self.examples is not None and not shows_user_queries(prompt):
+            raise SelectionError(
+                f"The prompt {prompt.name!r} has no placeholder {{{EXAMPLES_SLOT}}} for the queries of "
+                "--example-queries."
+            )
+        return prompt
+
+
+@dataclass
+class QueriesSummary:
+    """Counts for the summary.
+
+    ``queries`` counts new queries, ``pooled`` those of other files, and ``asked`` model calls. ``duplicates``
+    repeat another query, or nearly so; ``copied`` repeat an example. ``shortened`` counts windows that were
+    too long for the model. ``failed`` maps a window without queries to the reason.
+    """
+
+    documents: int = 0
+    windows: int = 0
+    all_windows: int = 0
+    queries: int = 0
+    pooled: int = 0
+    repaired: int = 0
+    topped_up: int = 0
+    duplicates: int = 0
+    copied: int = 0
+    surplus: int = 0
+    shortened: int = 0
+    short: int = 0
+    failed: dict[Window, str] = field(default_factory=dict)
+    empty_documents: list[str] = field(default_factory=list)
+    asked: int = 0
+    output: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """The summary, line by line."""
+        yield (
+            f"{counted(self.queries, 'query')} from {counted(self.windows, 'window')} of "
+            f"{counted(self.documents, 'document')} ({counted(self.asked, 'model call')})."
+        )
+        if self.windows < self.all_windows:
+            yield f"Drawn: {self.windows} of {counted(self.all_windows, 'window')}."
+        if self.pooled:
+            yield f"Pooled: {counted(self.pooled, 'query')} of other files."
+        if self.repaired:
+            replies = counted(self.repaired, "reply had", "replies had")
+            yield f"{replies} no list at first, and the model was asked again."
+        if self.topped_up:
+            lists = counted(self.topped_up, "list was", "lists were")
+            yield f"{lists} too short at first, and the model was asked for more queries."
+        if self.duplicates:
+            yield f"Dropped: {counted(self.duplicates, 'query')} that repeat another one, or nearly so."
+        if self.copied:
+            yield f"Dropped: {counted(self.copied, 'query')} that repeat an example, or nearly so."
+        if self.surplus:
+            yield f"Dropped: {counted(self.surplus, 'query')} beyond --per-window."
+        if self.shortened:
+            windows = counted(self.shortened, "window was", "windows were")
+            yield f"{windows} too long for the model and shortened; use a lower --window-tokens."
+        if self.short:
+            yield f"{counted(self.short, 'window has', 'windows have')} fewer queries than requested."
+        yield from self._failures()
+        if self.output != STDIO:
+            yield f"Written: {self.output}"
+
+    def _failures(self) -> Iterator[str]:
+        """The documents and windows without queries."""
+        if self.empty_documents:
+            have = counted(len(self.empty_documents), "document has", "documents have")
+            yield f"{have} no text: {', '.join(map(repr, self.empty_documents))}."
+        for window, reason in self.failed.items():
+            span = f"characters {window.start} to {window.end}"
+            yield f"No queries from {window.document_id!r} ({span}): {reason}."
+
+
+def query_id(text: str) -> str:
+    """The id of a generated query: ``q`` and twelve digits of the SHA-256 of its normalised text.
+
+    Ids depend on nothing else, so files of several models can be pooled.
+    """
+    return "q" + hashlib.sha256(normalised_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def generate_queries(
+    windows: Sequence[Window],
+    answer: Answer,
+    *,
+    model: str,
+    provenance: Mapping[str, Any],
+    options: QueryOptions,
+    examples: Iterable[str] = (),
+    pool: Iterable[Query] = (),
+    summary: QueriesSummary | None = None,
+) -> list[Query]:
+    """The queries of ``pool`` and then those that a model writes about the windows, without near duplicates.
+
+    A query that repeats an earlier one or an example is dropped. Texts with different numbers, such as those
+    of products, are no duplicates. ``summary`` lists the windows without queries.
+
+    Source: Rackauckas et al., "Evaluating RAG-Fusion with RAGElo", LLM4Eval 2024, section 4.
+    """
+    counts = summary if summary is not None else QueriesSummary()
+    counts.windows = len(windows)
+    counts.documents = len({window.document_id for window in windows})
+    prompt = options.prompt()
+    requester = ListRequester(
+        "question",
+        prompt,
+        prompt.repaired_by(QUERIES_REPAIR),
+        QUERIES_TOP_UP,
+        options.repairs,
+        options.top_ups,
+    )
+    examples = [" ".join(text.split()) for text in examples]
+    shared = {"count": str(options.per_window), EXAMPLES_SLOT: "\n".join(f"- {text}" for text in examples)}
+    requested = options.per_window if requests_number(prompt) else None
+    results = run_requests(
+        (requester.run({**shared, CUT_SLOT: window.text.strip()}, requested) for window in windows), answer
+    )
+    queries = _Collected(counts)
+    for number, text in enumerate(examples):
+        queries.seen.add(f"{_EXAMPLE} {number}", text)
+    for query in pool:
+        counts.pooled += queries.add(query)
+    record = {"model": model, "prompt_info": prompt_info(prompt), "llm_options": dict(provenance)}
+    for window, result in zip(windows, results, strict=True):
+        fresh = list(_fresh(window, result, record, queries, options.per_window))
+        if not fresh:
+            counts.failed[window] = result.reason or _ONLY_DUPLICATES
+        counts.queries += len(fresh)
+        counts.short += 0 < len(fresh) < options.per_window
+    return queries.kept
+
+
+_EXAMPLE = "an example"
+"""The prefix of the keys of examples; ids of queries have no blank."""
+
+
+@dataclass
+class _Collected:
+    """The queries so far, and their texts and those of the examples."""
+
+    counts: QueriesSummary
+    kept: list[Query] = field(default_factory=list)
+    seen: SeenTexts = field(default_factory=SeenTexts)
+
+    def add(self, query: Query) -> bool:
+        """Add a query unless it repeats another one or an example; returns whether it was added."""
+        duplicate = self.seen.duplicate_of(query.query_text)
+        if duplicate is not None:
+            copied = duplicate.startswith(_EXAMPLE)
+            self.counts.copied += copied
+            self.counts.duplicates += not copied
+            return False
+        self.kept.append(query)
+        self.seen.add(query.query_id, query.query_text)
+        return True
+
+
+def _fresh(
+    window: Window, result: Generated, record: Mapping[str, Any], queries: _Collected, limit: int
+) -> Iterator[Query]:
+    """The new queries of a reply, which are added to ``queries``."""
+    counts = queries.counts
+    counts.repaired += result.repaired
+    counts.topped_up += bool(result.top_ups)
+    counts.shortened += result.tokens_cut > 0
+    counts.surplus += max(0, len(result.texts) - limit)
+    for text in result.texts[:limit]:
+        query = GeneratedQuery(
+            query_id=query_id(text),
+            query_text=text,
+            **record,
+            document_id=window.document_id,
+            start=window.start,
+            end=window.end,
+        )
+        if queries.add(query):
+            yield query
+
+
+def generate_queries_file(
+    documents: Path,
+    output: Path,
+    model: ModelOptions,
+    options: QueryOptions,
+    *,
+    journal: Path | None = None,
+    keep_journal: bool = False,
+    retry_failed: bool = False,
+    advance: Advance = lambda _steps, _total: None,
+) -> QueriesSummary:
+    """Write queries about the documents of a file as JSON lines; an interrupted run continues.
+
+    Raises :class:`exam_pp.errors.ExamError`, for example if no document gets a query.
+    """
+    files = GradeFiles(documents, output, None, journal, keep_journal, retry_failed, queries=options.examples)
+    inputs = [*files.inputs, *options.pool]
+    check_output(output, inputs)
+    options.prompt()  # an unsuitable prompt is refused before anything is read
+    texts = read_documents(documents)
+    every = all_windows(texts, options.window_tokens)
+    if not every:
+        raise DataError("has no passage texts.", file=str(documents))
+    windows = _drawn(every, options)
+    examples = (
+        [query.query_text for query in read_queries(options.examples).values()] if options.examples else []
+    )
+    pool = _pooled(options.pool)
+    summary = QueriesSummary(output=str(output), all_windows=len(every))
+    summary.empty_documents = sorted(texts.keys() - {window.document_id for window in every})
+    advance(0, len(windows))
+    llm = load_llm(model)
+    with open_journal(files) as replies:
+        answer = Answerer(llm, replies, lambda count: advance(count, None))
+        queries = generate_queries(
+            windows, answer, model=llm.name, provenance=llm.provenance(), options=options,
+            examples=examples, pool=pool, summary=summary,
+        )  # fmt: skip
+        summary.asked = answer.asked
+        if not summary.queries:
+            reason, count = Counter(summary.failed.values()).most_common(1)[0]
+            raise SelectionError(
+                f"The model {llm.name!r} wrote no queries for {counted(len(windows), 'window')}. Most "
+                f"frequent reason ({counted(count, 'time')}): {reason}."
+            )
+        write_query_lines(queries, output, inputs=inputs)
+    return summary
+
+
+def _drawn(windows: Sequence[Window], options: QueryOptions) -> list[Window]:
+    """A random sample of the windows, in their order; it depends only on the seed and the windows."""
+    if options.max_windows is None:
+        return list(windows)
+
+    def key(window: Window) -> str:
+        return random_key(options.seed, window.document_id, str(window.start))
+
+    chosen = set(sorted(windows, key=key)[: options.max_windows])
+    return [window for window in windows if window in chosen]
+
+
+def _pooled(files: Iterable[Path]) -> list[Query]:
+    """The queries of several files; raises :class:`DataError` for an id with two different texts."""
+    queries: dict[str, Query] = {}
+    for file in files:
+        for query in read_queries(file).values():
+            known = queries.setdefault(query.query_id, query)
+            if normalised_text(known.query_text) != normalised_text(query.query_text):
+                raise DataError(
+                    f"the query id {query.query_id!r} has another text in an earlier file of --pool.",
+                    file=str(file),
+                )
+    return list(queries.values())

@@ -1,0 +1,315 @@
+"""Generated queries: windows, examples, duplicates, pools, failures, and interrupted runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, ModelError, SelectionError
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.banks.generate_queries import (
+    QueriesSummary,
+    QueryOptions,
+    generate_queries_file,
+    query_id,
+)
+from exam_pp.prompts import QUERIES, QUERIES_FEW_SHOT
+from exam_pp.prompts.queries import QUERIES_TOP_UP
+from exam_pp.requests import Completion, Request
+from exam_pp.store.passages.journal import journal_path
+from exam_pp.store.trec.queries import read_queries
+
+WriteLines = Callable[[str, list[Any]], Path]
+Backend = Callable[[FakeLLM], None]
+FAKE = ModelOptions("fake")
+TIDES = "The moon causes tides. Tides are waves."
+SKY = "Air scatters blue light."
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    path = tmp_path / "documents.tsv"
+    path.write_text(f"d1\t{TIDES}\nd2\t{SKY}\n")
+    return path
+
+
+def listed(*questions: str) -> str:
+    return json.dumps({"questions": questions})
+
+
+def generate(documents: Path, output: Path, **options: Any) -> tuple[list[dict[str, Any]], QueriesSummary]:
+    summary = generate_queries_file(documents, output, FAKE, QueryOptions(**options))
+    return [json.loads(line) for line in output.read_text().splitlines()], summary
+
+
+def _reply(text: str, _request: Request) -> str:
+    return text
+
+
+def texts(lines: list[dict[str, Any]]) -> list[str]:
+    return [line["query_text"] for line in lines]
+
+
+def test_queries_record_model_prompt_document_and_span(
+    documents: Path, tmp_path: Path, backend: Backend
+) -> None:
+    seen: list[Request] = []
+
+    def reply(request: Request) -> str:
+        seen.append(request)
+        return (
+            listed("What causes tides?", "What are tides?") if "moon" in request.text else listed("Why blue?")
+        )
+
+    backend(FakeLLM(reply))
+    output = tmp_path / "queries.jsonl"
+    lines, summary = generate(documents, output, per_window=2, top_ups=0)
+
+    prompt = {"prompt_class": QUERIES.name, "prompt_version": 1, "prompt_hash": QUERIES.hash}
+    assert lines[0] == {
+        "query_id": query_id("what causes  tides"),
+        "query_text": "What causes tides?",
+        "model": "fake",
+        "prompt_info": prompt,
+        "llm_options": {"engine": "fake"},
+        "document_id": "d1",
+        "start": 0,
+        "end": len(TIDES),
+    }
+    assert texts(lines) == ["What causes tides?", "What are tides?", "Why blue?"]
+    assert [part.slot for part in seen[0].parts if part.may_be_cut] == ["context"]
+    assert seen[0].text == Request(QUERIES.render({"context": TIDES, "count": "2"})).text
+    assert list(read_queries(output)) == [line["query_id"] for line in lines]
+    assert list(summary.lines()) == [
+        "3 queries from 2 windows of 2 documents (2 model calls).",
+        "1 window has fewer queries than requested.",
+        f"Written: {output}",
+    ]
+    assert not journal_path(output).exists()
+
+
+def test_a_long_document_has_several_windows(tmp_path: Path, backend: Backend) -> None:
+    text = " ".join(f"Fact {number} is here." for number in range(30))  # 5 tokens each
+    documents = tmp_path / "long.tsv"
+    documents.write_text(f"d\t{text}\n")
+    backend(FakeLLM(lambda request: listed(f"What is {(request.slot('context') or '')[:8].strip()}?")))
+    lines, _ = generate(documents, tmp_path / "out.jsonl", window_tokens=50, top_ups=0)
+    assert [(line["start"], line["end"]) for line in lines] == [(0, 160), (160, 330), (330, len(text))]
+    assert texts(lines) == ["What is Fact 0 i?", "What is Fact 10?", "What is Fact 20?"]
+
+
+def test_windows_are_drawn_by_seed_whatever_their_order(tmp_path: Path, backend: Backend) -> None:
+    rows = [f"d{number}\tFact {number} is here.\n" for number in range(20)]
+    backend(FakeLLM(lambda request: listed(f"Is it {request.slot('context')}")))
+    drawn = {}
+    for name, order, seed in (("a", rows, 1), ("b", rows[::-1], 1), ("c", rows, 2)):
+        documents = tmp_path / f"{name}.tsv"
+        documents.write_text("".join(order))
+        lines, summary = generate(documents, tmp_path / name, max_windows=5, seed=seed, top_ups=0)
+        drawn[name] = {line["document_id"] for line in lines}
+        assert list(summary.lines())[1] == "Drawn: 5 of 20 windows."
+    assert len(drawn["a"]) == 5
+    assert drawn["a"] == drawn["b"] != drawn["c"]
+
+
+def test_examples_are_shown_and_not_repeated(
+    documents: Path, tmp_path: Path, write_jsonl: WriteLines, backend: Backend
+) -> None:
+    """Few-shot examples of section 4 of the RAGElo paper."""
+    users = {"u1": "why are there tides", "u2": "moon\nphases"}
+    examples = write_jsonl("users.jsonl", [{"query_id": q, "query_text": text} for q, text in users.items()])
+    seen: list[Request] = []
+
+    def reply(request: Request) -> str:
+        seen.append(request)
+        return listed("Why are there tides?", "What are phases of the moon?", "What are waves?")
+
+    backend(FakeLLM(reply))
+    lines, summary = generate(documents, tmp_path / "out.jsonl", examples=examples, top_ups=0)
+    assert texts(lines) == ["What are waves?"]
+    assert "questions:\n\n- why are there tides\n- moon phases\n\nDo not" in seen[0].text
+    assert lines[0]["prompt_info"]["prompt_class"] == QUERIES_FEW_SHOT.name
+    assert (summary.copied, summary.duplicates) == (4, 1)
+    assert "Dropped: 4 queries that repeat an example, or nearly so." in summary.lines()
+
+
+def test_duplicates_and_near_duplicates(documents: Path, tmp_path: Path, backend: Backend) -> None:
+    replies = {
+        TIDES: listed(
+            "What is the TLV4961 sensor?", "what is the tlv4961 sensor", "What is the TLV4962 sensor?"
+        ),
+        SKY: listed("The TLV4961 sensor: what is it?", "Why is the sky blue?"),
+    }
+    backend(FakeLLM(lambda request: replies[request.slot("context") or ""]))
+    lines, summary = generate(documents, tmp_path / "out.jsonl", top_ups=0)
+    assert texts(lines) == [
+        "What is the TLV4961 sensor?", "What is the TLV4962 sensor?", "Why is the sky blue?",
+    ]  # fmt: skip
+    assert summary.duplicates == 2
+
+
+def test_queries_of_several_models_are_pooled(documents: Path, tmp_path: Path, backend: Backend) -> None:
+    """Figure 2 of the RAGElo paper: queries of four models are pooled, each with the name of its model."""
+    files: list[Path] = []
+    for model in ("large", "small"):
+        reply = listed("What are tides?", f"What is {model}?")
+        backend(FakeLLM(partial(_reply, reply), name=model))
+        files.append(tmp_path / f"{model}.jsonl")
+        lines, summary = generate(documents, files[-1], pool=files[:-1], top_ups=0)
+    assert [(line["query_text"], line["model"]) for line in lines] == [
+        ("What are tides?", "large"), ("What is large?", "large"), ("What is small?", "small"),
+    ]  # fmt: skip
+    assert (summary.pooled, summary.queries) == (2, 1)
+    assert "Pooled: 2 queries of other files." in summary.lines()
+    assert lines[:2] == [json.loads(line) for line in files[0].read_text().splitlines()]
+
+
+def test_a_pooled_id_has_one_text(documents: Path, tmp_path: Path, write_jsonl: WriteLines) -> None:
+    pool = [
+        write_jsonl(f"{text}.jsonl", [{"query_id": "q1", "query_text": text}]) for text in ("tides", "waves")
+    ]
+    with pytest.raises(DataError, match="'q1' has another text in an earlier file"):
+        generate(documents, tmp_path / "out.jsonl", pool=pool)
+
+
+def test_short_and_long_lists(documents: Path, tmp_path: Path, backend: Backend) -> None:
+    asked: list[str] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request.text)
+        if "moon" not in request.text:
+            return listed(*(f"Which light is number {number}?" for number in range(5)))
+        return listed("What are waves?") if len(asked) > 2 else listed("What are tides?")
+
+    backend(FakeLLM(reply))
+    lines, summary = generate(documents, tmp_path / "out.jsonl", per_window=3)
+    assert len(lines) == 2 + 3
+    more = QUERIES_TOP_UP.template.format(count=2)
+    assert [text.endswith(more) for text in asked if "moon" in text] == [False, True, False]
+    assert (summary.topped_up, summary.surplus, summary.short) == (1, 2, 1)
+
+
+def test_documents_without_queries_are_listed(tmp_path: Path, backend: Backend) -> None:
+    documents = tmp_path / "documents.tsv"
+    documents.write_text(f"d1\t{TIDES}\nd2\t{SKY}\nd3\t\nd4\tTides are waves.\nd5\tBroken.\n")
+    replies: dict[str, Completion | str] = {
+        TIDES: listed("What are tides?"), SKY: "No idea.", "Tides are waves.": listed("what are tides"),
+        "Broken.": Completion("", error="the server is down"),
+    }  # fmt: skip
+    backend(FakeLLM(lambda request: replies[request.slot("context") or ""]))
+    output = tmp_path / "out.jsonl"
+    lines, summary = generate(documents, output, top_ups=0)
+    assert len(lines) == 1
+    assert list(summary.lines())[-5:] == [
+        "1 document has no text: 'd3'.",
+        "No queries from 'd2' (characters 0 to 24): the reply does not contain a list of questions.",
+        "No queries from 'd4' (characters 0 to 16): the reply has only duplicates.",
+        "No queries from 'd5' (characters 0 to 7): the server is down.",
+        f"Written: {output}",
+    ]
+
+
+def test_no_queries_at_all(documents: Path, tmp_path: Path, backend: Backend) -> None:
+    backend(FakeLLM(lambda _: "No."))
+    with pytest.raises(SelectionError, match="'fake' wrote no queries for 2 windows"):
+        generate(documents, tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_an_interrupted_run_continues(documents: Path, tmp_path: Path, backend: Backend) -> None:
+    output = tmp_path / "out.jsonl"
+    calls: list[str] = []
+
+    def reply(request: Request) -> str:
+        calls.append(request.text)
+        if len(calls) == 2:
+            raise ModelError("The server stopped.")
+        return listed("What are tides?" if "moon" in request.text else "Why is it blue?")
+
+    model = FakeLLM(reply)
+    model.batch_size = 1
+    backend(model)
+    with pytest.raises(ModelError):
+        generate(documents, output, top_ups=0)
+    assert journal_path(output).exists()
+    assert not output.exists()
+    lines, _ = generate(documents, output, top_ups=0)
+    assert len(calls) == 3  # the first reply is not asked for again
+    assert texts(lines) == ["What are tides?", "Why is it blue?"]
+
+
+PROMPT = """name = "Mine"
+kind = "query"
+reading = "questions"
+template = "{template}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("template", "examples", "message"),
+    [
+        ("Ask about {context} like {user_queries}", False, "name a file of queries with --example-queries"),
+        ("Ask about {context}", True, "has no placeholder {user_queries}"),
+    ],
+)
+def test_prompts_that_do_not_fit(
+    template: str, examples: bool, message: str, documents: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    (tmp_path / "mine.toml").write_text(PROMPT.replace("{template}", template))
+    arguments = ["generate", "queries", str(documents), "-o", str(tmp_path / "out"), "--model", "fake"]
+    more = ["--example-queries", str(documents)] if examples else []
+    with pytest.raises(SystemExit):
+        main([*arguments, "--prompt-file", str(tmp_path / "mine.toml"), *more])
+    assert message in capsys.readouterr().err
+
+
+def test_an_own_prompt_and_prompts_of_other_commands(
+    documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.toml").write_text(PROMPT.replace("{template}", 'Ask in \\"questions\\": {context}'))
+    output = tmp_path / "out.jsonl"
+    arguments = ["generate", "queries", str(documents), "-o", str(output), "--model", "fake", "--prompt-file"]
+    main([*arguments, str(tmp_path / "mine.toml")])
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    assert {line["prompt_info"]["prompt_class"] for line in lines} == {"Mine"}
+    capsys.readouterr()
+    main(["show", "prompt", "QuestionGenerationDL", "--as-file", "-o", str(tmp_path / "other.toml")])
+    with pytest.raises(SystemExit):
+        main([*arguments, str(tmp_path / "other.toml")])
+    assert "does not write queries; it needs kind = 'query'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--example-queries", "--pool"])
+def test_the_output_is_never_an_input(option: str, documents: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\ttides\n")
+    with pytest.raises(SystemExit):
+        main(
+            [
+                "generate",
+                "queries",
+                str(documents),
+                "-o",
+                str(queries),
+                "--model",
+                "fake",
+                option,
+                str(queries),
+            ]
+        )
+    assert queries.read_text() == "q1\ttides\n"
+
+
+def test_the_notebook_of_ragelo(shared_data: Path, tmp_path: Path) -> None:
+    documents = shared_data / "ragelo" / "notebook" / "documents.csv"
+    lines, summary = generate(documents, tmp_path / "out.jsonl", max_windows=5)
+    assert summary.documents == len({line["document_id"] for line in lines}) > 0
+    assert not summary.failed

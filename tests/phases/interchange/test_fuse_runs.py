@@ -1,0 +1,138 @@
+"""Reciprocal rank fusion of run files."""
+
+from __future__ import annotations
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.interchange.fuse_runs import FuseOptions, fuse, fuse_files
+from exam_pp.store.trec.runs import read_run
+
+DENSE = """q1 Q0 a 1 9.5 x
+q1 Q0 b 2 9.0 x
+q1 Q0 c 3 8.5 x
+q2 Q0 a 1 1 x
+"""
+SPARSE = """q1 Q0 c 1 3 y
+q1 Q0 a 2 2 y
+q1 Q0 d 3 1 y
+"""
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "dense.run").write_text(DENSE)
+    (folder / "sparse.run").write_text(SPARSE)
+    return folder
+
+
+def test_a_fusion_by_hand(runs: Path, tmp_path: Path) -> None:
+    """Equation 1 of RAGElo (2024): RRF(d) = Σ 1 / (k + r(d)), here with k = 60."""
+    output = tmp_path / "both.run"
+    summary = fuse_files([runs], output, FuseOptions())
+
+    a, b = Fraction(1, 61) + Fraction(1, 62), Fraction(1, 62)
+    c, d = Fraction(1, 63) + Fraction(1, 61), Fraction(1, 63)
+    assert a > c > b > d
+    lines = list(read_run(output, method="tag"))
+    assert [(line.query_id, line.passage_id, line.rank) for line in lines] == [
+        ("q1", "a", 1), ("q1", "c", 2), ("q1", "b", 3), ("q1", "d", 4), ("q2", "a", 1),
+    ]  # fmt: skip
+    expected = [float(score) for score in (a, c, b, d, Fraction(1, 61))]
+    assert [line.score for line in lines] == pytest.approx(expected, abs=1e-15)
+    assert {line.system for line in lines} == {"both"}
+    assert list(summary.lines()) == ["Fused 2 runs as 'both': 5 passages for 2 queries."]
+
+
+def test_ranks_are_those_of_trec_eval() -> None:
+    """trec_eval orders by score, and ties by descending id; it ignores the order of lines and the rank."""
+    tied = {"q": {"a": 1.0, "c": 1.0, "b": 1.0, "top": 2.0}}
+    lines = list(fuse([tied, tied], FuseOptions(k=0), "x"))
+    assert [(line.passage_id, line.score) for line in lines] == [
+        ("top", 2.0), ("c", 1.0), ("b", pytest.approx(2 / 3)), ("a", 0.5),
+    ]  # fmt: skip
+
+
+def test_the_rank_column_is_the_order_in_which_trec_eval_evaluates() -> None:
+    rng = random.Random(5)
+    runs = [
+        {"q": {f"d{key}": rng.choice([1.0, 2.0, 3.0]) for key in rng.sample(range(40), 25)}} for _ in "abc"
+    ]
+    lines = list(fuse(runs, FuseOptions(), "x"))
+    assert len({line.score for line in lines}) < len(lines)  # a passage of one run ties with that of another
+    run = [ir_measures.ScoredDoc("q", line.passage_id, line.score) for line in lines]
+    for line in lines:
+        qrels = [ir_measures.Qrel("q", line.passage_id, 1)]
+        assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == pytest.approx(
+            1 / line.rank
+        )
+
+
+def test_the_order_of_runs_does_not_matter(runs: Path, tmp_path: Path) -> None:
+    names = [runs / "sparse.run", runs / "dense.run"]
+    options = FuseOptions(system_name="mine")
+    fuse_files(names, tmp_path / "a.run", options)
+    fuse_files(names[::-1], tmp_path / "b.run", options)
+    assert sorted((tmp_path / "a.run").read_text()) == sorted((tmp_path / "b.run").read_text())
+
+
+def test_depths_and_constant(runs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.run"
+    options = ["-k", "1", "--top", "1", "--max-passages", "1", "--system-name", "short"]
+    main(["-q", "fuse", str(runs), "-o", str(output), *options])
+    assert output.read_text() == "q1 Q0 c 1 0.5 short\nq2 Q0 a 1 0.5 short\n"  # 1 / (1 + 1), tied with a
+
+
+def test_systems_of_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "all.run"
+    path.write_text(DENSE + SPARSE)
+    with pytest.raises(DataError, match="--method-name tag"):  # c twice for q1
+        fuse_files([path], tmp_path / "out.run", FuseOptions())
+    assert fuse_files([path], tmp_path / "out.run", FuseOptions(method="tag")).systems == 2
+
+
+def test_standard_output_has_a_name(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["-q", "fuse", str(runs)])
+    assert capsys.readouterr().out.startswith("q1 Q0 a 1 0.03252247488101534 fused\n")
+
+
+def test_runs_of_the_same_name_and_single_runs(runs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "dense.run").write_text(DENSE)
+    output = tmp_path / "out.run"
+    with pytest.raises(SelectionError, match=r"dense.run and .*dense.run are both runs of 'dense'"):
+        fuse_files([runs, other], output, FuseOptions())
+    with pytest.raises(SelectionError, match="needs at least two runs"):
+        fuse_files([runs / "dense.run", runs / "dense.run"], output, FuseOptions())
+    (other / "empty.run").write_text("")
+    with pytest.raises(DataError, match="has no results"):
+        fuse_files([runs, other / "empty.run"], output, FuseOptions())
+    assert not output.exists()
+
+
+def test_the_output_is_never_an_input(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["fuse", str(runs), "-o", str(runs / "dense.run")])
+    assert (runs / "dense.run").read_text() == DENSE
+    assert "dense.run" in capsys.readouterr().err
+
+
+def test_the_fused_run_is_a_system(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("q1 0 c 1\nq2 0 a 1\n")
+    main(["fuse", str(runs), "-o", str(runs / "rrf.run")])
+    assert "Fused 2 runs as 'rrf'" in capsys.readouterr().err
+    main(["-q", "evaluate", "judgments", str(qrels), "--runs", str(runs), "-m", "RR@5", "--format", "json"])
+    rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
+    scores = {row["system"]: row["RR@5"] for row in rows}
+    assert scores == pytest.approx({"rrf": (1 / 2 + 1) / 2, "dense": (1 / 3 + 1) / 2, "sparse": 1 / 2})
