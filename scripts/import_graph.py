@@ -49,7 +49,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "interchange": ("banks", "evaluation"),
         "validation": ("banks",),
         "sql": ("evaluation",),
-        "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
+        "rag": ("banks", "evaluation", "grading", "interchange", "passages", "tournaments"),
     },
     "reports": {
         "evaluation": (),

@@ -12,7 +12,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names, prompt_names
-from exam_pp.cli.leaderboard_options import OFFICIAL, SEED
+from exam_pp.cli.leaderboard_options import ELO_INTEGER, OFFICIAL, RATING, SEED
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
@@ -60,16 +60,7 @@ _selection = together(
     ),
 )
 _method = together(
-    click.option(
-        "-m",
-        "--measure",
-        "methods",
-        type=click.Choice(["elo", "bradley-terry"]),
-        multiple=True,
-        default=["elo"],
-        help="Elo, averaged over tournaments (elo), or maximum likelihood, which does not depend on the "
-        "order of games (bradley-terry); may be repeated. The first one orders the systems.  [default: elo]",
-    ),
+    RATING,
     click.option(
         "--tournaments",
         type=IntRange(min=1),
@@ -91,11 +82,7 @@ _method = together(
         show_default=True,
         help="Elo rating of every system before its first game.",
     ),
-    click.option(
-        "--elo-integer",
-        is_flag=True,
-        help="Truncate Elo ratings to integers after every game, as published by RAGElo.",
-    ),
+    ELO_INTEGER,
 )
 _pairs = together(
     click.option(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +28,9 @@ from exam_pp.cli.options import (
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
 
+if TYPE_CHECKING:
+    from exam_pp.phases.tournaments.compare import CompareOptions
+
 _OPTIONS = (
     "evidence",
     "answers_cite",
@@ -41,7 +45,40 @@ _OPTIONS = (
     "unparsed",
 )
 
-_document_options = together(
+judge_options = together(
+    click.option(
+        "--choose",
+        is_flag=True,
+        help="Take the likeliest verdict, without a written reply.",
+    ),
+    click.option(
+        "--prompt-class",
+        shell_complete=prompt_names,
+        metavar="NAME",
+        help="Prompt of the kind pair; PairwiseChoice is short, for small models.  [default: "
+        "PairwiseAnswers]",
+    ),
+    prompt_file_option("TOML file with your own prompt of the kind pair."),
+    click.option(
+        "--factors",
+        metavar="TEXT",
+        help="Factors that the judge considers, as the end of a sentence.  [default: those of the paper]",
+    ),
+    click.option(
+        "--answers-cite",
+        is_flag=True,
+        help="Say in the prompt that the answers cite documents by their ids in square brackets.",
+    ),
+    click.option(
+        "--unparsed",
+        type=click.Choice(["ungraded", "chat"]),
+        default="ungraded",
+        show_default=True,
+        help="Replies without a verdict in double brackets: no winner (ungraded), or the winner of a "
+        "sentence such as 'final verdict: A' (chat).",
+    ),
+)
+document_options = together(
     click.option(
         "--evidence",
         type=click.Choice(["text", "reason", "both", "none"]),
@@ -69,7 +106,7 @@ _document_options = together(
         help="Take labels and reasons of documents from direct grades with this prompt class.",
     ),
 )
-_game_options = together(
+game_options = together(
     click.option(
         "--system",
         "systems",
@@ -96,6 +133,8 @@ _game_options = together(
         show_default=True,
         help="Seed of the draws of pairs, repeats and places.",
     ),
+)
+_extension_options = together(
     click.option(
         "--games",
         type=FILE,
@@ -116,38 +155,10 @@ _game_options = together(
 @required_output("Games file to write.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @model_options()
-@click.option(
-    "--choose",
-    is_flag=True,
-    help="Take the likeliest verdict, without a written reply.",
-)
-@click.option(
-    "--prompt-class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Prompt of the kind pair; PairwiseChoice is short, for small models.  [default: PairwiseAnswers]",
-)
-@prompt_file_option("TOML file with your own prompt of the kind pair.")
-@click.option(
-    "--factors",
-    metavar="TEXT",
-    help="Factors that the judge considers, as the end of a sentence.  [default: those of the paper]",
-)
-@click.option(
-    "--answers-cite",
-    is_flag=True,
-    help="Say in the prompt that the answers cite documents by their ids in square brackets.",
-)
-@click.option(
-    "--unparsed",
-    type=click.Choice(["ungraded", "chat"]),
-    default="ungraded",
-    show_default=True,
-    help="Replies without a verdict in double brackets: no winner (ungraded), or the winner of a sentence "
-    "such as 'final verdict: A' (chat).",
-)
-@_document_options
-@_game_options
+@judge_options
+@document_options
+@game_options
+@_extension_options
 @MAX_QUERIES
 @journal_options
 def command(passages: Path, output: Path, queries: Path, **options: Any) -> None:
@@ -169,42 +180,48 @@ def command(passages: Path, output: Path, queries: Path, **options: Any) -> None
       exam-pp compare answers.jsonl.gz --queries queries.jsonl -o more-games.jsonl.gz \\
         --adaptive --budget 5 --model lexical
     """
-    from exam_pp.grade_filter import GradeFilter
-    from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, compare
-    from exam_pp.prompts.base import with_aliases
+    from exam_pp.phases.tournaments.compare import CompareFiles, compare
     from exam_pp.signals import STOP
 
-    _check(options)
+    _check_extension(options)
     model = take_model_options(options)
-    names = [options["prompt_class"]] if options["prompt_class"] else []
-    prompts = choose_prompts(names, options["prompt_files"])
-    if len(prompts) > 1:
-        raise click.UsageError("compare asks with one prompt; use --prompt-class or --prompt-file once.")
-    reasons = with_aliases(GradeFilter(options["reasons_grader"], options["reasons_class"]))
-    chosen = CompareOptions(
-        prompts[0] if prompts else None,
-        reasons=reasons,
-        budget=options["budget"],
-        **take(options, *_OPTIONS),
-    )
+    chosen = replace(compare_options(options), budget=options["budget"])
     files = CompareFiles(passages, output, queries=queries, **take(options, *JOURNAL, "games"))
     with STOP.on_sigterm(), progress("Comparing", "games") as advance:
         summary = compare(files, model, chosen, advance)
     log_summary(summary.lines())
 
 
-def _check(options: dict[str, Any]) -> None:
-    """Raise UsageError for options without an effect."""
-    if options["adaptive"] and options["budget"] is None:
-        raise click.UsageError("--adaptive needs --budget, the number of new games.")
-    if options["budget"] is not None and not options["adaptive"]:
-        raise click.UsageError("--budget has an effect only with --adaptive.")
-    if options["adaptive"] and options["games_per_query"] is not None:
-        raise click.UsageError("--games-per-query cannot be combined with --adaptive, which chooses pairs.")
+def compare_options(options: dict[str, Any]) -> CompareOptions:
+    """Take the options of a comparison out of those of a command.
+
+    Raises:
+        UsageError: Two prompts are named, or an option has no effect.
+    """
+    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.phases.grading.prompt_files import choose_prompts
+    from exam_pp.phases.tournaments.compare import CompareOptions
+    from exam_pp.prompts.base import with_aliases
+
     uses_grades = options["evidence"] in ("reason", "both") or options["min_relevance"] is not None
     if not uses_grades and (options["reasons_grader"] or options["reasons_class"]):
         raise click.UsageError(
             "--reasons-grader and --reasons-class have an effect only with --evidence reason, --evidence "
             "both or --min-relevance."
         )
+    names = [options["prompt_class"]] if options["prompt_class"] else []
+    prompts = choose_prompts(names, options["prompt_files"])
+    if len(prompts) > 1:
+        raise click.UsageError("A game has one prompt; use --prompt-class or --prompt-file once.")
+    reasons = with_aliases(GradeFilter(options["reasons_grader"], options["reasons_class"]))
+    return CompareOptions(prompts[0] if prompts else None, reasons=reasons, **take(options, *_OPTIONS))
+
+
+def _check_extension(options: dict[str, Any]) -> None:
+    """Raise UsageError for options of adaptive games without an effect."""
+    if options["adaptive"] and options["budget"] is None:
+        raise click.UsageError("--adaptive needs --budget, the number of new games.")
+    if options["budget"] is not None and not options["adaptive"]:
+        raise click.UsageError("--budget has an effect only with --adaptive.")
+    if options["adaptive"] and options["games_per_query"] is not None:
+        raise click.UsageError("--games-per-query cannot be combined with --adaptive, which chooses pairs.")

@@ -42,7 +42,7 @@ from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.phases.rag.config import RagConfig
-from exam_pp.phases.rag.steps import Progress, Steps, decisive, is_data_set, no_progress
+from exam_pp.phases.rag.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
@@ -299,7 +299,7 @@ class _Run:
             files = GradeFiles(source, path, bank, queries=self.queries)
             return grade_file(files, model, GradeOptions([prompt]), advance).lines()
 
-        return self.steps.run(name, output, inputs, _options(model, prompt), work)
+        return self.steps.run(name, output, inputs, asked(model, prompt), work)
 
     def _whole_answers(self) -> Path:
         """A file with each answer as one passage, which prompts read as a whole."""
@@ -374,7 +374,7 @@ class _Run:
             files = GradeFiles(source, path, queries=self.queries)
             return nuggetize_file(files, model, options, advance=advance).lines()
 
-        prompts = _options(model, nuggetizer.creation, nuggetizer.importance)
+        prompts = asked(model, nuggetizer.creation, nuggetizer.importance)
         settings = prompts | {"relevance": vars(relevance)} | fields
         return self.steps.run("Nuggets", "nuggets.jsonl", [source, self.queries], settings, work)
 
@@ -391,7 +391,7 @@ class _Run:
                 return grade_citations(files, model, CitationOptions(prompt), advance).lines()
 
             source = self.steps.run(
-                "Citations", "citations.jsonl.gz", [self.passages], _options(model, prompt), work
+                "Citations", "citations.jsonl.gz", [self.passages], asked(model, prompt), work
             )
         selection = SupportFilter(_name(model), None if model is None else prompt.name)
         return citations(source, selection=selection, rule=step.citations)
@@ -409,7 +409,7 @@ class _Run:
                 files = GradeFiles(self.passages, path)
                 return score_answers(files, model, options, advance).lines()
 
-            settings = _options(model, prompt or FACTUAL_CONSISTENCY) | {
+            settings = asked(model, prompt or FACTUAL_CONSISTENCY) | {
                 "claims": step.claims, "sources": step.sources, "soft": step.soft,
             }  # fmt: skip
             source = self.steps.run("Factual consistency", "scored.jsonl.gz", [self.passages], settings, work)
@@ -477,14 +477,6 @@ def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Ev
 
 def _name(model: ModelOptions | None) -> str | None:
     return None if model is None else model.model
-
-
-def _options(model: ModelOptions, *prompts: Prompt | None) -> dict[str, Any]:
-    """The options of a step that change its output."""
-    return {
-        "model": decisive(model),
-        "prompts": [prompt and [prompt.name, prompt.hash] for prompt in prompts],
-    }
 
 
 def _whole(query_id: str, output: SystemOutput) -> Passage:

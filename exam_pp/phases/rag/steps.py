@@ -1,4 +1,4 @@
-"""Work folder of `exam-pp evaluate rag`: files of finished steps, which are not computed again."""
+"""Work folder of a command with several steps: files of finished steps, which are not computed again."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import Advance
+from exam_pp.prompts import Prompt
 from exam_pp.store.files import read_text, size_and_sha256, write_text
 from exam_pp.store.inputs import forget
 from exam_pp.store.trec.queries import IRDS
@@ -106,6 +107,14 @@ class Steps:
 def decisive(model: ModelOptions) -> dict[str, Any]:
     """The options of a model without those of the hardware."""
     return {key: value for key, value in asdict(model).items() if key not in _HARDWARE}
+
+
+def asked(model: ModelOptions, *prompts: Prompt | None) -> dict[str, Any]:
+    """The options of a step that asks a model: those that change its output."""
+    return {
+        "model": decisive(model),
+        "prompts": [prompt and [prompt.name, prompt.hash] for prompt in prompts],
+    }
 
 
 def _key(name: str, inputs: Sequence[Path], options: Mapping[str, Any]) -> str:
