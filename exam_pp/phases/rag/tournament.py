@@ -85,8 +85,11 @@ class TournamentOptions:
     reasons: bool = False
     ratings: RatingOptions = field(default_factory=RatingOptions)
 
-    def resolved(self) -> TournamentOptions:
-        """The options with their defaults; raises :class:`SelectionError` for those without an effect."""
+    def checked(self) -> TournamentOptions:
+        """The options with the documents that the games show.
+
+        Raises :class:`SelectionError` for options without an effect.
+        """
         games = self.games
         if self.reasons:
             prompt = games.prompt or PAIRWISE_ANSWERS
@@ -97,7 +100,8 @@ class TournamentOptions:
                     "--evidence reason or --min-relevance."
                 )
             games = replace(games, evidence=shown)
-        return replace(self, games=games.resolved())
+        games.resolved()
+        return replace(self, games=games)
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def tournament(
         SelectionError: No query has answers of two systems, an option has no effect, or no game was played.
         ModelError: The model cannot be loaded.
     """
-    options = (options or TournamentOptions()).resolved()
+    options = (options or TournamentOptions()).checked()
     for _, path in sources.files:
         if is_read_once(path):
             raise SelectionError(f"'{path}' is a stream, but it is read several times. Name a file.")
@@ -261,7 +265,7 @@ class _Run:
                 CompareFiles(passages, path, queries=queries), self.model, options, advance
             ).lines()
 
-        settings = vars(options) | asked(self.model, options.prompt)
+        settings = vars(options) | asked(self.model, options.resolved().prompt)
         del settings["prompt"]
         return self.steps.run("Games", "games.jsonl.gz", [passages, queries], settings, work)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from exam_pp.phases.rag.tournament import Tournament
-from exam_pp.phases.tournaments.biases import bias_notes
 from exam_pp.rendering.document import Block, Heading, Link, Paragraph, Report
 from exam_pp.rendering.render import render
 from exam_pp.reports.tournaments.biases import biases_report
@@ -15,10 +13,8 @@ from exam_pp.store.files import folder_output, write_text
 
 
 def tournament_report(result: Tournament) -> Report:
-    """The leaderboard, the games, the win matrix, and the biases of the judge as sentences."""
-    report = ratings_report(result.ratings.standings, {"": result.ratings})
-    notes = [Paragraph(note) for note in bias_notes(result.biases)]
-    return replace(report, blocks=[*report.blocks, *notes])
+    """The leaderboard, the games and the win matrix."""
+    return ratings_report(result.ratings.standings, {"": result.ratings})
 
 
 def write_tournament(result: Tournament, folder: Path, command: str = "") -> Path:
