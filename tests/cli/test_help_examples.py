@@ -105,6 +105,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``games.jsonl.gz``          games between answers of three systems on two queries
     ``ratings.csv``             a person's ratings of answers by criteria; added in ``rated-answers.jsonl``
     ``games.jsonl``             games between the answers; ``human-games.jsonl`` those of a person
+    ``queries.csv``, ...        queries, answers of two systems and documents, as CSV files of RAGElo
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
@@ -144,6 +145,11 @@ def _make_files(folder: Path, data: Path) -> None:
     _write_games(folder / "games.jsonl.gz", "m", of_queries)
     _write_games(folder / "games.jsonl", "gpt", {"007": ["gen-long gen-short A"]})
     _write_games(folder / "human-games.jsonl", "human:ann", {"007": ["gen-long gen-short A"]})
+    (folder / "queries.csv").write_text("qid,query\n0, What are tides?\n1, What is salt?\n")
+    (folder / "answers.csv").write_text(
+        "qid,agent,answer\n0, x,Waves [0].\n0, y,Long waves.\n1, x,A mineral.\n1, y,White.\n"
+    )
+    (folder / "documents.csv").write_text("qid,did,document\n0,0, Tides are waves.\n1,1,Salt is white.\n")
     (folder / "ratings.csv").write_text(
         "query_id,system,accuracy,style\n007,gen-long,2,1\n007,gen-short,1,1\n"
     )

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from exam_pp.data_model import DirectGrade
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -31,7 +32,7 @@ from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings, compare_p
 from exam_pp.prompts.base import DOCUMENTS_SLOT, with_aliases
 from exam_pp.prompts.pairwise import PAIRWISE_ANSWERS
 from exam_pp.prompts.reasoner import REASONER
-from exam_pp.roles import answers_in
+from exam_pp.roles import accepted_entries, answers_in
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import Query, read_query_texts, write_queries
@@ -158,6 +159,7 @@ def tournament(
     run = _Run(sources, Steps(folder, progress), model)
     passages, queries = run.passages(), run.queries()
     _check_answers(sources, passages, read_query_texts(queries), options.games)
+    _check_documents(sources, passages, options)
     judged, reasons = passages, options.games.reasons
     if options.reasons:
         judged = run.reasons(passages, queries)
@@ -306,3 +308,26 @@ def _check_answers(
         if query_ids:
             have = counted(len(query_ids), "query has", "queries have")
             log.warning("%s %s, and no games: %s.", have, problem, listed(query_ids))
+
+
+def _check_documents(sources: TournamentSources, passages: Path, options: TournamentOptions) -> None:
+    """Raise SelectionError if documents or their labels are missing, and warn of files without an effect."""
+    documents = labelled = False
+    for query in read_passages(passages):
+        for passage in query.passages:
+            if (
+                accepted_entries(query.query_id, passage.passage_id, passage.rankings, "retrieved")
+                is not None
+            ):
+                documents = True
+                labelled |= any(isinstance(grades, DirectGrade) for grades in passage.grade_sets())
+    if not documents and options.reasons:
+        raise SelectionError("--reasons needs documents to label; name their file with --documents.")
+    if not documents and sources.documents:
+        log.warning("--documents has no effect: the answers list and cite no document of its files.")
+    uses_labels = options.games.evidence in ("reason", "both") or options.games.min_relevance is not None
+    if uses_labels and not options.reasons and not labelled:
+        raise SelectionError(
+            "--evidence reason, --evidence both and --min-relevance need labels of the documents; let the "
+            "model write them with --reasons, or name a file with direct grades in --documents."
+        )

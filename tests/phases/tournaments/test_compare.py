@@ -472,7 +472,7 @@ def test_the_answers_of_ragelo(shared_data: Path, tmp_path: Path, monkeypatch: p
         ("--budget 5", "--budget has an effect only with --adaptive"),
         ("--adaptive --budget 5 --games-per-query 2", "--games-per-query cannot be combined"),
         ("--reasons-grader m", "have an effect only with --evidence reason"),
-        ("--prompt-class PairwiseChoice --prompt-file mine.toml", "asks with one prompt"),
+        ("--prompt-class PairwiseChoice --prompt-file mine.toml", "use --prompt-class or --prompt-file once"),
     ],
 )
 def test_options_without_an_effect(
