@@ -104,7 +104,8 @@ def command(
         raise click.UsageError("Name either PASSAGES, or files of answers with --answers.")
     if options["reasons"] and (options["reasons_grader"] or options["reasons_class"]):
         raise click.UsageError(
-            "--reasons-grader and --reasons-class cannot be combined with --reasons, which writes new reasons."
+            "--reasons-grader and --reasons-class cannot be combined with --reasons, which writes new "
+            "reasons."
         )
     allow_rereading(passages, queries, *answers, *documents)
     model = take_model_options(options)

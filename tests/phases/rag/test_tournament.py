@@ -289,18 +289,21 @@ def test_a_choice_of_the_verdict_leaves_reasons_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A chosen label has no sentence, which the judge could read."""
-    asked: list[str] = []
+    chosen: list[bool] = []
 
     class Chooses(FakeLLM):
         """Answers with the first label, if a request has some."""
 
         def reply(self, request: Any) -> Any:
-            asked.append("label" if request.labels else "reply")
             return Completion(request.labels[0]) if request.labels else super().reply(request)
 
-    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _model: Chooses())
-    run(sources("documents.csv"), reasons=True, model=ModelOptions("any", choose=True))
-    assert asked == ["reply"] * 3 + ["label"] * 2
+    def load(model: ModelOptions) -> FakeLLM:
+        chosen.append(model.choose)
+        return Chooses()
+
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", load)
+    run(sources("documents.csv"), reasons=True, model=ModelOptions("fake", choose=True))
+    assert chosen == [False, True]
 
 
 def test_ratings_have_the_chosen_methods(folder: Path) -> None:
