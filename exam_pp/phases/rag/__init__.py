@@ -1,1 +1,1 @@
-"""`exam-pp evaluate rag`: retrieval, nuggets, citations, factual consistency and repeats of one input."""
+"""Several phases in one command: `exam-pp evaluate rag` and `exam-pp tournament`."""

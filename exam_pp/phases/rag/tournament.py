@@ -254,7 +254,8 @@ class _Run:
 
         def work(path: Path, advance: Any) -> Iterable[str]:
             files = GradeFiles(passages, path, queries=queries)
-            return grade_file(files, model, GradeOptions([REASONER], role="retrieved"), advance).lines()
+            labels = GradeOptions([REASONER], soft=False, role="retrieved")
+            return grade_file(files, model, labels, advance).lines()
 
         options = asked(model, REASONER)
         return self.steps.run("Reasons", "reasons.jsonl.gz", [passages, queries], options, work)
