@@ -408,11 +408,6 @@ def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
     rows = ["q,d1,The answer is 2,2", "q,d2,**Not relevant**: no.,", "q,d3,It is not very relevant,"]
     rows.append("q,d4,,")
     path = tmp_path / "r.csv"
-        "q,d2,**Not relevant**: no.,",
-        "q,d3,It is not very relevant,",
-        "q,d4,,",
-    ]
-    path = tmp_path / "r.csv"
     path.write_text("\n".join(["qid,did,raw_answer,answer", *rows, ""]))
     assert format_of(path).name == "ragelo-reasonings"
     assert not convert(Conversion(path, tmp_path / "r.jsonl", "graded"))
