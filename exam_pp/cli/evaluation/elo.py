@@ -287,9 +287,8 @@ def _boards(
 ) -> dict[str, Ratings]:
     """Column name to the ratings by its games."""
     from exam_pp.phases.tournaments.biases import known_families
-    from exam_pp.phases.tournaments.from_grades import rate_scored
     from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
-    from exam_pp.phases.tournaments.ratings import rate
+    from exam_pp.phases.tournaments.ratings import rate, rate_scored
 
     known = known_families(families)
     if not from_grades:

@@ -5,7 +5,7 @@ Every grading with a test bank is thereby also a tournament.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
@@ -25,12 +25,9 @@ from exam_pp.phases.evaluation.response_words import response_words
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
-from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
-from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings, rate
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score, Scores
 from exam_pp.roles import name_of_entry
-from exam_pp.store.families import Families
 from exam_pp.store.files import allow_rereading
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.wording import counted, listed
@@ -245,35 +242,6 @@ def games_from_scores(
     info = {"prompt_class": chosen, "measure": chosen, "tie_margin": tie_margin}
     provenance = Provenance(leaderboards=file_names(*paths), queries=len(by_query))
     return _rated(_Games(by_query, grader, info, tie_margin), [], provenance)
-
-
-def rate_scored(
-    scored: RatedGames,
-    options: RatingOptions | None = None,
-    *,
-    systems: Collection[str] = (),
-    families: Families | None = None,
-) -> Ratings:
-    """Rate systems by games from scores, with the notes and the provenance of the scores.
-
-    Args:
-        scored: The games.
-        options: Methods, tournaments and intervals.
-        systems: Only games between these systems; empty for all.
-        families: Families of models and systems, for the note on the grader's own family.
-
-    Returns:
-        The ratings.
-
-    Raises:
-        SelectionError: A selected system has no games.
-    """
-    games = judged_games(scored.queries, GameFilter(systems=systems))
-    note = (
-        f"Games are made from scores ({games.judge.prompt_class}): for each query, the higher score of two "
-        "systems wins."
-    )
-    return rate(games, options, families=families, notes=[note, *scored.notes], provenance=scored.provenance)
 
 
 def _query_scores(path: PathLike) -> list[Score]:
