@@ -186,7 +186,7 @@ def orders_of(games: Iterable[Game]) -> Orders:
     """Compare the verdicts of games of the same two answers with swapped places; others do not count."""
     by_answers: dict[frozenset[str], tuple[list[Game], list[Game]]] = {}
     for game in games:
-        straight, swapped = by_answers.setdefault(frozenset((game.name_a, game.name_b)), ([], []))
+        straight, swapped = by_answers.setdefault(game.pair, ([], []))
         (straight if game.name_a < game.name_b else swapped).append(game)
     counts = Counter(
         _orders_kind(one, other)

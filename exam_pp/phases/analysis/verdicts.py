@@ -141,7 +141,7 @@ def _key(games: GameSet) -> GradeKey:
 
 def _verdict(game: Game) -> tuple[tuple[str, str], int]:
     """The systems in the order of their names, and 1, 0 or -1 if the first wins, ties or loses."""
-    value = {"A": 1, "B": -1, "C": 0}[game.winner or "C"]
+    value = int(2 * (0.5 if game.score is None else game.score) - 1)
     if game.name_a <= game.name_b:
         return (game.name_a, game.name_b), value
     return (game.name_b, game.name_a), -value

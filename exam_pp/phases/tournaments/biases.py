@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 
 from exam_pp.errors import SelectionError
-from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.game_biases import Biases, QueryTally, Share, biases, tally
 from exam_pp.phases.evaluation.result import PathLike
@@ -87,7 +87,7 @@ def game_biases(
     played: dict[GradeKey, dict[str, list[Game]]] = {}
     for query in _queries(games):
         for game_set in query.game_sets:
-            of_query = played.setdefault(_judge(game_set), {}).setdefault(query.query_id, [])
+            of_query = played.setdefault(game_set.judge, {}).setdefault(query.query_id, [])
             of_query += (game.model_copy(update={"answer": None}) for game in game_set.games)
     if not any(of_query for of_judge in played.values() for of_query in of_judge.values()):
         raise SelectionError("The input has no games.")
@@ -108,10 +108,6 @@ def _queries(games: Sequence[PathLike] | Iterable[QueryGames]) -> Iterator[Query
             yield item
         else:
             yield from read_games(item)
-
-
-def _judge(games: GameSet) -> GradeKey:
-    return GradeKey(games.model or "(no model)", games.prompt_class or "")
 
 
 def _judge_biases(

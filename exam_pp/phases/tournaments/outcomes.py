@@ -18,8 +18,6 @@ from exam_pp.store.files import is_read_once
 from exam_pp.store.games import read_games
 from exam_pp.wording import listed
 
-_UNKNOWN_MODEL = "(no model)"
-
 
 @dataclass(frozen=True)
 class GameFilter:
@@ -113,7 +111,7 @@ def judged_games(paths: Iterable[str | Path], selection: GameFilter | None = Non
                 if chosen.accepts(games) and (
                     kept := [game for game in games.games if chosen.includes(game)]
                 ):
-                    judges[_judge(games), games.prompt_hash] = None
+                    judges[games.judge, games.prompt_hash] = None
                     by_query[query.query_id].extend(kept)
     where = listed(sources)
     if unknown := [system for system in chosen.systems if system not in named]:
@@ -127,10 +125,6 @@ def judged_games(paths: Iterable[str | Path], selection: GameFilter | None = Non
     result.systems = list(systems)
     check_names(by_query, systems)
     return result
-
-
-def _judge(games: GameSet) -> GradeKey:
-    return GradeKey(games.model or _UNKNOWN_MODEL, games.prompt_class or "")
 
 
 def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
@@ -158,13 +152,13 @@ def _add(result: JudgedGames, query_id: str, games: Iterable[Game]) -> None:
     waiting: dict[tuple[int, frozenset[str]], list[Game]] = defaultdict(list)
     for game in games:
         if game.order is None:
-            _play(result, query_id, game, _score(game))
+            _play(result, query_id, game, game.score)
             continue
-        pair = frozenset((game.name_a, game.name_b))
-        if not (partners := waiting[3 - game.order, pair]):
-            waiting[game.order, pair].append(game)
+        if not (partners := waiting[3 - game.order, game.pair]):
+            waiting[game.order, game.pair].append(game)
             continue
-        first, second = _score(partner := partners.pop(0)), _score(game)
+        partner = partners.pop(0)
+        first, second = partner.score, game.score
         if second is not None and partner.name_a != game.name_a:
             second = 1 - second
         if first is None or second is None:
@@ -183,8 +177,3 @@ def _play(result: JudgedGames, query_id: str, game: Game, score: float | None) -
         result.ungraded += 1
     else:
         result.outcomes.append(Outcome(query_id, game.name_a, game.name_b, score, result.judge))
-
-
-def _score(game: Game) -> float | None:
-    """The score of the system in place A; None for an ungraded game."""
-    return None if game.winner is None else {"A": 1.0, "B": 0.0, "C": 0.5}[game.winner]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from exam_pp.games import Game, Winner
+from exam_pp.games import Game
 
 Pair = tuple[str, str]
 """Two systems, in the order of their names."""
@@ -117,15 +117,12 @@ class Standings:
     def add(self, game: Game) -> None:
         """Count a game; an ungraded game has no winner, but counts as played."""
         if game.system_a in self._number and game.system_b in self._number:
-            self._count(game.system_a, game.system_b, game.winner)
-
-    def _count(self, a: str, b: str, winner: Winner | None) -> None:
-        first, second = sorted((a, b))
-        self._played[first, second] += 1
-        if winner is not None:
-            share = {"A": 1.0, "B": 0.0, "C": 0.5}[winner]
-            self._wins[self._number[a]][self._number[b]] += share
-            self._wins[self._number[b]][self._number[a]] += 1 - share
+            first, second = sorted((game.system_a, game.system_b))
+            self._played[first, second] += 1
+            if game.score is not None:
+                a, b = self._number[game.system_a], self._number[game.system_b]
+                self._wins[a][b] += game.score
+                self._wins[b][a] += 1 - game.score
 
     def strengths(self) -> list[float]:
         """The strength of each system under the Bradley-Terry model, in the order of ``systems``.
