@@ -99,8 +99,8 @@ def planned_games(
     return [PlannedGame(first, second)]
 
 
-class Standings:
-    """Wins and numbers of games of all pairs, from which the next pairs follow.
+class PairSelector:
+    """Wins and numbers of games of all pairs, and the choice of the next pairs.
 
     A pair is the more informative, the more open its next game is and the fewer games it has. So the pair
     with the highest p (1 - p) / (games + 1) comes first, where p is the probability of a win under the
