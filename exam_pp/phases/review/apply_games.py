@@ -141,14 +141,14 @@ def _open_games(passages: Path, decisions: Decisions, seed: int) -> dict[str, Op
     for of_reviewer in decisions.values():
         for decision, path in of_reviewer.values():
             wanted.setdefault(decision.query_id, {})[decision.game_id] = path
-    found: dict[str, OpenGame] = {}
+    known: dict[str, OpenGame] = {}
     for query in read_passages(passages):
         if query.query_id in wanted:
             ids = wanted[query.query_id]
             games = QueryAnswers.of(query).games(seed)
-            found |= {game.game_id: game for game in games if game.game_id in ids}
+            known |= {game.game_id: game for game in games if game.game_id in ids}
     for query_id, ids in wanted.items():
-        unknown = [game_id for game_id in ids if game_id not in found or found[game_id].query_id != query_id]
+        unknown = [key for key in ids if key not in known or known[key].query_id != query_id]
         if unknown:
             names = counted_names(unknown, "game", "games")
             raise DataError(
@@ -156,7 +156,7 @@ def _open_games(passages: Path, decisions: Decisions, seed: int) -> dict[str, Op
                 "name the passages file and the seed of `exam-pp review-games`.",
                 file=str(ids[unknown[0]]), field="games",
             )  # fmt: skip
-    return found
+    return known
 
 
 def _new_games(

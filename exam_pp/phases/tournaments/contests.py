@@ -71,10 +71,10 @@ class Contest:
     @property
     def repeats(self) -> dict[str, list[int | None]]:
         """System to its repeats that answered, in order."""
-        found: dict[str, list[int | None]] = {}
+        repeats: dict[str, list[int | None]] = {}
         for system, repeat in sorted(self.answers, key=lambda place: (place.system, place.repeat or 0)):
-            found.setdefault(system, []).append(repeat)
-        return found
+            repeats.setdefault(system, []).append(repeat)
+        return repeats
 
     def unit(self, game: PlannedGame) -> PairUnit:
         """The answers of a game, with the documents of both systems."""

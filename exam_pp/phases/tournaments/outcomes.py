@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Source, format_of
-from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.errors import SelectionError
+from exam_pp.formats.games import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.outcomes import Outcome
 from exam_pp.phases.evaluation.result import PathLike, check_names
-from exam_pp.store.files import is_read_once
-from exam_pp.store.games import read_games
 from exam_pp.wording import listed
 
 
@@ -77,28 +73,13 @@ class JudgedGames:
     games: dict[str, list[Game]] = field(default_factory=dict, repr=False)
 
 
-def games_of_file(path: str | Path) -> Iterator[QueryGames]:
-    """The games of a file in the format of exam_pp or of RAGElo, by query.
-
-    Raises :class:`~exam_pp.errors.DataError` for an invalid file.
-    """
-    try:
-        form = None if is_read_once(path) else format_of(path)
-    except DataError:
-        form = None
-    if form is None or form.content != "games" or form.read is None:
-        yield from read_games(path)
-    else:
-        yield from form.read(Source(Path(path), DroppedFields()))
-
-
 def read_all(games: Iterable[PathLike | QueryGames]) -> Iterator[QueryGames]:
     """The queries of games files, or of objects, one after the other."""
     for item in games:
         if isinstance(item, QueryGames):
             yield item
         else:
-            yield from games_of_file(item)
+            yield from read_any_games(item)
 
 
 def judged_games(
