@@ -132,11 +132,12 @@ _CITED = [
 ]
 
 
-def _answer(system: str, text: str) -> dict[str, Any]:
-    ranking = {"method": system, "paragraphId": f"{system}/q1", "queryId": "q1", "rank": 1, "score": 1.0,
+def _answer(system: str, text: str, query_id: str = "q1") -> dict[str, Any]:
+    passage_id = f"{system}/{query_id}"
+    ranking = {"method": system, "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0,
                "role": "answer"}  # fmt: skip
     data = {"judgments": [], "rankings": [ranking]}
-    return {"paragraph_id": f"{system}/q1", "text": text, "paragraph_data": data}
+    return {"paragraph_id": passage_id, "text": text, "paragraph_data": data}
 
 
 _COMPARED = ["q1", [_answer("one", "It rises."), _answer("two", "It rises and falls.")]]
@@ -226,6 +227,10 @@ GOOD: dict[str, str] = {
     "ragelo_games.jsonl": _lines(
         {"qid": "q1", "agent_a": "one", "agent_b": "two", "evaluator_name": "pairwise", "exception": None,
          "raw_answer": "{}", "answer": {"winner": "C", "differences": "None."}}
+    ),
+    "players.jsonl": _lines(
+        ["q1", [*(_answer(name, "It rises.") for name in "abc"), _answer("a-run-1", "It rises.")]],
+        ["007", [_answer(name, "It falls.", "007") for name in "ab"]],
     ),
     "all.games.jsonl": _lines(
         {"query_id": "q1", "query_text": "a query", "game_sets": [
@@ -347,7 +352,7 @@ _GAMES_COMMANDS = (
     "filter {} --system a --grader model -o out",
     "strip {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
-    "validate {} --passages graded.jsonl -o out",
+    "validate {} --passages players.jsonl -o out",
     "query {} 'select winner, count(*) from games group by all' -o out",
 )
 _GAMES_KEEPING_COMMANDS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import evalica
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -104,7 +105,6 @@ def test_groups_that_never_met_are_each_around_1000() -> None:
 
 
 def test_evalica_has_the_same_ratings() -> None:
-    evalica = pytest.importorskip("evalica", reason="evalica is not installed")
     games = table_5_games()
     verdicts = {1.0: evalica.Winner.X, 0.0: evalica.Winner.Y, 0.5: evalica.Winner.Draw}
     found = evalica.bradley_terry(
