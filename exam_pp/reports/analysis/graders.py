@@ -13,6 +13,7 @@ from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, 
 from exam_pp.rendering.pictures.grids import matrix
 from exam_pp.rendering.pictures.points import mean_difference
 from exam_pp.reports.analysis.agreement import COEFFICIENTS
+from exam_pp.reports.analysis.notes import formatted_interval
 
 _MAX_PICTURES = 12
 """Maximum number of plots of differences, so that reports of many graders stay readable."""
@@ -140,7 +141,7 @@ def _cells(estimate: Estimate | None) -> list[Cell]:
 
 
 def _range(interval: Interval | None) -> str | None:
-    return None if interval is None else f"[{interval.low:z.3f}, {interval.high:z.3f}]"
+    return formatted_interval(interval, 3) or None
 
 
 def graders_pictures(result: GraderAgreement) -> list[Picture]:
