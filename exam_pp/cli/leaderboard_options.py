@@ -69,6 +69,17 @@ SEED = click.option(
 )
 
 
+def confidence_option(help_text: str = "Confidence level of the intervals.") -> Callable[[F], F]:
+    """``--confidence``, from 0.5 up to 1, which is excluded."""
+    return click.option(
+        "--confidence",
+        type=NumberRange(0.5, 1, max_open=True),
+        default=0.95,
+        show_default=True,
+        help=help_text,
+    )
+
+
 def missing_queries_option(noun: str) -> Callable[[F], F]:
     """``--missing-queries`` for queries without an answer, or without results."""
     return click.option(
@@ -266,13 +277,7 @@ def leaderboard_options(
             is_flag=True,
             help="Add significance letters: systems that share a letter do not differ significantly.",
         ),
-        click.option(
-            "--confidence",
-            type=NumberRange(0.5, 1, max_open=True),
-            default=0.95,
-            show_default=True,
-            help="Confidence level of the intervals; the level α of the tests is 1 minus this.",
-        ),
+        confidence_option("Confidence level of the intervals; the level α of the tests is 1 minus this."),
         SAMPLES,
         SEED,
         plot_option("the first measure with its intervals"),

@@ -195,15 +195,15 @@ def orders_of(games: Iterable[Game]) -> Orders:
         straight, swapped = by_answers.setdefault(game.pair, ([], []))
         (straight if game.name_a < game.name_b else swapped).append(game)
     counts = Counter(
-        _orders_kind(one, other)
+        _orders_kind(first, second)
         for straight, swapped in by_answers.values()
-        for one, other in zip(straight, swapped, strict=False)
+        for first, second in zip(straight, swapped, strict=False)
     )
     return Orders(**counts)
 
 
-def _orders_kind(one: Game, other: Game) -> str:
-    verdicts = {one.winner, other.winner}
+def _orders_kind(first: Game, second: Game) -> str:
+    verdicts = {first.winner, second.winner}
     if verdicts in ({"A", "B"}, {"C"}):
         return "same"
     if "C" in verdicts:
