@@ -49,7 +49,8 @@ class QueryOptions:
 
     Args:
         per_window: Number of queries that the prompt asks for, and the largest number that is kept.
-        window_tokens: Maximum length of a window in tokens, see :func:`~.document_windows.count_tokens`.
+        window_tokens: Maximum length of a window in tokens, see
+            :func:`~exam_pp.phases.banks.document_windows.count_tokens`.
         max_windows: Number of windows to draw from all documents; None for all.
         seed: Seed of this random sample.
         examples: File of queries of users that the prompt shows; None for no examples.
