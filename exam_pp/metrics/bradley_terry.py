@@ -13,13 +13,14 @@ from exam_pp.metrics.outcomes import Ints
 
 MEAN = 1000.0
 """Mean of the ratings of all systems."""
-_POINTS = 400 / log(10)
+POINTS = 400 / log(10)
+"""Points of a difference in the logarithm of the odds to win of 1."""
 _MAX_STEP = 2.0
 _TOLERANCE = 1e-9
 _STEPS = 200
 
 
-def bradley_terry(wins: Floats) -> Floats:
+def bradley_terry(wins: Floats, *, prior: float = 0.0) -> Floats:
     """Bradley-Terry ratings of one or several tables of wins, on the scale of Elo with mean 1000.
 
     The model is P(i beats j) = 1 / (1 + 10^((R_j - R_i) / 400)). The ratings maximise the likelihood, so the
@@ -34,19 +35,22 @@ def bradley_terry(wins: Floats) -> Floats:
     Args:
         wins: Wins of the row's system against the column's, ... × systems × systems, with ties as half wins
             of both.
+        prior: Number of ties of every system with the imaginary system, in all tables. They draw the
+            ratings of systems with few games to the mean.
 
     Returns:
         Ratings, ... × systems.
 
     Source: Bradley and Terry, "Rank analysis of incomplete block designs", Biometrika 39 (1952); Ford,
     "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64 (1957), for
-    the existence of the maximum.
+    the existence of the maximum; Caron and Doucet, "Efficient Bayesian inference for generalized
+    Bradley-Terry models", Journal of Computational and Graphical Statistics 21 (2012), for a prior.
     """
     systems = wins.shape[-1]
     tables = wins.reshape(-1, systems, systems)
-    prior = np.where(has_maximum(tables), 0.0, 1.0)
-    strengths = _newton(tables, prior)
-    return np.asarray((MEAN + _POINTS * strengths).reshape(wins.shape[:-1]))
+    ties = np.where(has_maximum(tables), prior, max(prior, 1.0))
+    strengths = _newton(tables, ties)
+    return np.asarray((MEAN + POINTS * strengths).reshape(wins.shape[:-1]))
 
 
 def bradley_terry_samples(by_query: Floats, counts: Ints) -> tuple[Floats, int]:

@@ -55,6 +55,11 @@ class Orders(NamedTuple):
 
     @property
     def flipped(self) -> int:
+        """The pairs whose verdicts differ."""
+        return self.reversed + self.one_tie
+
+    @property
+    def reversed(self) -> int:
         """The pairs in which the other answer wins if the places are swapped."""
         return self.first + self.second
 
@@ -120,8 +125,8 @@ class Biases:
         longer_by_difference: The same for each of :data:`LENGTH_STEPS`.
         own_family: Share of the judge's own family in the decided games against other systems.
         orders: Pairs of answers in both orders.
-        consistent: Share of these pairs with the same verdict in both orders.
-        flipped: Flip rate: the share of these pairs in which the other answer wins in the other order.
+        flipped: Flip rate: the share of these pairs whose verdicts differ.
+        reversed: Share of these pairs in which the other answer wins if the places are swapped.
     """
 
     games: int
@@ -133,8 +138,8 @@ class Biases:
     longer_by_difference: Sequence[Share]
     own_family: Share
     orders: Orders
-    consistent: Share
     flipped: Share
+    reversed: Share
 
 
 def tally(games: Iterable[Game], is_own: Callable[[str], bool] | None = None) -> QueryTally:
@@ -213,7 +218,7 @@ def biases(
     Args:
         queries: The counts of each query.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries.
+        samples: Number of bootstrap samples of the queries; 0 for no intervals.
         seed: Seed of the samples.
 
     Returns:
@@ -234,8 +239,8 @@ def biases(
         [share(query.longer[step] for query in queries) for step in range(len(LENGTH_STEPS))],
         share(query.own_family for query in queries),
         Orders(*(sum(column) for column in zip(*orders, strict=True))) if orders else Orders(),
-        share((Tally(pairs.same, sum(pairs) - pairs.same) for pairs in orders), tested=False),
-        share((Tally(pairs.flipped, sum(pairs) - pairs.flipped) for pairs in orders), tested=False),
+        share((Tally(pairs.flipped, pairs.same) for pairs in orders), tested=False),
+        share((Tally(pairs.reversed, sum(pairs) - pairs.reversed) for pairs in orders), tested=False),
     )
 
 
@@ -257,9 +262,9 @@ def share_of(
     played = [query for query in tallies if sum(query)]
     won, lost = (sum(column) for column in zip(*played, strict=True)) if played else (0, 0)
     interval = None
-    if len(played) > 1 and won and lost:
+    if samples and len(played) > 1 and won and lost:
         interval = _bootstrap(played, confidence, samples, seed)
-    elif len(played) > 1:
+    elif samples and len(played) > 1:
         test = binomtest(len(played) if won else 0, len(played))
         wilson = test.proportion_ci(confidence, method="wilson")
         interval = Interval(float(wilson.low), float(wilson.high))

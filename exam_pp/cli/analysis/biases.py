@@ -44,7 +44,8 @@ def command(
 
     For each judge and prompt of the GAMES: the share of wins of place A, of the longer answer and of the
     judge's own family, with intervals and tests over queries. If pairs of answers were compared in both
-    orders, the flip rate is the share of pairs in which the other answer wins if the places are swapped.
+    orders, the flip rate is the share of pairs whose verdicts differ. GAMES are games files, as exam-pp or
+    RAGElo writes them.
 
     A families file has a table for each family, such as `[gpt]`, with patterns: `models = ["gpt-*"]` for
     judges and `systems = ["*-gpt4"]` for systems.

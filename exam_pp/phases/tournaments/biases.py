@@ -8,13 +8,14 @@ from functools import partial
 from itertools import chain
 
 from exam_pp.errors import SelectionError
-from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.game_biases import Biases, QueryTally, Share, biases, tally
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.phases.tournaments.outcomes import JudgedGames, judge_of, read_all
 from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families, read_families
-from exam_pp.store.games import read_games
 from exam_pp.wording import counted, listed
 
 
@@ -59,7 +60,7 @@ class GameBiases:
 
 
 def game_biases(
-    games: Sequence[PathLike] | Iterable[QueryGames],
+    games: Iterable[PathLike | QueryGames],
     *,
     families: PathLike | Families | None = None,
     confidence: float = 0.95,
@@ -83,11 +84,11 @@ def game_biases(
         DataError: A file is not in its format, or a name fits the patterns of two families.
         SelectionError: There are no games.
     """
-    known = read_families(families) if isinstance(families, PathLike) else families
+    known = known_families(families)
     played: dict[GradeKey, dict[str, list[Game]]] = {}
-    for query in _queries(games):
+    for query in read_all(games):
         for game_set in query.game_sets:
-            of_query = played.setdefault(_judge(game_set), {}).setdefault(query.query_id, [])
+            of_query = played.setdefault(judge_of(game_set), {}).setdefault(query.query_id, [])
             of_query += (game.model_copy(update={"answer": None}) for game in game_set.games)
     if not any(of_query for of_judge in played.values() for of_query in of_judge.values()):
         raise SelectionError("The input has no games.")
@@ -100,18 +101,6 @@ def game_biases(
     )
     notes = list(_notes(rows, with_families=known is not None))
     return GameBiases(rows, confidence, samples, seed, known is not None, notes, provenance)
-
-
-def _queries(games: Sequence[PathLike] | Iterable[QueryGames]) -> Iterator[QueryGames]:
-    for item in games:
-        if isinstance(item, QueryGames):
-            yield item
-        else:
-            yield from read_games(item)
-
-
-def _judge(games: GameSet) -> GradeKey:
-    return GradeKey(games.model or "(no model)", games.prompt_class or "")
 
 
 def _judge_biases(
@@ -146,6 +135,11 @@ def _notes(rows: Sequence[JudgeBiases], *, with_families: bool) -> Iterator[str]
         yield f"{have} no family in the families file ({listed(without)}): no share of the own family."
 
 
+def known_families(families: PathLike | Families | None) -> Families | None:
+    """The families of a file, or those given."""
+    return read_families(families) if isinstance(families, PathLike) else families
+
+
 def bias_notes(result: GameBiases) -> list[str]:
     """The biases as sentences, to show beside a leaderboard made from the games.
 
@@ -166,6 +160,17 @@ def bias_notes(result: GameBiases) -> list[str]:
     return notes
 
 
+def bias_notes_of(games: JudgedGames, families: Families | None, statistics: Statistics) -> list[str]:
+    """The biases of the judge of games as sentences, with intervals if the statistics have some."""
+    samples = statistics.samples if statistics.intervals is not None else 0
+    summed = partial(biases, confidence=statistics.confidence, samples=samples, seed=statistics.seed)
+    row = _judge_biases(games.judge, games.games, families, summed)
+    notes = bias_notes(GameBiases([row], statistics.confidence))
+    if families is not None and row.family is None:
+        notes.append(f"The judge {row.judge.model} has no family in the families file.")
+    return notes
+
+
 def _sentences(row: JudgeBiases, level: str) -> Iterator[str]:
     found = row.biases
     if found.place_a.total:
@@ -179,8 +184,8 @@ def _sentences(row: JudgeBiases, level: str) -> Iterator[str]:
         )
     if found.flipped.total:
         yield (
-            f"In {_share(found.flipped, level)} of the pairs in both orders, the other answer wins if the "
-            "places are swapped."
+            f"Flip rate: the verdicts differ in {_share(found.flipped, level)} of the pairs of answers in "
+            "both orders."
         )
 
 

@@ -13,7 +13,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.outcomes import Outcome
-from exam_pp.phases.evaluation.result import check_names
+from exam_pp.phases.evaluation.result import PathLike, check_names
 from exam_pp.store.files import is_read_once
 from exam_pp.store.games import read_games
 from exam_pp.wording import listed
@@ -66,6 +66,7 @@ class JudgedGames:
         both_orders: Number of pairs with verdicts in both orders.
         flips: Number of these pairs whose verdicts differ.
         sources: Names of the files.
+        games: Query to all games, also ungraded ones.
     """
 
     outcomes: list[Outcome]
@@ -75,6 +76,7 @@ class JudgedGames:
     both_orders: int = 0
     flips: int = 0
     sources: list[str] = field(default_factory=list)
+    games: dict[str, list[Game]] = field(default_factory=dict, repr=False)
 
 
 def games_of_file(path: str | Path) -> Iterator[QueryGames]:
@@ -92,8 +94,32 @@ def games_of_file(path: str | Path) -> Iterator[QueryGames]:
         yield from form.read(Source(Path(path), DroppedFields()))
 
 
-def judged_games(paths: Iterable[str | Path], selection: GameFilter | None = None) -> JudgedGames:
-    """Read the selected games of one judge from files.
+def judge_of(games: GameSet) -> GradeKey:
+    """The judge of a set of games."""
+    return GradeKey(games.model or _UNKNOWN_MODEL, games.prompt_class or "")
+
+
+def read_all(games: Iterable[PathLike | QueryGames]) -> Iterator[QueryGames]:
+    """The queries of games files, or of objects, one after the other."""
+    for item in games:
+        if isinstance(item, QueryGames):
+            yield item
+        else:
+            yield from games_of_file(item)
+
+
+def judged_games(
+    source: Iterable[PathLike | QueryGames], selection: GameFilter | None = None, *, name: str = "the games"
+) -> JudgedGames:
+    """Read the selected games of one judge.
+
+    Args:
+        source: Games files, or queries with their games.
+        selection: The games to select. None: all.
+        name: Name of the source in messages, if it has no files.
+
+    Returns:
+        The games.
 
     Raises:
         DataError: A file is invalid.
@@ -101,25 +127,23 @@ def judged_games(paths: Iterable[str | Path], selection: GameFilter | None = Non
             system has no games; or a system or query has a reserved name.
     """
     chosen = selection or GameFilter()
-    sources = [str(path) for path in paths]
+    items = list(source)
+    sources = [str(item) for item in items if isinstance(item, PathLike)] or [name]
     judges: dict[tuple[GradeKey, str | None], None] = {}
     by_query: dict[str, list[Game]] = defaultdict(list)
     named: dict[str, None] = {}
-    for path in sources:
-        for query in games_of_file(path):
-            for games in query.game_sets:
-                for game in games.games:
-                    named |= dict.fromkeys((game.name_a, game.name_b, game.system_a, game.system_b))
-                if chosen.accepts(games) and (
-                    kept := [game for game in games.games if chosen.includes(game)]
-                ):
-                    judges[_judge(games), games.prompt_hash] = None
-                    by_query[query.query_id].extend(kept)
+    for query in read_all(items):
+        for games in query.game_sets:
+            for game in games.games:
+                named |= dict.fromkeys((game.name_a, game.name_b, game.system_a, game.system_b))
+            if chosen.accepts(games) and (kept := [game for game in games.games if chosen.includes(game)]):
+                judges[judge_of(games), games.prompt_hash] = None
+                by_query[query.query_id].extend(kept)
     where = listed(sources)
     if unknown := [system for system in chosen.systems if system not in named]:
         raise SelectionError(f"The system {unknown[0]!r} of --system plays no games in {where}.")
     judge = _single(list(judges), where)
-    result = JudgedGames([], judge, [], sources=sources)
+    result = JudgedGames([], judge, [], sources=sources, games=dict(by_query))
     systems: dict[str, None] = {}
     for query_id, of_query in by_query.items():
         systems |= dict.fromkeys(name for game in of_query for name in (game.name_a, game.name_b))
@@ -127,10 +151,6 @@ def judged_games(paths: Iterable[str | Path], selection: GameFilter | None = Non
     result.systems = list(systems)
     check_names(by_query, systems)
     return result
-
-
-def _judge(games: GameSet) -> GradeKey:
-    return GradeKey(games.model or _UNKNOWN_MODEL, games.prompt_class or "")
 
 
 def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:

@@ -14,7 +14,7 @@ from exam_pp.games import Game, Winner
 Pair = tuple[str, str]
 """Two systems, in the order of their names."""
 
-_ITERATIONS = 200
+_PRIOR_TIES = 2.0
 
 
 class Place(NamedTuple):
@@ -130,19 +130,15 @@ class Standings:
     def strengths(self) -> list[float]:
         """The strength of each system under the Bradley-Terry model, in the order of ``systems``.
 
-        Every system has one more win and one more loss against a system of strength 1, so that strengths
-        exist for all results (maximum a posteriori; Hunter, 2004, section 3 for the iteration).
+        Every system has two more ties with a system of average strength, so that strengths exist for all
+        results, and a system with few games stays close to the others. The geometric mean is 1.
         """
         import numpy as np  # noqa: PLC0415 - slow to import
 
-        wins = np.array(self._wins)
-        games = wins + wins.T
-        won = wins.sum(axis=1) + 1
-        strength = np.ones(len(self.systems))
-        for _ in range(_ITERATIONS):
-            shared = games / (strength[:, None] + strength[None, :])
-            strength = won / (shared.sum(axis=1) + 2 / (strength + 1))
-        return [float(value) for value in strength]
+        from exam_pp.metrics.bradley_terry import MEAN, POINTS, bradley_terry  # noqa: PLC0415
+
+        ratings = bradley_terry(np.array(self._wins), prior=_PRIOR_TIES)
+        return [float(value) for value in np.exp((ratings - MEAN) / POINTS)]
 
     def next_pairs(self, candidates: Mapping[Pair, int], count: int) -> list[Pair]:
         """The most informative pairs for the next games.

@@ -18,9 +18,11 @@ from exam_pp.metrics.uncertainty import intervals, rank_intervals
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, Uncertainty
+from exam_pp.phases.tournaments.biases import bias_notes_of
 from exam_pp.phases.tournaments.outcomes import JudgedGames
 from exam_pp.provenance import Provenance, combined
 from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.families import Families
 from exam_pp.wording import counted, listed
 
 Method = Literal["elo", "bradley-terry"]
@@ -76,21 +78,45 @@ class Ratings:
     unrated: list[str]
 
 
-def rate(games: JudgedGames, options: RatingOptions | None = None) -> Ratings:
-    """Rate the systems of the games of a judge, with notes on ungraded games and verdicts that flipped.
+def rate(
+    games: JudgedGames,
+    options: RatingOptions | None = None,
+    *,
+    families: Families | None = None,
+    notes: Sequence[str] = (),
+    provenance: Provenance | None = None,
+) -> Ratings:
+    """Rate the systems of the games of a judge, with notes on the games and on biases of the judge.
 
-    Raises :class:`~exam_pp.errors.SelectionError` if no game was played.
+    Args:
+        games: The games.
+        options: Methods, tournaments and intervals.
+        families: Families of models and systems, for the note on the judge's own family.
+        notes: Notes on the origin of the games, which come first.
+        provenance: The origin of the games. None: the judge and the number of queries.
+
+    Returns:
+        The ratings.
+
+    Raises:
+        SelectionError: No game was played.
     """
+    options = options or RatingOptions()
     if not games.outcomes:
         raise SelectionError(
             f"{listed(games.sources)}: all {counted(games.ungraded, 'game')} are ungraded, so systems cannot "
             "be rated."
         )
-    prompts = (games.judge.prompt_class,) if games.judge.prompt_class else ()
-    queries = len({outcome.query_id for outcome in games.outcomes})
-    provenance = Provenance((games.judge.model,), prompts, queries=queries)
+    if provenance is None:
+        prompts = (games.judge.prompt_class,) if games.judge.prompt_class else ()
+        queries = len({outcome.query_id for outcome in games.outcomes})
+        provenance = Provenance((games.judge.model,), prompts, queries=queries)
     return ratings(
-        games.outcomes, options, systems=games.systems, notes=_game_notes(games), provenance=provenance
+        games.outcomes,
+        options,
+        systems=games.systems,
+        notes=[*notes, *_game_notes(games), *bias_notes_of(games, families, options.statistics)],
+        provenance=provenance,
     )
 
 
@@ -291,7 +317,7 @@ def _game_notes(games: JudgedGames) -> list[str]:
     if games.both_orders:
         notes.append(
             f"{counted(games.both_orders, 'pair of answers', 'pairs of answers')} with verdicts in both "
-            f"orders: {games.flips} ({games.flips / games.both_orders:.1%}) flipped, and count as ties."
+            f"orders, each as one game: {games.flips} with different verdicts as ties."
         )
     return notes
 

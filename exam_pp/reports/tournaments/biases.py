@@ -40,11 +40,11 @@ def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
         decimals=decimals,
     )
     orders = Table(
-        [*_JUDGE, "pairs", "same", "A twice", "B twice", "one tie", "consistent", "flip rate", "low", "high"],
+        [*_JUDGE, "pairs", "same", "A twice", "B twice", "one tie", "flip rate", "low", "high", "reversed"],
         [
             [
-                *row.judge, row.biases.flipped.total, *row.biases.orders, row.biases.consistent.share,
-                row.biases.flipped.share, *_ends(row.biases.flipped),
+                *row.judge, row.biases.flipped.total, *row.biases.orders, row.biases.flipped.share,
+                *_ends(row.biases.flipped), row.biases.reversed.share,
             ]
             for row in result.judges
             if row.biases.flipped.total
@@ -104,6 +104,6 @@ def _notes(result: GameBiases) -> Iterator[str]:
         yield "Systems of the judge's family can also be better: compare with judges of other families."
     if any(row.biases.flipped.total for row in result.judges):
         yield (
-            "Pairs in both orders: flip rate is the share of pairs in which the other answer wins if the "
-            "places are swapped (A twice, B twice); consistent is the share with the same verdict."
+            "Pairs in both orders: flip rate is the share of pairs whose verdicts differ; reversed is the "
+            "share in which the other answer wins if the places are swapped (A twice, B twice)."
         )

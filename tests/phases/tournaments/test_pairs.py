@@ -76,7 +76,7 @@ def game(pair: Pair, winner: Winner | None) -> Game:
 
 
 def test_strengths_of_two_systems() -> None:
-    """A has 3 wins and B has 1; each has a win and a loss against a system of strength 1.
+    """A has 3 wins and B has 1; each has two ties with a system of strength 1.
 
     By symmetry the strengths are r and 1/r. The likelihood is maximal if the expected number of wins,
     4r/(r + 1/r) + 2r/(r + 1), is 4.
