@@ -100,12 +100,15 @@ def elo_samples(
     rules = rules or EloRules()
     low, high = _ORDERS
     orders = int(np.clip(_BUDGET // max(1, len(counts) * len(outcomes)), low, high))
-    played = np.concatenate(list(_sampled(outcomes, counts, orders, rules, rng)))
-    means = played.mean(axis=1)
+    blocks = [
+        (block.mean(axis=1), block.var(axis=1, ddof=1))
+        for block in _sampled(outcomes, counts, orders, rules, rng)
+    ]
+    means, variances = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     means[~_with_games(outcomes, counts)] = np.nan
     deviations = means - np.nanmean(means, axis=0)
     spread = np.nanmean(deviations**2, axis=0)
-    of_order = played.var(axis=1, ddof=1).mean(axis=0) / orders
+    of_order = variances.mean(axis=0) / orders
     kept = np.divide(spread - of_order, spread, out=np.zeros_like(spread), where=spread > 0)
     return np.asarray(ratings + np.sqrt(np.maximum(kept, 0.0)) * np.nan_to_num(deviations))
 

@@ -14,7 +14,7 @@ from tests.metrics.test_elo import GAMES, outcomes_of
 
 
 def rated(outcomes: Outcomes) -> dict[str, float]:
-    return dict(zip(outcomes.systems, bradley_terry(outcomes.half_wins().sum(axis=0)).tolist(), strict=True))
+    return dict(zip(outcomes.systems, bradley_terry(outcomes.half_wins()).tolist(), strict=True))
 
 
 def test_two_systems_have_the_logarithm_of_the_odds() -> None:
@@ -27,7 +27,7 @@ def test_two_systems_have_the_logarithm_of_the_odds() -> None:
 
 def test_ratings_expect_the_points_that_were_won() -> None:
     """The maximum: the expected number of wins of each system is the number that it won."""
-    wins = Outcomes.of(table_5_games()).half_wins().sum(axis=0)
+    wins = Outcomes.of(table_5_games()).half_wins()
     ratings = bradley_terry(wins)
     expected = 1 / (1 + 10 ** ((ratings - ratings[:, None]) / 400))
 

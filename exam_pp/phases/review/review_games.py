@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -197,11 +198,10 @@ def _not_comparable(
         for key, output in answers.outputs.items()
         if not systems or not {output.system, output.name}.isdisjoint(systems)
     ]
-    among = {frozenset({a, b}) for i, a in enumerate(keys) for b in keys[:i] if a[0] != b[0]}
     return sum(
-        not comparable(*(answers.outputs[key] for key in pair))
-        for pair in among
-        if pairs is None or pair in pairs
+        not comparable(answers.outputs[a], answers.outputs[b])
+        for a, b in combinations(keys, 2)
+        if a[0] != b[0] and (pairs is None or frozenset({a, b}) in pairs)
     )
 
 
