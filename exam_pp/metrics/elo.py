@@ -119,7 +119,7 @@ def _sampled(
     """Ratings in ``number`` orders of each sample, samples × orders × systems, in blocks of samples."""
     games = np.arange(len(outcomes), dtype=np.int32)
     fewest = min(np.bincount(np.concatenate([outcomes.a, outcomes.b])).tolist())
-    settled = ceil(_SETTLING / (rules.k * _SCALE) * len(games) / fewest)
+    settled = float(np.ceil(_SETTLING / _SCALE / rules.k * len(games) / fewest))  # infinite for tiny K
     for block in np.array_split(counts, ceil(len(counts) * len(games) * number / _CELLS)):
         drawn = [np.repeat(games, sample[outcomes.query]) for sample in block]
         longest = max(map(len, drawn), default=0)
@@ -143,7 +143,7 @@ def _shuffled(orders: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np
 
 
 def _play(
-    outcomes: Outcomes, orders: NDArray[np.int32], rules: EloRules, settled: int | None = None
+    outcomes: Outcomes, orders: NDArray[np.int32], rules: EloRules, settled: float | None = None
 ) -> Floats:
     """Play a tournament for each column of ``orders``; a number beyond the last game is no game.
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_pp.metrics.bradley_terry import bradley_terry, has_maximum
-from exam_pp.metrics.outcomes import Outcomes
+from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
+from exam_pp.metrics.outcomes import Outcomes, query_counts
 from tests.metrics.ragelo_games import table_5_games
 from tests.metrics.test_elo import GAMES, outcomes_of
 
@@ -105,3 +105,18 @@ def test_evalica_has_the_same_ratings() -> None:
     mean = np.mean(list(logs.values()))
 
     assert rated(Outcomes.of(games)) == pytest.approx({s: 1000 + v - mean for s, v in logs.items()})
+
+
+def test_blocks_of_samples_do_not_change_the_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    games = Outcomes.of(table_5_games())
+    counts = query_counts(len(games.query_ids), 25, 0)
+    together, missing = bradley_terry_samples(games, counts)
+    monkeypatch.setattr("exam_pp.metrics.bradley_terry._CELLS", 7 * len(games.systems) ** 2)
+    assert bradley_terry_samples(games, counts)[0] == pytest.approx(together)
+    assert missing == 0
+    weights = counts[0][games.query]
+    repeated = [game for game, n in zip(table_5_games(), weights, strict=True) for _ in range(n)]
+    alone = Outcomes.of(repeated)
+    assert bradley_terry(alone.half_wins()) == pytest.approx(
+        together[0][[games.systems.index(system) for system in alone.systems]]
+    )
