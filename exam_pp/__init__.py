@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from exam_pp.api.files import write_bank, write_passages
     from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
     from exam_pp.api.sql import query
+    from exam_pp.api.tournaments import compare, elo, write_games
     from exam_pp.data_model import (
         DirectGrade,
         Judgment,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         RubricGrades,
     )
     from exam_pp.errors import ExamError
+    from exam_pp.games import Game, GameSet, QueryGames
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
@@ -45,9 +47,11 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
+    from exam_pp.phases.tournaments.from_grades import games_from_grades
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
+    from exam_pp.store.games import read_games
     from exam_pp.store.passages.graded_file import read_passages
     from exam_pp.store.trec.ranks import read_ranks
     from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels
@@ -60,6 +64,8 @@ __all__ = [
     "DirectGrade",
     "Evaluation",
     "ExamError",
+    "Game",
+    "GameSet",
     "GradeFilter",
     "Grades",
     "Judgment",
@@ -70,6 +76,7 @@ __all__ = [
     "Passage",
     "Prompt",
     "Qrel",
+    "QueryGames",
     "QueryPassages",
     "Question",
     "RankingEntry",
@@ -80,9 +87,12 @@ __all__ = [
     "TestBank",
     "agreement",
     "citations",
+    "compare",
     "correlate",
     "cover",
     "criteria",
+    "elo",
+    "games_from_grades",
     "grade",
     "grade_answers",
     "grade_citations",
@@ -94,6 +104,7 @@ __all__ = [
     "nugget_scores",
     "query",
     "read_bank",
+    "read_games",
     "read_passages",
     "read_qrels",
     "read_ranks",
@@ -102,6 +113,7 @@ __all__ = [
     "score_rankings",
     "score_runs",
     "write_bank",
+    "write_games",
     "write_passages",
     "write_qrels",
 ]
@@ -121,6 +133,9 @@ _HOMES = {
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
     "query": "api.sql",
+    "compare": "api.tournaments",
+    "elo": "api.tournaments",
+    "write_games": "api.tournaments",
     "DirectGrade": "data_model",
     "Judgment": "data_model",
     "Passage": "data_model",
@@ -128,6 +143,9 @@ _HOMES = {
     "RankingEntry": "data_model",
     "RubricGrades": "data_model",
     "ExamError": "errors",
+    "Game": "games",
+    "GameSet": "games",
+    "QueryGames": "games",
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
@@ -139,6 +157,7 @@ _HOMES = {
     "Evaluation": "phases.evaluation.result",
     "cover": "phases.evaluation.rubric",
     "rubric_qrels": "phases.evaluation.rubric",
+    "games_from_grades": "phases.tournaments.from_grades",
     "PROMPTS": "prompts",
     "Prompt": "prompts",
     "Grades": "results",
@@ -148,6 +167,7 @@ _HOMES = {
     "RunLine": "results",
     "Score": "results",
     "read_bank": "store.banks.bank_json",
+    "read_games": "store.games",
     "read_passages": "store.passages.graded_file",
     "read_ranks": "store.trec.ranks",
     "read_qrels": "store.trec.runs",

@@ -158,6 +158,11 @@ def leaderboard(
     result = leaderboards.leaderboard(
         evaluation, Statistics(intervals, significance, confidence, samples, seed)
     )
+    return leaderboard_of(result)
+
+
+def leaderboard_of(result: leaderboards.Standings) -> Leaderboard:
+    """The rows of a leaderboard, by metric and rank, with its notes."""
     order = {metric: number for number, metric in enumerate(result.metrics)}
     rows = sorted(
         result.rows.values(),

@@ -134,6 +134,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--evidence": "Contents of the documents beside answers",
         "--facet-rankings": "Place of rankings of facets",
         "--facets": "Evaluate queries or their facets",
+        "--from-grades": "Make games from grades or scores",
+        "--games-by": "Measure that decides games from grades",
         "--for-editing": "Write the whole list of nuggets",
         "--games-per-query": "Number of pairs of systems per query",
         "--head-to-head": "Compare two systems by their games",

@@ -354,7 +354,7 @@ support_filter_options = together(
 )
 """Options that select the grades of citations by one grader, and systems."""
 
-_grades_options = together(
+grades_options = together(
     click.option(
         "--prompt-type",
         type=click.Choice(["question", "nugget", "direct"]),
@@ -389,7 +389,7 @@ filter_options = together(
         metavar="NAME",
         help="Only grades with this prompt class.",
     ),
-    _grades_options,
+    grades_options,
 )
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
 compared_graders = together(
@@ -407,7 +407,7 @@ compared_graders = together(
         metavar="NAME",
         help="Only grades with this prompt class.",
     ),
-    _grades_options,
+    grades_options,
 )
 """The same with several graders, which :func:`grade_filter` does not get."""
 filter_columns = together(
@@ -427,7 +427,7 @@ filter_columns = together(
         metavar="NAME",
         help="Only grades with this prompt class; may be repeated, for columns of each.",
     ),
-    _grades_options,
+    grades_options,
 )
 """The same with several graders and prompts; pass the keyword arguments to :func:`grade_filters`."""
 

@@ -31,7 +31,7 @@ def bradley_terry(wins: Floats, *, prior: float = 0.0) -> Floats:
     every other one. Otherwise (a system won or lost all its games, or two groups never met) every system
     gets an additional tie with an imaginary system of rating 1000.
 
-    The library evalica (0.4.2) has the same ratings, as a test checks where it is installed. It is not used,
+    The library evalica (0.4.2) has the same ratings, as a test checks. It is not used,
     since it fits one table at a time, resamples games instead of queries, and gives all systems the same
     rating if there is no maximum.
 

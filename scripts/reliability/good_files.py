@@ -145,11 +145,12 @@ _CITED = [
 ]
 
 
-def _answer(system: str, text: str) -> dict[str, Any]:
-    ranking = {"method": system, "paragraphId": f"{system}/q1", "queryId": "q1", "rank": 1, "score": 1.0,
+def _answer(system: str, text: str, query_id: str = "q1") -> dict[str, Any]:
+    passage_id = f"{system}/{query_id}"
+    ranking = {"method": system, "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0,
                "role": "answer"}  # fmt: skip
     data = {"judgments": [], "rankings": [ranking]}
-    return {"paragraph_id": f"{system}/q1", "text": text, "paragraph_data": data}
+    return {"paragraph_id": passage_id, "text": text, "paragraph_data": data}
 
 
 def _reasoned(key: str, rank: int) -> dict[str, Any]:
@@ -257,6 +258,10 @@ GOOD: dict[str, str] = {
         {"qid": "q1", "agent_a": "one", "agent_b": "two", "evaluator_name": "pairwise", "exception": None,
          "raw_answer": "{}", "answer": {"winner": "C", "differences": "None."}}
     ),
+    "players.jsonl": _lines(
+        ["q1", [*(_answer(name, "It rises.") for name in "abc"), _answer("a-run-1", "It rises.")]],
+        ["007", [_answer(name, "It falls.", "007") for name in "ab"]],
+    ),
     "all.games.jsonl": _lines(
         {"query_id": "q1", "query_text": "a query", "game_sets": [
             {"llm": "model", "prompt_info": {"prompt_class": "Pairwise"}, "games": [
@@ -325,6 +330,7 @@ _GRADED_COMMANDS = (
     f"reread {{}} {_SET} -o out",
     "export runs {} -o out",
     f"export games {{}} --bank bank.jsonl {_SET} -o out",
+    f"evaluate elo {{}} --from-grades --bank bank.jsonl {_SET} --tournaments 3 --samples 100 -o out",
     "filter {} --judged --system a -o out",
     "sample {} --max-passages 1 --by-judgment equal -o out",
     "strip {} --remove texts --remove replies --remove human -o out",
@@ -388,6 +394,7 @@ _GAMES_COMMANDS = (
     "filter {} --system a --grader model -o out",
     "strip {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
+    "validate {} --passages players.jsonl -o out",
     "query {} 'select winner, count(*) from games group by all' -o out",
     "evaluate elo {} --grader model --tournaments 3 --samples 100 -o out",
     "evaluate elo {} --grader model -m bradley-terry --all-pairs --samples 100 --format html -o out",
@@ -472,7 +479,6 @@ TARGETS: tuple[Target, ...] = (
     Target("compared.jsonl", "apply-games {} decisions.json -o out"),
     Target("compared.jsonl", "review-games {} --queries queries.tsv -o out"),
     Target("decisions.json", "apply-games compared.jsonl {} -o out"),
-    Target("judged-games.jsonl", "validate {} --passages compared.jsonl -o out"),
     Target("judged-games.jsonl", "review-games compared.jsonl --games {} -o out"),
     Target("judged-games.jsonl", "apply-games compared.jsonl decisions.json --games {} -o out"),
     Target("answers.jsonl", "import --answers {} -o out"),

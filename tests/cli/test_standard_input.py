@@ -126,7 +126,8 @@ COMMANDS = (
     "evaluate consistency repeated.jsonl --scores repeated-scores.jsonl --queries queries.json "
     "--official repeated.json -o out",
     "evaluate rag repeated.jsonl --queries queries.json --bank nuggets-bank.jsonl --config rag.toml -o out",
-    "evaluate elo rated-games.jsonl --official rated-games.json -o out",
+    "evaluate elo rated-games.jsonl --official rated-games.json --families families.toml -o out",
+    f"evaluate elo graded.jsonl --from-grades --bank bank.jsonl --queries queries.json {SET} -o out",
     "analyze correlation board.tsv --official official.json -o out",
     "analyze compare board.tsv eval.txt --official official.json -o out",
     "analyze distributions eval.txt -o out",

@@ -405,7 +405,8 @@ def test_results_of_ragelo_survive_a_round_trip(shared_data: Path, tmp_path: Pat
 
 def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
     """Labels: RAGElo's paper, appendix A.1. Other evaluators answer with numbers."""
-    rows = ["q,d1,The answer is 2,2", "q,d2,**Not relevant**: no.,", "q,d3,It is very relevant,", "q,d4,,"]
+    rows = ["q,d1,The answer is 2,2", "q,d2,**Not relevant**: no.,", "q,d3,It is not very relevant,"]
+    rows.append("q,d4,,")
     path = tmp_path / "r.csv"
     path.write_text("\n".join(["qid,did,raw_answer,answer", *rows, ""]))
     assert format_of(path).name == "ragelo-reasonings"
@@ -415,7 +416,7 @@ def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
     assert [grade.entry_ratings() for grade in grades] == [{"direct": 2}, {"direct": 0}, {}, {}]
     assert isinstance(grades[2], DirectGrade)
     assert grades[2].error is not None
-    assert grades[2].error["response"] == "It is very relevant"
+    assert grades[2].error["response"] == "It is not very relevant"
 
 
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import evalica
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -144,7 +145,6 @@ def test_a_system_without_games_in_a_sample() -> None:
 
 
 def test_evalica_plays_the_same_game() -> None:
-    evalica = pytest.importorskip("evalica", reason="evalica is not installed")
     games = [Outcome("1", "a", "b", 1.0, JUDGE)] * 7
     found = evalica.elo(["a"] * 7, ["b"] * 7, [evalica.Winner.X] * 7, k=32.0).scores
 

@@ -168,13 +168,14 @@ def test_every_game_is_counted_once(queries: list[list[Game]]) -> None:
     assert sum(counted) == found.games
     assert sum(share.total for share in found.longer_by_difference) == found.longer.total
     assert sum(share.count for share in found.longer_by_difference) == found.longer.count
-    assert found.consistent.count + found.flipped.count + found.orders.one_tie == sum(found.orders)
+    assert found.flipped.count == found.reversed.count + found.orders.one_tie
+    assert found.flipped.count + found.orders.same == found.flipped.total == sum(found.orders)
 
 
 def test_a_judge_that_always_answers_a() -> None:
     both = [[game(f"{a}{b}", "A") for a in SYSTEMS for b in SYSTEMS if a != b] for _ in range(4)]
     found = biases([tally(query) for query in both])
-    assert (found.place_a.share, found.flipped.share, found.consistent.share) == (1.0, 1.0, 0.0)
+    assert (found.place_a.share, found.flipped.share, found.reversed.share) == (1.0, 1.0, 1.0)
     assert found.orders == Orders(first=12)
     assert found.place_a.p_value == 0.125
 
@@ -186,4 +187,16 @@ def test_a_judge_that_looks_at_the_answers_only() -> None:
     ]
     found = biases([tally(query) for query in both])
     assert (found.place_a.share, found.place_a.p_value, found.flipped.share) == (0.5, 1.0, 0.0)
-    assert found.consistent.share == 1.0
+    assert found.orders.same == found.flipped.total
+
+
+def test_a_tie_in_one_order_only_counts_as_flipped_but_not_as_reversed() -> None:
+    """As in the ratings, where two different verdicts of a pair make a tie."""
+    found = biases([tally([game("ab", "A"), game("ba", "C"), game("cd", "A"), game("dc", "B")])])
+    assert found.orders == Orders(same=1, one_tie=1)
+    assert (found.flipped.share, found.reversed.share) == (0.5, 0.0)
+
+
+def test_without_samples_shares_have_no_intervals() -> None:
+    share = share_of([Tally(2, 1), Tally(1, 1)], samples=0)
+    assert (share.share, share.interval) == (0.6, None)

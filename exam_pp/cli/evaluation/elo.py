@@ -12,26 +12,28 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.game_options import GAMES_BY, SCORED, SELECTION, scored_games, scored_options
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
-    PROMPT_HASH,
     SCRIPT_FORMATS,
     emit,
     emit_figure,
     emit_report,
     format_option,
+    grade_filter,
+    grades_options,
     log_notes,
     output_option,
     plot_option,
+    take,
     together,
 )
 from exam_pp.cli.ranges import IntRange, NumberRange
 
 if TYPE_CHECKING:
-    from exam_pp.phases.tournaments.outcomes import GameFilter
-    from exam_pp.phases.tournaments.ratings import RatingOptions
+    from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings
 
 _selection = together(
     click.option(
@@ -40,7 +42,8 @@ _selection = together(
         shell_complete=model_names,
         multiple=True,
         metavar="NAME",
-        help="Only games judged by this model, or person (human:NAME); may be repeated, for columns of each.",
+        help="Only games judged by this model, or person (human:NAME), or only its grades; may be repeated, "
+        "for columns of each.",
     ),
     click.option(
         "--prompt-class",
@@ -48,9 +51,10 @@ _selection = together(
         shell_complete=prompt_names,
         multiple=True,
         metavar="NAME",
-        help="Only games judged with this prompt class; may be repeated, for columns of each.",
+        help="Only games judged, or only grades, with this prompt class; may be repeated, for columns of "
+        "each.",
     ),
-    PROMPT_HASH,
+    grades_options,
     click.option(
         "--system",
         "systems",
@@ -58,6 +62,20 @@ _selection = together(
         metavar="NAME",
         help="Only games between the systems that are named by this option; may be repeated.",
     ),
+)
+_from_grades = together(
+    click.option(
+        "--from-grades",
+        is_flag=True,
+        help="Make the games from scores: for each query and two systems, the higher score wins. GAMES is a "
+        "graded file, or files with scores of single queries.",
+    ),
+    click.option(
+        "--games-by",
+        metavar="NAME",
+        help=f"Measure that decides the games of --from-grades: {GAMES_BY}",
+    ),
+    scored_options,
 )
 _method = together(
     click.option(
@@ -97,6 +115,8 @@ _method = together(
         help="Truncate Elo ratings to integers after every game, as published by RAGElo.",
     ),
 )
+_METHOD = ("methods", "tournaments", "k_factor", "start_rating", "elo_integer", "intervals", "confidence",
+           "samples", "seed")  # fmt: skip
 _pairs = together(
     click.option(
         "--head-to-head",
@@ -139,9 +159,15 @@ _statistics = together(
 @click.command("elo", cls=Command)
 @click.argument("games", nargs=-1, required=True, type=FILE)
 @_selection
+@_from_grades
 @_method
 @_pairs
 @_statistics
+@click.option(
+    "--families",
+    type=FILE,
+    help="Families of models and systems (TOML or JSON), for the note on the judge's own family.",
+)
 @click.option(
     "--official",
     type=FILE,
@@ -158,22 +184,24 @@ def command(
     games: tuple[Path, ...],
     graders: tuple[str, ...],
     prompt_classes: tuple[str, ...],
-    prompt_hash: str | None,
-    systems: tuple[str, ...],
     pairs: tuple[tuple[str, str], ...],
     all_pairs: bool,
+    families: Path | None,
     official: Path | None,
     plot: Path | None,
     plot_matrix: Path | None,
     form: str,
     output: Path,
-    **method: Any,
+    **chosen: Any,
 ) -> None:
     """Rate systems by games between their answers, with Elo or Bradley-Terry ratings.
 
     GAMES are games files, as exam-pp or RAGElo writes them. The report also has the number of games of each
     system and the win matrix. Ungraded games are not played. Two games of a pair in both orders are one game:
-    a tie, if their verdicts differ.
+    a tie, if their verdicts differ. Notes have the biases of the judge, as of `exam-pp analyze biases`.
+
+    With `--from-grades`, the systems of a graded file play: every rubric grading is also a tournament. `-m`
+    is the kind of rating, `--games-by` the measure of the grades that decides a game.
 
     `--elo-integer` repeats the published figures of RAGElo, whose ratings sink below 1000.
 
@@ -183,10 +211,11 @@ def command(
       exam-pp evaluate elo games.jsonl.gz
       exam-pp evaluate elo games.jsonl.gz -m bradley-terry --all-pairs \\
         --format html -o ratings.html
+      exam-pp evaluate elo graded.jsonl.gz --from-grades --bank questions.jsonl --cutoff 5
     """
-    from exam_pp.phases.tournaments.outcomes import judged_games
-    from exam_pp.phases.tournaments.ratings import compare_pairs, rate, scores_of, together
+    from exam_pp.phases.tournaments.ratings import compare_pairs, scores_of, together
 
+    method = take(chosen, *_METHOD)
     compares = bool(pairs) or all_pairs
     _check_usage(
         form,
@@ -194,19 +223,18 @@ def command(
         method["intervals"],
         compares=compares,
         official=official,
-        several=_columns(graders, prompt_classes) > 1,
+        several=len(_columns(graders, prompt_classes)) > 1,
         plot_matrix=plot_matrix,
     )
     options = _options(**method)
-    filters = _filters(graders, prompt_classes, prompt_hash, systems)
-    boards = {judge: rate(judged_games(games, selection), options) for judge, selection in filters.items()}
+    boards = _boards(games, _columns(graders, prompt_classes), options, families=families, **chosen)
     compared = {
         judge: compare_pairs(board, None if all_pairs else pairs, options.statistics)
         for judge, board in boards.items()
         if compares
     }
     standings = together(boards)
-    inputs = [*games, official]
+    inputs = [*games, families, official, chosen["bank"], chosen["queries"]]
     if plot is not None:
         from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
 
@@ -236,8 +264,53 @@ def command(
     emit_report(report, form, output, inputs)
 
 
-def _columns(graders: tuple[str, ...], prompt_classes: tuple[str, ...]) -> int:
-    return max(1, len(set(graders))) * max(1, len(set(prompt_classes)))
+def _columns(graders: tuple[str, ...], prompt_classes: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    """Name of each column to the grader and the prompt class of its games; "" selects all."""
+    models, prompts = list(dict.fromkeys(graders)) or [""], list(dict.fromkeys(prompt_classes)) or [""]
+    columns = {}
+    for model, prompt in product(models, prompts):
+        parts = (model if len(models) > 1 else "", prompt if len(prompts) > 1 else "")
+        columns[" ".join(part for part in parts if part)] = (model, prompt)
+    return columns
+
+
+def _boards(
+    games: tuple[Path, ...],
+    columns: dict[str, tuple[str, str]],
+    options: RatingOptions,
+    *,
+    families: Path | None,
+    systems: tuple[str, ...],
+    from_grades: bool,
+    games_by: str | None,
+    **chosen: Any,
+) -> dict[str, Ratings]:
+    """Column name to the ratings by its games."""
+    from exam_pp.phases.tournaments.biases import known_families
+    from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
+    from exam_pp.phases.tournaments.ratings import rate, rate_scored
+
+    known = known_families(families)
+    if not from_grades:
+        grades_only = (name for name in SELECTION if name != "prompt_hash")
+        refuse_without("--from-grades", "games_by", *SCORED, *grades_only)
+        return {
+            name: rate(
+                judged_games(
+                    games, GameFilter(model or None, prompt or None, chosen["prompt_hash"], systems)
+                ),
+                options,
+                families=known,
+            )
+            for name, (model, prompt) in columns.items()
+        }
+    selection = take(chosen, *SELECTION)
+    boards = {}
+    for name, (model, prompt) in columns.items():
+        criteria = grade_filter(model or None, prompt or None, **selection)
+        scored = scored_games(games, criteria, measure=games_by, measure_option="--games-by", **chosen)
+        boards[name] = rate_scored(scored, options, systems=systems, families=known)
+    return boards
 
 
 def _check_usage(
@@ -265,24 +338,6 @@ def _check_usage(
         raise click.UsageError(
             "--plot-matrix draws the games of one judge; use --grader and --prompt-class once."
         )
-
-
-def _filters(
-    graders: tuple[str, ...],
-    prompt_classes: tuple[str, ...],
-    prompt_hash: str | None,
-    systems: tuple[str, ...],
-) -> dict[str, GameFilter]:
-    """Column name to the filter of its games."""
-    from exam_pp.phases.tournaments.outcomes import GameFilter
-
-    models, prompts = list(dict.fromkeys(graders)) or [""], list(dict.fromkeys(prompt_classes)) or [""]
-    filters = {}
-    for model, prompt in product(models, prompts):
-        parts = (model if len(models) > 1 else "", prompt if len(prompts) > 1 else "")
-        name = " ".join(part for part in parts if part)
-        filters[name] = GameFilter(model or None, prompt or None, prompt_hash, systems)
-    return filters
 
 
 def _options(

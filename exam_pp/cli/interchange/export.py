@@ -8,17 +8,13 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Group
-from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.leaderboard_options import missing_queries_option
+from exam_pp.cli.game_options import GAMES_BY, SCORED, scored_games, scored_options
 from exam_pp.cli.options import (
     FILE,
     GRADED,
-    MIN_GRADE,
-    ONLY_QUERIES,
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
-    ROLE,
     OutputPath,
     bank_option,
     filter_options,
@@ -27,9 +23,8 @@ from exam_pp.cli.options import (
     log_summary,
     output_option,
     role_option,
+    take,
 )
-from exam_pp.cli.ranges import IntRange, NumberRange
-from exam_pp.store.files import allow_rereading
 from exam_pp.wording import counted
 
 _OUTPUT = output_option("File to write.  [default: standard output]")
@@ -168,31 +163,8 @@ def candidates(passages: Path, system: str, queries: Path, output: Path) -> None
 
 @command.command()
 @click.argument("scored", nargs=-1, required=True, type=FILE)
-@bank_option("Test bank of the grades.", default="the entries that have grades")
-@click.option(
-    "-m",
-    "--measure",
-    metavar="NAME",
-    help="Measure that decides the games: Cover, nCover, SoftCover, MeanRating, or a nugget score such as "
-    "V_strict; for a file of scores, one of its measures.  [default: Cover, or the only measure of the "
-    "scores]",
-)
-@click.option(
-    "--tie-margin",
-    type=NumberRange(min=0),
-    default=0.0,
-    show_default=True,
-    help="Largest difference of two scores that is a tie.",
-)
-@MIN_GRADE
-@click.option(
-    "--cutoff",
-    type=IntRange(min=1),
-    help="Depth to which the rankings are evaluated.  [default: 20; all ranks for nugget scores]",
-)
-@ROLE
-@missing_queries_option("results")
-@ONLY_QUERIES
+@click.option("-m", "--measure", metavar="NAME", help=f"Measure that decides the games: {GAMES_BY}")
+@scored_options
 @click.option(
     "--grader-name",
     metavar="NAME",
@@ -203,17 +175,10 @@ def candidates(passages: Path, system: str, queries: Path, output: Path) -> None
 def games(
     *,
     scored: tuple[Path, ...],
-    bank: Path | None,
     measure: str | None,
-    tie_margin: float,
-    min_grade: int | None,
-    cutoff: int | None,
-    role: Any,
-    missing_queries: Any,
-    queries: Path | None,
     grader_name: str | None,
     output: Path,
-    **criteria: Any,
+    **options: Any,
 ) -> None:
     """Write games between the systems of a graded file or of files of scores, decided by their scores.
 
@@ -228,44 +193,20 @@ def games(
       exam-pp export games graded.jsonl.gz --bank questions.jsonl -o graded-games.jsonl.gz
       exam-pp export games ndcg.tsv -m nDCG@10 --tie-margin 0.05 -o ndcg-games.jsonl.gz
     """
-    from exam_pp.phases.evaluation.judgments import is_passages
-    from exam_pp.phases.tournaments.from_grades import (
-        GRADE_MEASURES,
-        games_from_grades,
-        games_from_scores,
-    )
     from exam_pp.store.games import write_games
 
-    allow_rereading(*scored)
-    if is_passages(scored[0]):
-        if len(scored) > 1:
-            raise click.UsageError(f"{scored[0]} is a graded file, of which only one is possible.")
-        if measure is not None and measure not in GRADE_MEASURES:
-            raise click.UsageError(
-                f"--measure {measure!r} is not a measure of grades ({', '.join(GRADE_MEASURES)})."
-            )
-        result = games_from_grades(
-            scored[0],
-            bank,
-            measure=measure or "Cover",  # type: ignore[arg-type]  # one of GRADE_MEASURES
-            tie_margin=tie_margin,
-            grade_filter=grade_filter(**criteria),
-            min_grade=min_grade,
-            cutoff=cutoff,
-            queries=queries,
-            missing_queries=missing_queries,
-            role=role,
-            grader_name=grader_name,
-        )
-    else:
-        refuse_without("a graded file", "bank", "min_grade", "cutoff", "role", "missing_queries", *criteria)
-        result = games_from_scores(
-            scored, measure=measure, tie_margin=tie_margin, queries=queries, grader_name=grader_name
-        )
-    log_notes(result.notes)
-    write_games(
-        result.queries, output, inputs=[path for path in (*scored, bank, queries) if path is not None]
+    chosen = take(options, *SCORED)
+    result = scored_games(
+        scored,
+        grade_filter(**options),
+        measure=measure,
+        measure_option="--measure",
+        grader_name=grader_name,
+        **chosen,
     )
+    log_notes(result.notes)
+    inputs = [path for path in (*scored, chosen["bank"], chosen["queries"]) if path is not None]
+    write_games(result.queries, output, inputs=inputs)
     log_summary(
         [f"Wrote {counted(result.games, 'game')} of {counted(result.systems, 'system')} to {output}: "
          f"{counted(result.ties, 'tie')}."]

@@ -109,7 +109,7 @@ def read_all(games: Iterable[PathLike | QueryGames]) -> Iterator[QueryGames]:
 
 
 def judged_games(
-    source: Iterable[PathLike | QueryGames], selection: GameFilter | None = None, *, name: str = "the games"
+    source: Iterable[PathLike | QueryGames], selection: GameFilter | None = None, *, name: str = "the input"
 ) -> JudgedGames:
     """Read the selected games of one judge.
 

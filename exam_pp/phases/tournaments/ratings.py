@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -19,7 +19,8 @@ from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.tournaments.biases import bias_notes_of
-from exam_pp.phases.tournaments.outcomes import JudgedGames
+from exam_pp.phases.tournaments.from_grades import RatedGames
+from exam_pp.phases.tournaments.outcomes import GameFilter, JudgedGames, judged_games
 from exam_pp.provenance import Provenance, combined
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.families import Families
@@ -120,6 +121,35 @@ def rate(
         notes=[*notes, *_game_notes(games), *bias_notes_of(games, families, options.statistics)],
         provenance=provenance,
     )
+
+
+def rate_scored(
+    scored: RatedGames,
+    options: RatingOptions | None = None,
+    *,
+    systems: Collection[str] = (),
+    families: Families | None = None,
+) -> Ratings:
+    """Rate systems by games from scores, with the notes and the provenance of the scores.
+
+    Args:
+        scored: The games.
+        options: Methods, tournaments and intervals.
+        systems: Only games between these systems; empty for all.
+        families: Families of models and systems, for the note on the grader's own family.
+
+    Returns:
+        The ratings.
+
+    Raises:
+        SelectionError: A selected system has no games.
+    """
+    games = judged_games(scored.queries, GameFilter(systems=systems))
+    note = (
+        f"Games are made from scores ({games.judge.prompt_class}): for each query, the higher score of two "
+        "systems wins."
+    )
+    return rate(games, options, families=families, notes=[note, *scored.notes], provenance=scored.provenance)
 
 
 def ratings(

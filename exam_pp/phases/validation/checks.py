@@ -47,7 +47,7 @@ _CHECKS = (
     Check("unknown-answer", "warning", "a reply for an entry that is neither correct nor wrong"),
     Check("summary", "warning", "exam_ratio or relevance_label does not match the ratings"),
     Check("uncited", "warning", "a grade for a citation that no part of an answer has"),
-    Check("unknown-system", "error", "ratings of the answer of another system"),
+    Check("other-system", "error", "ratings by criteria of the answer of another system"),
     Check("soft-grade", "warning", "invalid probabilities, or they do not match the scale, mean or margin"),
     Check("mixed-grades", "warning", "grades of a model and prompt with different options or prompt texts"),
     Check("foreign-entry", "error", "a grade for an entry of another query"),

@@ -222,7 +222,7 @@ def _check_criteria(query_id: str, passage: Passage, where: str, note: Note) -> 
         location = f"{where}, {grades.model} {grades.prompt_class}"
         if grades.system not in systems:
             note(
-                "unknown-system",
+                "other-system",
                 location,
                 f"has ratings of {grades.system}, but is no part of its answer",
             )

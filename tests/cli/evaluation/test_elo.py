@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
+from tests.conftest import passage, rubric
 from tests.metrics.ragelo_games import TABLE_6, table_5_games
 from tests.phases.tournaments.games import file_of, game, game_set, games_file
 
@@ -75,6 +76,132 @@ def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.usefixtures("folder")
+def test_notes_have_the_biases_of_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
+    """As of analyze biases, with the own family if families are given."""
+    games = [
+        game("a", "b", "A", order=1, words_a=2, words_b=1), game("b", "a", "C", order=2, words_a=1, words_b=2)
+    ]  # fmt: skip
+    games_file(Path("both.jsonl"), {"1": [game_set(games, "gpt")], "2": [game_set(games, "gpt")]})
+    Path("families.toml").write_text('[gpt]\nmodels = ["gpt*"]\nsystems = ["a"]\n')
+    run("both.jsonl --families families.toml --format json --intervals none")
+    text = json.dumps(json.loads(capsys.readouterr().out))
+    for note in (
+        "2 pairs of answers with verdicts in both orders, each as one game: 2 with different verdicts as "
+        "ties.",
+        "Place A wins 100.0 % (2 of 2, p = 0.5) of the decided games.",
+        "The longer answer wins 100.0 % (2 of 2, p = 0.5) of the games with different lengths.",
+        "The judge's own family (gpt) wins 100.0 % (2 of 2, p = 0.5) of the games against other systems.",
+        "Flip rate: the verdicts differ in 100.0 % (2 of 2) of the pairs of answers in both orders.",
+    ):
+        assert note in text
+
+    run("judges.jsonl --grader llama --families families.toml --format json")
+    assert "The judge llama has no family in the families file." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_biases_and_ratings_read_the_same_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """Games of RAGElo, too."""
+    Path("ragelo.csv").write_text(
+        "qid,agent_a,agent_b,raw_answer,answer\nq1,x,y,So [[A]],A\nq2,y,x,[[A]],A\n"
+    )
+    run("ragelo.csv --format json")
+    assert "Place A wins 100.0 % (2 of 2" in capsys.readouterr().out
+    main(["-q", "analyze", "biases", "ragelo.csv", "--format", "json"])
+    (_, shares) = json.loads(capsys.readouterr().out)["tables"]
+    assert (shares["rows"][0]["bias"], shares["rows"][0]["wins"]) == ("place A", 2)
+
+
+@pytest.fixture
+def graded(folder: Path) -> Path:
+    """Ratings of two graders for passages of three systems on two queries."""
+    ratings = {"p": (5, 1), "pp": (4, 2), "ppp": (1, 5)}
+    lines = []
+    for query_id in ("q1", "q2"):
+        passages = []
+        for (passage_id, values), system in zip(ratings.items(), "xyz", strict=True):
+            ranking = {
+                "method": system,
+                "paragraphId": passage_id,
+                "queryId": query_id,
+                "rank": 1,
+                "score": 1,
+            }
+            passages.append(
+                passage(
+                    passage_id,
+                    text="word " * len(passage_id),
+                    paragraph_data={"judgments": [], "rankings": [ranking]},
+                    exam_grades=[
+                        rubric({f"{query_id}/a": value}, llm=llm)
+                        for llm, value in zip(("one", "two"), values, strict=True)
+                    ],
+                )
+            )
+        lines.append([query_id, passages])
+    (folder / "graded.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (folder / "scores.tsv").write_text(
+        "system\tquery\tmeasure\tvalue\nx\tq1\tF1\t1\ny\tq1\tF1\t0\nx\tq1\tF2\t0\ny\tq1\tF2\t1\n"
+    )
+    return folder
+
+
+@pytest.mark.usefixtures("graded")
+def test_from_grades_equals_the_ratings_of_exported_games(capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--grader one --cutoff 5 --min-grade 5"
+    run(f"graded.jsonl --from-grades --games-by Cover {options} --format json")
+    document = json.loads(capsys.readouterr().out)
+    main(["-q", "export", "games", "graded.jsonl", *options.split(), "-o", "exported.jsonl"])
+    run("exported.jsonl --format json")
+    exported = json.loads(capsys.readouterr().out)
+
+    assert document["tables"] == exported["tables"]
+    assert document["tables"][0]["rows"][0]["system"] == "x"
+    assert "Cover(min_grade=5)@5" in json.dumps(document)
+    assert document["provenance"]["cutoff"] == 5
+    assert not [path for path in Path().glob("*games*") if path.name != "games.jsonl.gz"]
+
+
+@pytest.mark.usefixtures("graded")
+def test_graders_of_grades_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    run("graded.jsonl --from-grades --grader one --grader two --games-by MeanRating --format json")
+    rows = {row["system"]: row for row in json.loads(capsys.readouterr().out)["tables"][0]["rows"]}
+    assert rows["x"]["Elo[one]"] > rows["y"]["Elo[one]"] > rows["z"]["Elo[one]"]
+    assert rows["x"]["Elo[two]"] < rows["y"]["Elo[two]"] < rows["z"]["Elo[two]"]
+
+
+@pytest.mark.usefixtures("graded")
+def test_from_scores_of_queries(capsys: pytest.CaptureFixture[str]) -> None:
+    run("scores.tsv --from-grades --games-by F2 --format json")
+    assert [row["system"] for row in json.loads(capsys.readouterr().out)["tables"][0]["rows"]] == ["y", "x"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("graded.jsonl --bank graded.jsonl", "--bank needs --from-grades."),
+        ("games.jsonl.gz --games-by Cover", "--games-by needs --from-grades."),
+        ("games.jsonl.gz --tie-margin 0.1", "--tie-margin needs --from-grades."),
+        ("games.jsonl.gz --prompt-type question", "--prompt-type needs --from-grades."),
+        ("graded.jsonl --from-grades --games-by F1", "--games-by 'F1' is not a measure of grades"),
+        ("graded.jsonl graded.jsonl --from-grades", "of which only one is possible"),
+        ("scores.tsv --from-grades --grader one", "--grader needs a graded file."),
+        ("scores.tsv --from-grades --min-grade 4", "--min-grade needs a graded file."),
+    ],
+)
+@pytest.mark.usefixtures("graded")
+def test_refused_with_grades(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert message in " ".join(failed(line, capsys, 2).split())
+
+
+@pytest.mark.usefixtures("graded")
+def test_from_grades_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--games-by" in failed("scores.tsv --from-grades", capsys)
+    line = "graded.jsonl --from-grades --grader one --system x --system w"
+    assert "'w' of --system plays no games" in failed(line, capsys)
+
+
+@pytest.mark.usefixtures("folder")
 def test_head_to_head(capsys: pytest.CaptureFixture[str]) -> None:
     main(["-q", "evaluate", "elo", "games.jsonl.gz", "--samples", "100", "--tournaments", "5",
           "--head-to-head", "RAGF BM25", "RAG BM25"])  # fmt: skip
@@ -120,6 +247,8 @@ def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
         "games.jsonl.gz --all-pairs --format tsv",
         "games.jsonl.gz --official official.json --format trec_eval",
         "judges.jsonl --grader gpt --grader llama --plot-matrix x.svg",
+        "games.jsonl.gz --seed -1",
+        "games.jsonl.gz --k-factor nan",
     ):
         assert "Usage" in failed(line, capsys, 2)
 

@@ -41,7 +41,7 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
     assert (row.judge.model, row.family, row.queries) == ("gpt-4", "gpt", 2)
     assert (found.games, found.ungraded, found.ties) == (6, 1, 1)
     assert [(s.count, s.total) for s in (found.place_a, found.longer, found.own_family)] == [(3, 4)] * 3
-    assert (found.flipped.count, found.flipped.total, found.consistent.count) == (1, 2, 1)
+    assert (found.flipped.count, found.flipped.total, found.reversed.count) == (1, 2, 1)
     assert found.place_a.p_value == 1.0  # differences of 2 and 0 games
     assert found.place_a.interval == (0.5, 1.0)
 
@@ -54,8 +54,8 @@ def test_sentences_for_a_board(tmp_path: Path) -> None:
         "different lengths.",
         "The judge's own family (gpt) wins 75.0 % (3 of 4, 95 % interval 50.0 to 100.0, p = 1) of the games "
         "against other systems.",
-        "In 50.0 % (1 of 2, 95 % interval 0.0 to 100.0) of the pairs in both orders, the other answer wins "
-        "if the places are swapped.",
+        "Flip rate: the verdicts differ in 50.0 % (1 of 2, 95 % interval 0.0 to 100.0) of the pairs of "
+        "answers in both orders.",
     ]
     person = line("q1", ("bm25", "splade", "A"), judge="human:ana")
     notes = bias_notes(game_biases([*GAMES, person]))
@@ -73,7 +73,7 @@ def test_the_report(tmp_path: Path) -> None:
     # 7 words against 4 differ by 43 %.
     difference = "Wins of the longer answer, by the difference in words"
     assert tables[difference].rows == [["gpt-4", "", "25 to 50 %", 3, 4, 0.75, 0.5, 1.0, 1.0]]
-    assert tables["Pairs in both orders"].rows == [["gpt-4", "", 2, 1, 1, 0, 0, 0.5, 0.5, 0.0, 1.0]]
+    assert tables["Pairs in both orders"].rows == [["gpt-4", "", 2, 1, 1, 0, 0, 0.5, 0.0, 1.0, 0.5]]
     assert "Wilson's interval" in notes_of(report)
 
 

@@ -233,7 +233,11 @@ def test_outputs_of_trec_eval(tmp_path: Path) -> None:
     ("lines", "options", "problem"),
     [
         ("x\tall\tF1\t1\n", {}, "has no scores of single queries"),
-        ("x\tq1\tF1\t1\nx\tq1\tF2\t1\n", {}, "has several measures (F1, F2); select one with --measure."),
+        (
+            "x\tq1\tF1\t1\nx\tq1\tF2\t1\n",
+            {},
+            "has several measures (F1, F2); select one with --measure (evaluate elo: --games-by).",
+        ),
         ("x\tq1\tF1\t1\n", {"measure": "F2"}, "does not have the measure 'F2', only F1."),
         ("x\tq1\tF1\t1\ny\tq2\tF1\t1\n", {}, "at least two systems on a common query"),
         ("x\tq1\tF1\t1\ny\tq1\tF1\t1\n", {"queries": ["q2"]}, "at least two systems on a common query"),

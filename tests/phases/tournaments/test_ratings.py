@@ -144,7 +144,8 @@ def test_notes_on_games_and_systems_without_games() -> None:
     assert board.standings.systems == ["a", "b"]
     assert board.standings.notes[:2] == [
         "3 ungraded games not played.",
-        "8 pairs of answers with verdicts in both orders: 2 (25.0%) flipped, and count as ties.",
+        "8 pairs of answers with verdicts in both orders, each as one game: 2 with different verdicts as "
+        "ties.",
     ]
     assert board.standings.notes[-1] == "Not ranked: 1 system (z) without played games."
     assert board.standings.provenance is not None

@@ -87,7 +87,7 @@ def rated(*ratings: tuple[str, Any], system: str = "s") -> list[Any]:
 
 CASES: list[tuple[str, list[Any]]] = [
     ("repeated-entry", rated(("depth", 1), ("depth", 2))),
-    ("unknown-system", rated(("depth", 1), system="other")),
+    ("other-system", rated(("depth", 1), system="other")),
     ("rating-scale", rated(("depth", 3))),
     ("rating-scale", rated(("own", -1))),
     ("format", rated(("depth", "high"))),

@@ -1,0 +1,97 @@
+"""Tournaments from Python: equal to the commands, with games in files and in memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import exam_pp
+from exam_pp.cli.main import main
+from tests.phases.tournaments.games import game, games_file
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Games in which a beats b, and b beats c."""
+    return games_file(
+        tmp_path / "games.jsonl.gz",
+        {"q1": [game("a", "b", "A"), game("b", "c", "A")], "q2": [game("b", "a", "B"), game("c", "a", "C")]},
+    )
+
+
+def test_ratings_equal_those_of_the_command(file: Path, tmp_path: Path) -> None:
+    board = exam_pp.elo(file, method=["elo", "bradley-terry"], tournaments=20, samples=100)
+    line = f"-q evaluate elo {file} -m elo -m bradley-terry --tournaments 20 --samples 100"
+    main([*line.split(), "--format", "json", "-o", str(tmp_path / "out.json")])
+    rows = json.loads((tmp_path / "out.json").read_text())["tables"][0]["rows"]
+
+    assert board.metrics == ["Elo", "Bradley-Terry"]
+    assert list(board.means()) == ["a", "b", "c"]
+    assert board.means("Elo") == pytest.approx({row["system"]: row["Elo"] for row in rows})
+    assert board[0].low == pytest.approx(rows[0]["Elo low"])
+    assert [row.queries for row in board[:3]] == [2, 2, 2]
+    assert any(note.startswith("Place A wins 66.7 % (2 of 3") for note in board.notes)
+
+
+def test_games_of_files_and_objects_are_equal(file: Path, tmp_path: Path) -> None:
+    queries = list(exam_pp.read_games(file))
+    assert isinstance(queries[0], exam_pp.QueryGames)
+    exam_pp.write_games(queries, tmp_path / "copy.jsonl")
+    boards = [
+        list(exam_pp.elo(games, tournaments=5, samples=100))
+        for games in (file, str(file), queries, [tmp_path / "copy.jsonl"], iter(queries))
+    ]
+    assert all(board == boards[0] for board in boards)
+
+
+def test_selection_and_rules(file: Path) -> None:
+    board = exam_pp.elo(
+        file, grader="judge", prompt_class="P", systems=["a", "b"], integer=True, intervals=False
+    )
+    assert board.means() == {"a": 1030, "b": 969}
+    assert board[0].low is None
+
+
+def test_mistakes_are_one_sentence(file: Path) -> None:
+    with pytest.raises(
+        exam_pp.ExamError, match="method 'glicko' is unknown; the methods are elo, bradley-terry"
+    ):
+        exam_pp.elo(file, method="glicko")  # type: ignore[arg-type]
+    with pytest.raises(exam_pp.ExamError, match="'z' of --system plays no games in the input"):
+        exam_pp.elo(exam_pp.read_games(file), systems=["a", "z"])
+
+
+def test_grades_are_a_tournament(demo_data: Path, tmp_path: Path) -> None:
+    passages = tmp_path / "passages.jsonl"
+    main(
+        f"-q import --runs {demo_data / 'runs'} --texts {demo_data / 'passages.tsv'} --top 2 "
+        f"--queries {demo_data / 'queries.jsonl'} -o {passages}".split()
+    )
+    bank = exam_pp.read_bank(demo_data / "questions.jsonl")
+    graded = list(
+        exam_pp.grade(
+            passages, bank, prompts="QuestionSelfRatedUnanswerablePromptWithChoices", model="lexical"
+        )
+    )
+    played = exam_pp.games_from_grades(graded, bank, cutoff=2)
+    board = exam_pp.elo(played.queries, tournaments=5, intervals=False)
+    assert len(board) == played.systems == 10
+    assert played.games == 45 * 8
+
+
+def test_comparisons_equal_those_of_the_command(demo_data: Path, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    names = " ".join(
+        f"--answers {demo_data / 'answers' / name}" for name in ("gen-long.jsonl", "gen-short.jsonl")
+    )
+    main(f"-q import {names} --unit whole -o {answers}".split())
+    queries = demo_data / "queries.jsonl"
+    summary = exam_pp.compare(
+        answers, tmp_path / "a.jsonl", queries=queries, model="fake", both_orders=True, seed=3
+    )
+    line = f"-q compare {answers} -o {tmp_path / 'b.jsonl'} --queries {queries} --both-orders --seed 3"
+    main([*line.split(), "--model", "fake"])
+    assert summary.queries == 8
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
