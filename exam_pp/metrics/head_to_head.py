@@ -49,7 +49,7 @@ def win_matrix(outcomes: Outcomes) -> WinMatrix:
 
     Source: Rackauckas et al., "Evaluating RAG-Fusion with RAGElo" (2024), table 5.
     """
-    wins, ties = outcomes.wins().sum(axis=0), outcomes.ties().sum(axis=0)
+    wins, ties = outcomes.wins(), outcomes.ties()
     games = wins + wins.T + ties
     shares = np.divide(wins, games, out=np.full_like(wins, np.nan), where=games > 0)
     return WinMatrix(outcomes.systems, shares, games)

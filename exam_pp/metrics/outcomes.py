@@ -79,24 +79,35 @@ class Outcomes:
         return len(self.score)
 
     def wins(self) -> Floats:
-        """Numbers of wins by query, queries × systems × systems: of the row's system against the column's."""
-        counts = np.zeros((len(self.query_ids), len(self.systems), len(self.systems)))
+        """Numbers of wins, systems × systems: of the row's system against the column's."""
+        counts = np.zeros((len(self.systems), len(self.systems)))
         for winner, loser, of_winner in ((self.a, self.b, 1.0), (self.b, self.a, 0.0)):
             won = self.score == of_winner
-            np.add.at(counts, (self.query[won], winner[won], loser[won]), 1)
+            np.add.at(counts, (winner[won], loser[won]), 1)
         return counts
 
     def ties(self) -> Floats:
-        """Numbers of ties by query, queries × systems × systems, symmetric."""
-        counts = np.zeros((len(self.query_ids), len(self.systems), len(self.systems)))
+        """Numbers of ties, systems × systems, symmetric."""
+        counts = np.zeros((len(self.systems), len(self.systems)))
         tied = self.score == 0.5
         for row, column in ((self.a, self.b), (self.b, self.a)):
-            np.add.at(counts, (self.query[tied], row[tied], column[tied]), 1)
+            np.add.at(counts, (row[tied], column[tied]), 1)
         return counts
 
     def half_wins(self) -> Floats:
-        """Numbers of wins by query with ties as half wins of both, as :meth:`wins`."""
+        """Numbers of wins with ties as half wins of both, as :meth:`wins`."""
         return self.wins() + self.ties() / 2
+
+    def half_wins_by_query(self) -> sparse.csr_array:
+        """The half wins of each query, queries × (systems × systems) in a single dimension.
+
+        Most systems do not meet on a query, so the matrix is sparse.
+        """
+        size = len(self.systems)
+        cells = np.concatenate([self.a * size + self.b, self.b * size + self.a])
+        wins = np.concatenate([self.score, 1 - self.score])
+        places = np.concatenate([self.query, self.query]), cells
+        return sparse.coo_array((wins, places), shape=(len(self.query_ids), size**2)).tocsr()
 
     def groups(self) -> list[list[str]]:
         """The systems that are connected by games, directly or through other systems."""

@@ -6,7 +6,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush, nsmallest
 from itertools import combinations
+from math import comb
 from typing import Literal, NamedTuple
 
 from exam_pp.games import Game
@@ -64,11 +66,10 @@ def drawn_pairs(
     Returns:
         All pairs, or a random selection of different pairs.
     """
-    pairs = list(combinations(sorted(systems), 2))
-    if games_per_query is None or games_per_query >= len(pairs):
-        return pairs
-    chosen = sorted(pairs, key=lambda pair: draw(seed, "pair", query_id, *pair))
-    return sorted(chosen[:games_per_query])
+    pairs = combinations(sorted(systems), 2)
+    if games_per_query is None or games_per_query >= comb(len(systems), 2):
+        return list(pairs)
+    return sorted(nsmallest(games_per_query, pairs, key=lambda pair: draw(seed, "pair", query_id, *pair)))
 
 
 def planned_games(
@@ -148,17 +149,18 @@ class PairSelector:
             At most ``count`` pairs; a pair occurs once for each of its games.
         """
         strength = self.strengths()
-        left = dict(sorted(candidates.items()))
-        played = self._played.copy()
-        gain = {pair: self._openness(strength, pair) for pair in candidates}
+        open_pairs = [
+            (-self._openness(strength, pair) / (self._played[pair] + 1), pair, self._played[pair] + 1, left)
+            for pair, left in candidates.items()
+            if left
+        ]
+        heapify(open_pairs)
         chosen: list[Pair] = []
-        while len(chosen) < count and left:
-            best = max(left, key=lambda pair: gain[pair] / (played[pair] + 1))
-            chosen.append(best)
-            played[best] += 1
-            left[best] -= 1
-            if not left[best]:
-                del left[best]
+        while len(chosen) < count and open_pairs:
+            gain, pair, games, left = heappop(open_pairs)
+            chosen.append(pair)
+            if left > 1:
+                heappush(open_pairs, (gain * games / (games + 1), pair, games + 1, left - 1))
         return chosen
 
     def _openness(self, strength: Sequence[float], pair: Pair) -> float:
