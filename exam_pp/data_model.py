@@ -395,6 +395,13 @@ class CriteriaGrades(_GradesOfOneModel):
     ratings: list[CriterionRating]
     answer: str | None = None
 
+    @property
+    def highest_levels(self) -> dict[str, int]:
+        """Criterion to its highest level, for the criteria whose levels are recorded."""
+        recorded = (self.prompt_info or {}).get("criteria")
+        levels = recorded if isinstance(recorded, dict) else {}
+        return {name: level for name, level in levels.items() if isinstance(level, int)}
+
 
 class Passage(Record):
     """A passage with its text, judgments, rankings and grades."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from exam_pp.data_model import Id, OfOneModel, Record
+from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import run_name
 
 Winner = Literal["A", "B", "C"]
@@ -20,6 +21,8 @@ WINNERS: tuple[Winner, ...] = ("A", "B", "C")
 
 DecidedBy = Literal["reply", "choice", "empty answer", "same text", "ratings", "person"]
 """The origin of a verdict: a reply, the likeliest label, a rule without a call, ratings, or a person."""
+
+_SCORES: dict[Winner, float] = {"A": 1.0, "B": 0.0, "C": 0.5}
 
 Repeat = Annotated[int, Field(ge=1)]
 
@@ -75,11 +78,26 @@ class Game(Record):
         """The system in place B with its repeat."""
         return run_name(self.system_b, self.repeat_b)
 
+    @property
+    def pair(self) -> frozenset[str]:
+        """The names of both systems, in whatever places."""
+        return frozenset((self.name_a, self.name_b))
+
+    @property
+    def score(self) -> float | None:
+        """The score of the system in place A: 1, 0.5 for a tie, 0; None for an ungraded game."""
+        return None if self.winner is None else _SCORES[self.winner]
+
 
 class GameSet(OfOneModel):
     """The games that one model or person decided with one prompt."""
 
     games: list[Game]
+
+    @property
+    def judge(self) -> GradeKey:
+        """The model or person, ``(no model)`` if it is unknown, and the prompt class or ""."""
+        return GradeKey(self.model or "(no model)", self.prompt_class or "")
 
 
 class QueryGames(Record):

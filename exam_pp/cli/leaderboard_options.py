@@ -65,7 +65,7 @@ PLOT_LENGTH = click.option(
     ".svg).",
 )
 SEED = click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of bootstrap samples and tests."
+    "--seed", type=IntRange(0), default=0, show_default=True, help="Seed of bootstrap samples and tests."
 )
 
 RATING = click.option(
@@ -83,6 +83,17 @@ ELO_INTEGER = click.option(
     is_flag=True,
     help="Truncate Elo ratings to integers after every game, as published by RAGElo.",
 )
+
+
+def confidence_option(help_text: str = "Confidence level of the intervals.") -> Callable[[F], F]:
+    """``--confidence``, from 0.5 up to 1, which is excluded."""
+    return click.option(
+        "--confidence",
+        type=NumberRange(0.5, 1, max_open=True),
+        default=0.95,
+        show_default=True,
+        help=help_text,
+    )
 
 
 def missing_queries_option(noun: str) -> Callable[[F], F]:
@@ -282,13 +293,7 @@ def leaderboard_options(
             is_flag=True,
             help="Add significance letters: systems that share a letter do not differ significantly.",
         ),
-        click.option(
-            "--confidence",
-            type=NumberRange(0.5, 1, max_open=True),
-            default=0.95,
-            show_default=True,
-            help="Confidence level of the intervals; the level α of the tests is 1 minus this.",
-        ),
+        confidence_option("Confidence level of the intervals; the level α of the tests is 1 minus this."),
         SAMPLES,
         SEED,
         plot_option("the first measure with its intervals"),

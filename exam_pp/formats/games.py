@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from exam_pp.formats.base import Format, Schema, make_reader, make_writer, register
+from collections.abc import Iterator
+from pathlib import Path
+
+from exam_pp.errors import DataError
+from exam_pp.formats.base import Format, Schema, Source, format_of, make_reader, make_writer, register
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import with_keys
 from exam_pp.games import QueryGames
+from exam_pp.store.files import is_read_once
 from exam_pp.store.games import read_games, write_games
+
+
+def read_any_games(path: str | Path) -> Iterator[QueryGames]:
+    """Read games in any format, such as a games file or a file of RAGElo, by query.
+
+    Raises :class:`~exam_pp.errors.DataError` for an invalid file.
+    """
+    try:
+        form = None if is_read_once(path) else format_of(path)
+    except DataError:
+        form = None
+    if form is None or form.content != "games" or form.read is None:
+        yield from read_games(path)
+    else:
+        yield from form.read(Source(Path(path), DroppedFields()))
+
 
 register(
     Format(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from pydantic import ValidationError, model_validator
 
@@ -24,7 +24,6 @@ from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.json_lines import read_records, write_records
 from exam_pp.store.parsing import data_error
 
-Verdict = Literal["A", "B", "C"]
 GAMES = Layout(
     ("qid", "agent_a", "agent_b", "raw_answer", "answer"), ("relevance",), ("qid", "agent_a", "agent_b")
 )
@@ -33,7 +32,7 @@ GAMES = Layout(
 class GameAnswer(Record):
     """The evaluator's verdict; ``winner`` is None if no verdict could be read."""
 
-    winner: Verdict | None = None
+    winner: games.Winner | None = None
 
 
 class Game(Record):
@@ -62,23 +61,23 @@ class Game(Record):
         return self
 
     @property
-    def winner(self) -> Verdict | None:
+    def winner(self) -> games.Winner | None:
         """The verdict; None if the game has no verdict."""
         return self.answer.winner if self.answer else None
 
 
 def games_of(cells: Cells, path: str | Path) -> list[Game]:
     """Parse games; raises :class:`DataError` for an answer that is not a verdict."""
-    found: list[Game] = []
+    parsed: list[Game] = []
     for line, row in cells.rows:
-        if row["answer"] not in ("", *get_args(Verdict)):
+        if row["answer"] not in ("", *games.WINNERS):
             problem = f"{row['answer']!r} is not a verdict; write A, B or C (a tie), or leave the cell empty."
             raise DataError(problem, file=str(path), line=line, field="answer")
         try:
-            found.append(Game.model_validate({name: cell for name, cell in row.items() if cell}))
+            parsed.append(Game.model_validate({name: cell for name, cell in row.items() if cell}))
         except ValidationError as error:
             raise data_error(error, path, line) from error
-    return found
+    return parsed
 
 
 def read_game_lines(path: str | Path) -> Iterator[Game]:
@@ -95,14 +94,14 @@ _OWN_KEYS = frozenset(
 _RAGELO_KEYS = frozenset(Game.model_fields)
 
 
-def queries_of(found: Iterable[Game], dropped: DroppedFields) -> list[QueryGames]:
+def queries_of(ragelo_games: Iterable[Game], dropped: DroppedFields) -> list[QueryGames]:
     """Convert RAGElo's games to queries with sets of games by evaluator, in order of their appearance.
 
     The evaluator becomes the model, the exception the reason of an ungraded game, the raw answer the reply.
     Other keys are kept, except for keys that mean something else in games files, which are counted.
     """
     by_query: dict[str, dict[str | None, list[games.Game]]] = {}
-    for game in found:
+    for game in ragelo_games:
         sets = by_query.setdefault(game.qid, {})
         sets.setdefault(game.evaluator_name, []).append(_game_of(game, dropped))
     return [

@@ -8,8 +8,8 @@ from typing import Any
 
 from exam_pp.data_model import CriteriaGrades, CriterionRating
 from exam_pp.graders.base import CriteriaGrading
-from exam_pp.prompts.base import CUT_SLOT
-from exam_pp.prompts.criteria import ANSWER_SLOT, NO_DOCUMENTS, CriteriaSet, read_criteria
+from exam_pp.prompts.base import CUT_SLOT, NO_DOCUMENTS
+from exam_pp.prompts.criteria import ANSWER_SLOT, CriteriaSet, read_criteria
 from exam_pp.requests import Completion, Request
 
 MAX_NEW_TOKENS = 1024

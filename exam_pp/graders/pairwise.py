@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from exam_pp.games import WINNERS, DecidedBy, Game, Winner
-from exam_pp.prompts.base import DOCUMENTS_SLOT, Prompt, Unparsed
-from exam_pp.prompts.pairwise import FACTORS, NO_DOCUMENTS, Evidence
+from exam_pp.prompts.base import DOCUMENTS_SLOT, NO_DOCUMENTS, Prompt, Unparsed
+from exam_pp.prompts.pairwise import FACTORS, Evidence
 from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 PairGrading = Generator[list[Request], list[Completion], Game]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import log
+from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import Ints
+from exam_pp.metrics.outcomes import Ints, Outcomes
 
 MEAN = 1000.0
 """Mean of the ratings of all systems."""
@@ -18,6 +19,8 @@ POINTS = 400 / log(10)
 _MAX_STEP = 2.0
 _TOLERANCE = 1e-9
 _STEPS = 200
+_CELLS = 2_000_000
+"""Maximum number of cells of the tables that are rated at a time, which limits the memory."""
 
 
 def bradley_terry(wins: Floats, *, prior: float = 0.0) -> Floats:
@@ -53,21 +56,26 @@ def bradley_terry(wins: Floats, *, prior: float = 0.0) -> Floats:
     return np.asarray((MEAN + POINTS * strengths).reshape(wins.shape[:-1]))
 
 
-def bradley_terry_samples(by_query: Floats, counts: Ints) -> tuple[Floats, int]:
+def bradley_terry_samples(outcomes: Outcomes, counts: Ints) -> tuple[Floats, int]:
     """Bradley-Terry ratings in bootstrap samples of the queries.
 
     Args:
-        by_query: Wins of each query, queries × systems × systems, with ties as half wins.
+        outcomes: The games.
         counts: How often each query is in each sample, samples × queries.
 
     Returns:
         Ratings, samples × systems, and the number of samples whose likelihood has no maximum. A system
         without games in a sample has its rating from all games.
     """
-    tables = np.tensordot(counts, by_query, axes=1)
-    with_games = (tables + tables.swapaxes(1, 2)).sum(axis=2) > 0
-    ratings = np.where(with_games, bradley_terry(tables), bradley_terry(by_query.sum(axis=0)))
-    return ratings, int(np.count_nonzero(~has_maximum(tables)))
+    systems, by_query = len(outcomes.systems), outcomes.half_wins_by_query()
+    of_all = bradley_terry(outcomes.half_wins())
+    blocks, missing = [], 0
+    for block in np.array_split(counts, ceil(len(counts) * systems**2 / _CELLS)):
+        tables = (sparse.csr_array(block.astype(float)) @ by_query).toarray().reshape(-1, systems, systems)
+        with_games = (tables + tables.swapaxes(1, 2)).sum(axis=2) > 0
+        blocks.append(np.where(with_games, bradley_terry(tables), of_all))
+        missing += int(np.count_nonzero(~has_maximum(tables)))
+    return np.concatenate(blocks), missing
 
 
 def has_maximum(tables: Floats) -> NDArray[np.bool_]:

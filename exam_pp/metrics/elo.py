@@ -100,12 +100,15 @@ def elo_samples(
     rules = rules or EloRules()
     low, high = _ORDERS
     orders = int(np.clip(_BUDGET // max(1, len(counts) * len(outcomes)), low, high))
-    played = np.concatenate(list(_sampled(outcomes, counts, orders, rules, rng)))
-    means = played.mean(axis=1)
+    blocks = [
+        (block.mean(axis=1), block.var(axis=1, ddof=1))
+        for block in _sampled(outcomes, counts, orders, rules, rng)
+    ]
+    means, variances = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     means[~_with_games(outcomes, counts)] = np.nan
     deviations = means - np.nanmean(means, axis=0)
     spread = np.nanmean(deviations**2, axis=0)
-    of_order = played.var(axis=1, ddof=1).mean(axis=0) / orders
+    of_order = variances.mean(axis=0) / orders
     kept = np.divide(spread - of_order, spread, out=np.zeros_like(spread), where=spread > 0)
     return np.asarray(ratings + np.sqrt(np.maximum(kept, 0.0)) * np.nan_to_num(deviations))
 
@@ -116,7 +119,7 @@ def _sampled(
     """Ratings in ``number`` orders of each sample, samples × orders × systems, in blocks of samples."""
     games = np.arange(len(outcomes), dtype=np.int32)
     fewest = min(np.bincount(np.concatenate([outcomes.a, outcomes.b])).tolist())
-    settled = ceil(_SETTLING / (rules.k * _SCALE) * len(games) / fewest)
+    settled = float(np.ceil(_SETTLING / _SCALE / rules.k * len(games) / fewest))  # infinite for tiny K
     for block in np.array_split(counts, ceil(len(counts) * len(games) * number / _CELLS)):
         drawn = [np.repeat(games, sample[outcomes.query]) for sample in block]
         longest = max(map(len, drawn), default=0)
@@ -140,7 +143,7 @@ def _shuffled(orders: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np
 
 
 def _play(
-    outcomes: Outcomes, orders: NDArray[np.int32], rules: EloRules, settled: int | None = None
+    outcomes: Outcomes, orders: NDArray[np.int32], rules: EloRules, settled: float | None = None
 ) -> Floats:
     """Play a tournament for each column of ``orders``; a number beyond the last game is no game.
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binom, binomtest, bootstrap
+from scipy.stats import binom
 
 from exam_pp.games import Game
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.outcomes import share_intervals
+from exam_pp.metrics.uncertainty import Interval
 
 LENGTH_STEPS = (0.1, 0.25, 0.5, 1.0)
 """Upper limits of the difference in length, as a share of the longer answer."""
@@ -191,18 +192,18 @@ def orders_of(games: Iterable[Game]) -> Orders:
     """Compare the verdicts of games of the same two answers with swapped places; others do not count."""
     by_answers: dict[frozenset[str], tuple[list[Game], list[Game]]] = {}
     for game in games:
-        straight, swapped = by_answers.setdefault(frozenset((game.name_a, game.name_b)), ([], []))
+        straight, swapped = by_answers.setdefault(game.pair, ([], []))
         (straight if game.name_a < game.name_b else swapped).append(game)
     counts = Counter(
-        _orders_kind(one, other)
+        _orders_kind(first, second)
         for straight, swapped in by_answers.values()
-        for one, other in zip(straight, swapped, strict=False)
+        for first, second in zip(straight, swapped, strict=False)
     )
     return Orders(**counts)
 
 
-def _orders_kind(one: Game, other: Game) -> str:
-    verdicts = {one.winner, other.winner}
+def _orders_kind(first: Game, second: Game) -> str:
+    verdicts = {first.winner, second.winner}
     if verdicts in ({"A", "B"}, {"C"}):
         return "same"
     if "C" in verdicts:
@@ -254,39 +255,15 @@ def share_of(
 ) -> Share:
     """Share of won games over all queries, with its interval and, if ``tested``, its p-value.
 
-    The interval is the percentile bootstrap over queries. If all games have the same outcome, all samples are
-    equal; the interval is then Wilson's for as many games as there are queries.
-
-    Source: Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
+    The interval is that of :func:`~exam_pp.metrics.outcomes.share_intervals`; None for a single query.
     """
     played = [query for query in tallies if sum(query)]
     won, lost = (sum(column) for column in zip(*played, strict=True)) if played else (0, 0)
     interval = None
-    if samples and len(played) > 1 and won and lost:
-        interval = _bootstrap(played, confidence, samples, seed)
-    elif samples and len(played) > 1:
-        test = binomtest(len(played) if won else 0, len(played))
-        wilson = test.proportion_ci(confidence, method="wilson")
-        interval = Interval(float(wilson.low), float(wilson.high))
+    if samples and len(played) > 1:
+        counts = np.array(played, dtype=float)
+        interval, _ = share_intervals(counts, confidence=confidence, samples=samples, seed=seed)
     return Share(won, won + lost, interval, sign_flip_test(played) if tested and played else None)
-
-
-def _bootstrap(played: Sequence[Tally], confidence: float, samples: int, seed: int) -> Interval:
-    def ratio(won: Any, total: Any, axis: int) -> Any:
-        return won.sum(axis=axis) / total.sum(axis=axis)
-
-    result = bootstrap(
-        (np.array([query.won for query in played]), np.array([sum(query) for query in played])),
-        ratio,
-        paired=True,
-        vectorized=True,
-        axis=-1,
-        n_resamples=samples,
-        method="percentile",
-        batch=250,
-        rng=np.random.default_rng(seed),
-    )
-    return intervals(result.bootstrap_distribution[:, None], confidence)[0]
 
 
 def sign_flip_test(queries: Iterable[Tally]) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.stats import binomtest
 
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import Outcomes, query_counts
+from exam_pp.metrics.outcomes import Outcomes, share_intervals
 from exam_pp.metrics.significance import holm
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.uncertainty import Interval
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def win_matrix(outcomes: Outcomes) -> WinMatrix:
 
     Source: Rackauckas et al., "Evaluating RAG-Fusion with RAGElo" (2024), table 5.
     """
-    wins, ties = outcomes.wins().sum(axis=0), outcomes.ties().sum(axis=0)
+    wins, ties = outcomes.wins(), outcomes.ties()
     games = wins + wins.T + ties
     shares = np.divide(wins, games, out=np.full_like(wins, np.nan), where=games > 0)
     return WinMatrix(outcomes.systems, shares, games)
@@ -98,7 +98,7 @@ def head_to_head(
     """Compare pairs of systems by their games against each other.
 
     A query counts in the sign test for the system that won more of its games; queries without a difference
-    count for neither system. Intervals are those of a bootstrap over the queries of a pair.
+    count for neither system. Intervals are those of :func:`~exam_pp.metrics.outcomes.share_intervals`.
 
     Args:
         outcomes: The games.
@@ -129,12 +129,12 @@ def _compare(
     counts = np.zeros((int(query.max()) + 1, 3))  # queries × won, lost, tied
     np.add.at(counts, (query, np.where(score == 1, 0, np.where(score == 0, 1, 2))), 1)
     won, lost, tied = (counts.sum(axis=0) / counts.sum()).tolist()
-    found: list[Interval | None] = [None, None, None]
+    bounds: Sequence[Interval | None] = (None, None, None)
     if len(counts) > 1:
-        totals = query_counts(len(counts), samples, seed) @ counts
-        found = list(intervals(totals / totals.sum(axis=1, keepdims=True), confidence))
+        bounds = share_intervals(counts, confidence=confidence, samples=samples, seed=seed)
     better, worse = (counts[:, 0] > counts[:, 1]).sum(), (counts[:, 0] < counts[:, 1]).sum()
     p = float(binomtest(int(better), int(better + worse)).pvalue) if better + worse else 1.0
+    of_won, of_lost, of_tied = bounds
     return HeadToHead(
-        system_a, system_b, len(score), len(counts), won, lost, tied, found[0], found[1], found[2], p, p
+        system_a, system_b, len(score), len(counts), won, lost, tied, of_won, of_lost, of_tied, p, p
     )

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.stats import binomtest
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.uncertainty import Interval, intervals
 
 Ints = NDArray[np.int64]
 
@@ -77,24 +79,35 @@ class Outcomes:
         return len(self.score)
 
     def wins(self) -> Floats:
-        """Numbers of wins by query, queries × systems × systems: of the row's system against the column's."""
-        counts = np.zeros((len(self.query_ids), len(self.systems), len(self.systems)))
+        """Numbers of wins, systems × systems: of the row's system against the column's."""
+        counts = np.zeros((len(self.systems), len(self.systems)))
         for winner, loser, of_winner in ((self.a, self.b, 1.0), (self.b, self.a, 0.0)):
             won = self.score == of_winner
-            np.add.at(counts, (self.query[won], winner[won], loser[won]), 1)
+            np.add.at(counts, (winner[won], loser[won]), 1)
         return counts
 
     def ties(self) -> Floats:
-        """Numbers of ties by query, queries × systems × systems, symmetric."""
-        counts = np.zeros((len(self.query_ids), len(self.systems), len(self.systems)))
+        """Numbers of ties, systems × systems, symmetric."""
+        counts = np.zeros((len(self.systems), len(self.systems)))
         tied = self.score == 0.5
-        for one, other in ((self.a, self.b), (self.b, self.a)):
-            np.add.at(counts, (self.query[tied], one[tied], other[tied]), 1)
+        for row, column in ((self.a, self.b), (self.b, self.a)):
+            np.add.at(counts, (row[tied], column[tied]), 1)
         return counts
 
     def half_wins(self) -> Floats:
-        """Numbers of wins by query with ties as half wins of both, as :meth:`wins`."""
+        """Numbers of wins with ties as half wins of both, as :meth:`wins`."""
         return self.wins() + self.ties() / 2
+
+    def half_wins_by_query(self) -> sparse.csr_array:
+        """The half wins of each query, queries × (systems × systems) in a single dimension.
+
+        Most systems do not meet on a query, so the matrix is sparse.
+        """
+        size = len(self.systems)
+        cells = np.concatenate([self.a * size + self.b, self.b * size + self.a])
+        wins = np.concatenate([self.score, 1 - self.score])
+        places = np.concatenate([self.query, self.query]), cells
+        return sparse.coo_array((wins, places), shape=(len(self.query_ids), size**2)).tocsr()
 
     def groups(self) -> list[list[str]]:
         """The systems that are connected by games, directly or through other systems."""
@@ -113,3 +126,33 @@ def query_counts(queries: int, samples: int, seed: int) -> Ints:
     """
     drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=samples)
     return np.asarray(drawn, dtype=np.int64)
+
+
+def share_intervals(
+    counts: Floats, *, confidence: float = 0.95, samples: int = 1000, seed: int = 0
+) -> list[Interval]:
+    """Intervals of the shares of outcomes, by the percentile bootstrap over queries.
+
+    If an outcome occurs never or always, all samples are equal; its interval is then Wilson's for as many
+    games as there are queries.
+
+    Args:
+        counts: Number of games of each query by outcome, queries × outcomes; every query has games.
+        confidence: Level of the intervals.
+        samples: Number of bootstrap samples.
+        seed: Seed of the samples.
+
+    Returns:
+        The interval of each outcome.
+
+    Source: Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
+    """
+    queries = len(counts)
+    drawn = query_counts(queries, samples, seed) @ counts
+    bounds = intervals(drawn / drawn.sum(axis=1, keepdims=True), confidence)
+    for outcome, share in enumerate((counts.sum(axis=0) / counts.sum()).tolist()):
+        if share in (0, 1):
+            test = binomtest(queries if share else 0, queries)
+            wilson = test.proportion_ci(confidence, method="wilson")
+            bounds[outcome] = Interval(float(wilson.low), float(wilson.high))
+    return bounds

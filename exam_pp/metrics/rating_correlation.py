@@ -11,6 +11,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import Interval
 
 _CELLS = 2_000_000
@@ -128,8 +129,7 @@ def _intervals(
     queries = len(tables)
     if queries < 2:
         return None, None
-    rng = np.random.default_rng(seed)
-    weights = rng.multinomial(queries, np.full(queries, 1 / queries), size=samples)
+    weights = query_counts(queries, samples, seed)
     block = max(1, _CELLS // tables[0].size)
     drawn = [
         _coefficients(np.tensordot(weights[start : start + block], tables, axes=1))

@@ -50,6 +50,8 @@ CUT_SLOT = "context"
 
 DOCUMENTS_SLOT = "documents"
 """The placeholder of several documents, best first; shortened from the end in place of a passage."""
+NO_DOCUMENTS = "NO DOCUMENTS WERE RETRIEVED"
+"""The text in place of the documents of systems that retrieved and cite none."""
 
 
 @dataclass(frozen=True, slots=True)

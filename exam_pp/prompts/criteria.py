@@ -33,9 +33,6 @@ from exam_pp.test_bank import Entry
 ANSWER_SLOT = "answer"
 """The placeholder of the answer, which is never shortened."""
 
-NO_DOCUMENTS = "NO DOCUMENTS WERE RETRIEVED"
-"""The text in place of documents, if a system retrieved and cited none."""
-
 MEAN = "mean"
 """The name of the mean of all criteria, which no criterion can have."""
 

@@ -16,9 +16,6 @@ PAIR_SLOTS = ("query", *ANSWER_SLOTS)
 Evidence = Literal["text", "reason", "both", "none"]
 """Contents of the documents in a prompt: texts, reasons for their relevance, both, or no documents at all."""
 
-NO_DOCUMENTS = "NO DOCUMENTS WERE RETRIEVED"
-"""The text in place of the documents of systems that retrieved no documents."""
-
 FACTORS = (
     "comprehensiveness, correctness, helpfulness, completeness, accuracy, depth, and level of detail of "
     "their responses. Answers are comprehensive if they show the user multiple perspectives in addition to "

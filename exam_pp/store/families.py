@@ -68,14 +68,16 @@ class Families:
         return self._family("system", name, {key: family.systems for key, family in self.families.items()})
 
     def _family(self, noun: str, name: str, patterns: Mapping[str, Sequence[str]]) -> str | None:
-        found = [key for key, of_family in patterns.items() if any(_fits(name, one) for one in of_family)]
-        if len(found) > 1:
+        matches = [
+            key for key, of_family in patterns.items() if any(_fits(name, pattern) for pattern in of_family)
+        ]
+        if len(matches) > 1:
             raise DataError(
-                f"the {noun} {name!r} fits the patterns of the families {found[0]!r} and {found[1]!r}; make "
-                "the patterns narrower.",
+                f"the {noun} {name!r} fits the patterns of the families {matches[0]!r} and {matches[1]!r}; "
+                "make the patterns narrower.",
                 file=self.file,
             )
-        return found[0] if found else None
+        return matches[0] if matches else None
 
 
 @cache

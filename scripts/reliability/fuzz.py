@@ -170,8 +170,9 @@ def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
         query_id, passages = _query(decode(line))
         written.setdefault(str(query_id), []).extend(passages)
     for query_id, passages in map(_query, values):
+        copies = written.get(_as_text(query_id)) or written.get(_as_text(query_id).removesuffix(".0"), [])
         for passage in passages:
-            if not any(_contains(copy, passage) for copy in written.get(_as_text(query_id), ())):
+            if not any(_contains(copy, passage) for copy in copies):
                 return f"lost: {json.dumps(passage)[:300]}"
     return ""
 

@@ -119,6 +119,19 @@ _RATINGS = {
 }
 """Ratings of the answer of the system a by criteria."""
 
+
+def _rated(query_id: str, system: str, rating: int) -> dict[str, Any]:
+    """The answer of a system, with ratings by a model and a person."""
+    passage_id = f"{system}/{query_id}"
+    entry = {"method": system, "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0}
+    data = {"judgments": [], "rankings": [entry | {"role": "answer"}]}
+    ratings = [{"criterion": "relevance", "rating": rating}, {"criterion": "accuracy", "rating": 1}]
+    model = _RATINGS | {"method": system, "ratings": ratings}
+    person = model | {"llm": "human:ann", "ratings": [{"criterion": "relevance", "rating": 2 - rating}]}
+    return {"paragraph_id": passage_id, "text": "It rises.", "paragraph_data": data,
+            "criteria_grades": [model, person]}  # fmt: skip
+
+
 _CITED = [
     "q1",
     [
@@ -140,6 +153,19 @@ def _answer(system: str, text: str, query_id: str = "q1") -> dict[str, Any]:
     return {"paragraph_id": passage_id, "text": text, "paragraph_data": data}
 
 
+def _reasoned(key: str, rank: int) -> dict[str, Any]:
+    """A document of the system one, with a direct grade and its reason."""
+    ranking = {"method": "one", "paragraphId": key, "queryId": "q1", "rank": rank, "score": 1.0}
+    grade = {"correctAnswered": True, "answer": "Very relevant: dough.", "self_rating": 2, "llm": "model",
+             "prompt_info": {"prompt_class": "RAGEloReasoner"}, "prompt_type": "direct"}  # fmt: skip
+    return {
+        "paragraph_id": key,
+        "text": "Dough.",
+        "paragraph_data": {"rankings": [ranking]},
+        "grades": [grade],
+    }
+
+
 _COMPARED = ["q1", [_answer("one", "It rises."), _answer("two", "It rises and falls.")]]
 
 
@@ -152,6 +178,9 @@ def _decisions() -> str:
 
 GOOD: dict[str, str] = {
     "cited.jsonl": _lines(_CITED),
+    "rated.jsonl": _lines(
+        *[[query_id, [_rated(query_id, "a", 2), _rated(query_id, "b", 0)]] for query_id in ("q1", "007")]
+    ),
     "graded.jsonl": _lines(*_GRADED),
     "other.jsonl": _lines(*_GRADED),
     "bank.jsonl": _lines(_bank_line("q1", "a", "b"), _bank_line("007", "a")),
@@ -178,6 +207,7 @@ GOOD: dict[str, str] = {
          "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
     ) + "\n",
     "compared.jsonl": _lines(_COMPARED),
+    "reasoned.jsonl": _lines(["q1", [*_COMPARED[1], _reasoned("p1", 1), _reasoned("p2", 2)]]),
     "judged-games.jsonl": _lines(
         {"query_id": "q1", "query_text": "a query", "game_sets": [
             {"llm": "m", "games": [{"system_a": "two", "system_b": "one", "winner": "A"}]}
@@ -247,6 +277,16 @@ GOOD: dict[str, str] = {
         ]},
         {"query_id": "007", "game_sets": [{"games": [{"system_a": "a", "system_b": "b", "winner": "B"}]}]},
     ),
+    "ratings.csv": "query_id,system,relevance,accuracy,comment\nq1,a,2,1,misses a limit\nq1,b,1,,\n",
+    "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
+    "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
+    'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
+    "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
+    "families.json": '{"gpt": {"models": ["mod?l"], "systems": ["b*"]}, "llama": {"systems": ["c"]}}\n',
+    "kinds.jsonl": _lines(
+        {"query_id": "q1", "query_text": "a query", "kind": "short"},
+        {"query_id": "007", "query_text": "another", "kind": "long"},
+    ),
     "open_rag_eval.csv": "query_id,query,query_run,passage_id,passage,generated_answer\n"
     "q1,a query,1,[1],Text of p1.,It rises [1].\nq1,a query,1,[2],Text of p2.,\n",
     "open_rag_eval_scores.csv": "query_id,query,retrieval_score_mean_umbrela_score\nq1,a query,2.5\n",
@@ -289,6 +329,8 @@ _GRADED_COMMANDS = (
     f"diff {{}} other.jsonl {_SET} -o out",
     f"reread {{}} {_SET} -o out",
     "export runs {} -o out",
+    f"export games {{}} --bank bank.jsonl {_SET} -o out",
+    f"evaluate elo {{}} --from-grades --bank bank.jsonl {_SET} --tournaments 3 --samples 100 -o out",
     "filter {} --judged --system a -o out",
     "sample {} --max-passages 1 --by-judgment equal -o out",
     "strip {} --remove texts --remove replies --remove human -o out",
@@ -354,6 +396,11 @@ _GAMES_COMMANDS = (
     "validate {} -o out",
     "validate {} --passages players.jsonl -o out",
     "query {} 'select winner, count(*) from games group by all' -o out",
+    "evaluate elo {} --grader model --tournaments 3 --samples 100 -o out",
+    "evaluate elo {} --grader model -m bradley-terry --all-pairs --samples 100 --format html -o out",
+    "analyze biases {} --samples 100 -o out",
+    "analyze biases {} --families families.toml --samples 100 --format tsv -o out",
+    "analyze verdicts {} --samples 100 -o out",
 )
 _GAMES_KEEPING_COMMANDS = (
     "merge {} -o out",
@@ -361,9 +408,45 @@ _GAMES_KEEPING_COMMANDS = (
     "convert {} --from games --to games -o out",
 )
 
+_COMPARE = "compare compared.jsonl --queries queries.tsv --model fake -o out"
+# File, command, whether the output contains all data of the file.
+_TOURNAMENT_COMMANDS = (
+    ("ragelo_games.csv", "evaluate elo {} --tournaments 3 --samples 100 -o out", False),
+    ("ragelo_games.jsonl", "evaluate elo {} --tournaments 3 --samples 100 -o out", False),
+    ("board.tsv", "evaluate elo all.games.jsonl --grader model --tournaments 3 --official {} -o out", False),
+    ("families.toml", "analyze biases all.games.jsonl --families {} --samples 100 -o out", False),
+    ("families.json", "analyze biases all.games.jsonl --families {} --samples 100 -o out", False),
+    ("compared.jsonl", "compare {} --queries queries.tsv --model fake --both-orders -o out", False),
+    ("compared.jsonl", "compare {} --queries queries.tsv --model fake --adaptive --budget 1 -o out", False),
+    ("reasoned.jsonl", "compare {} --queries queries.tsv --model fake --evidence both --min-relevance 1 "
+     "--both-orders -o out", False),
+    ("queries.tsv", "compare compared.jsonl --queries {} --model fake -o out", False),
+    ("judged-games.jsonl", f"{_COMPARE} --games {{}}", True),
+    ("all.games.jsonl", f"{_COMPARE} --games {{}}", True),
+    ("judged-games.jsonl", f"{_COMPARE} --adaptive --budget 1 --games {{}}", True),
+    ("all.games.jsonl", "apply-games compared.jsonl decisions.json --games {} -o out", True),
+    ("cited.jsonl", "apply-ratings {} ratings.csv --reviewer ann -o out", True),
+    ("rated.jsonl", "analyze paired {} --grader m --samples 100 -o out", False),
+    ("rated.jsonl", "analyze graders {} --per-criterion --samples 100 --format html -o out", False),
+    ("ratings.csv", "apply-ratings cited.jsonl {} --reviewer ann -o out", False),
+    ("rows.csv", "apply-ratings cited.jsonl {} --reviewer ann -o out", False),
+    ("criteria.toml", "grade-answers cited.jsonl --queries queries.tsv --criteria {} --model fake -o out",
+     False),
+    ("queries.tsv", "grade-answers cited.jsonl --queries {} --model fake -o out", False),
+    ("texts.tsv", "generate queries {} --model fake -o out", False),
+    ("texts.jsonl", "generate queries {} --model fake -o out", False),
+    ("graded.jsonl", "generate queries {} --model fake -o out", False),
+    ("kinds.jsonl", "generate queries texts.tsv --pool {} --model fake -o out", True),
+    ("queries.tsv", "generate queries texts.tsv --example-queries {} --model fake -o out", False),
+    ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
+    ("runs/a.run", "fuse {} runs/b.run -o out", False),
+    ("eval.txt", "export games {} -m F1 -o out", False),
+)  # fmt: skip
+
 TARGETS: tuple[Target, ...] = (
     *(Target("all.games.jsonl", command) for command in _GAMES_COMMANDS),
     *(Target("all.games.jsonl", command, keeps=True) for command in _GAMES_KEEPING_COMMANDS),
+    *(Target(file, command, keeps=keeps) for file, command, keeps in _TOURNAMENT_COMMANDS),
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
     Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),

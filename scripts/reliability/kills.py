@@ -51,6 +51,15 @@ _MORE = (
     "convert graded.jsonl --from graded --to qrels -o out --dropped-fields dropped.json",
     f"grade graded.jsonl --bank bank.jsonl --model fake --prompt-class {RATED} -o out --status status",
     "generate answers queries.jsonl --model fake -o out",
+    "compare compared.jsonl --queries queries.tsv --model fake --games judged-games.jsonl -o out "
+    "--journal compare.journal",
+    "generate queries texts.tsv --pool kinds.jsonl --model fake -o out --journal queries.journal",
+    "evaluate elo all.games.jsonl --grader model --tournaments 3 --samples 100 -o out --plot ratings.svg "
+    "--plot-matrix matrix.svg",
+    "evaluate criteria cited.jsonl -o out --plot criteria.svg",
+    "analyze graders rated.jsonl --per-criterion --samples 100 -o out --plot kappa.svg "
+    "--plot-differences differences.svg",
+    "apply-games compared.jsonl decisions.json --games judged-games.jsonl -o new/folder/out",
     "query graded.jsonl 'SELECT * FROM ratings' --format parquet -o out",
     "db graded.jsonl --bank bank.jsonl --runs runs -o out",
     "db graded.jsonl --bank bank.jsonl --runs runs --format parquet -o out",

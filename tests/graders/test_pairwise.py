@@ -8,7 +8,8 @@ import pytest
 
 from exam_pp.games import Game
 from exam_pp.graders.pairwise import AnswerText, Document, PairGrader, PairUnit
-from exam_pp.prompts.pairwise import NO_DOCUMENTS, PAIRWISE_ANSWERS, PAIRWISE_CHOICE
+from exam_pp.prompts.base import NO_DOCUMENTS
+from exam_pp.prompts.pairwise import PAIRWISE_ANSWERS, PAIRWISE_CHOICE
 from exam_pp.requests import Completion, Request
 
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_pp.metrics.bradley_terry import bradley_terry, has_maximum
-from exam_pp.metrics.outcomes import Outcomes
+from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
+from exam_pp.metrics.outcomes import Outcomes, query_counts
 from tests.metrics.ragelo_games import table_5_games
 from tests.metrics.test_elo import GAMES, outcomes_of
 
 
 def rated(outcomes: Outcomes) -> dict[str, float]:
-    return dict(zip(outcomes.systems, bradley_terry(outcomes.half_wins().sum(axis=0)).tolist(), strict=True))
+    return dict(zip(outcomes.systems, bradley_terry(outcomes.half_wins()).tolist(), strict=True))
 
 
 def test_two_systems_have_the_logarithm_of_the_odds() -> None:
@@ -28,7 +28,7 @@ def test_two_systems_have_the_logarithm_of_the_odds() -> None:
 
 def test_ratings_expect_the_points_that_were_won() -> None:
     """The maximum: the expected number of wins of each system is the number that it won."""
-    wins = Outcomes.of(table_5_games()).half_wins().sum(axis=0)
+    wins = Outcomes.of(table_5_games()).half_wins()
     ratings = bradley_terry(wins)
     expected = 1 / (1 + 10 ** ((ratings - ratings[:, None]) / 400))
 
@@ -118,3 +118,18 @@ def test_evalica_has_the_same_ratings() -> None:
     mean = np.mean(list(logs.values()))
 
     assert rated(Outcomes.of(games)) == pytest.approx({s: 1000 + v - mean for s, v in logs.items()})
+
+
+def test_blocks_of_samples_do_not_change_the_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    games = Outcomes.of(table_5_games())
+    counts = query_counts(len(games.query_ids), 25, 0)
+    together, missing = bradley_terry_samples(games, counts)
+    monkeypatch.setattr("exam_pp.metrics.bradley_terry._CELLS", 7 * len(games.systems) ** 2)
+    assert bradley_terry_samples(games, counts)[0] == pytest.approx(together)
+    assert missing == 0
+    weights = counts[0][games.query]
+    repeated = [game for game, n in zip(table_5_games(), weights, strict=True) for _ in range(n)]
+    alone = Outcomes.of(repeated)
+    assert bradley_terry(alone.half_wins()) == pytest.approx(
+        together[0][[games.systems.index(system) for system in alone.systems]]
+    )

@@ -149,3 +149,11 @@ def test_evalica_plays_the_same_game() -> None:
     found = evalica.elo(["a"] * 7, ["b"] * 7, [evalica.Winner.X] * 7, k=32.0).scores
 
     assert elo(Outcomes.of(games), tournaments=1)[0].tolist() == pytest.approx([found["a"], found["b"]])
+
+
+def test_k_close_to_zero_changes_no_rating() -> None:
+    games = outcomes_of([(0, 0, 1, 1.0), (1, 1, 1, 0.5), (2, 2, 1, 0.0)])
+    ratings = np.full(len(games.systems), 1000.0)
+    for k in (5e-324, 1e-320, 1e-9):
+        samples = elo_samples(games, query_counts(3, 100, 0), ratings, EloRules(k))
+        assert samples == pytest.approx(1000.0)

@@ -60,11 +60,13 @@ def test_a_query_with_several_games_counts_once_in_the_test() -> None:
 
 
 def test_ties_alone_show_no_difference() -> None:
+    """Wilson's interval of n successes in n trials is from n / (n + z²) to 1."""
     games = [Outcome(query, "a", "b", 0.5, JUDGE) for query in "1234"]
     (pair,) = head_to_head(Outcomes.of(games), [("b", "a")])
 
     assert (pair.won, pair.lost, pair.tied, pair.p) == (0, 0, 1, 1)
-    assert pair.tied_interval == (1, 1)
+    assert pair.tied_interval == pytest.approx((4 / (4 + 1.96**2), 1), abs=1e-4)
+    assert pair.won_interval == pair.lost_interval == pytest.approx((0, 1.96**2 / (4 + 1.96**2)), abs=1e-4)
 
 
 def test_a_single_query_has_no_intervals() -> None:

@@ -48,7 +48,11 @@ from exam_pp.cli.ranges import IntRange
     "tables.  [default: confusion matrices for qrels and for grades from 0 to 3, else published tables]",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap samples for the intervals."
+    "--seed",
+    type=IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the bootstrap samples for the intervals.",
 )
 @filter_options
 @format_option()

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED
+from exam_pp.cli.leaderboard_options import SAMPLES, SEED, confidence_option
 from exam_pp.cli.options import FILE, emit_report, format_option, output_option
-from exam_pp.cli.ranges import NumberRange
 
 
 @click.command("biases", cls=Command)
@@ -19,13 +18,7 @@ from exam_pp.cli.ranges import NumberRange
     type=FILE,
     help="Families of models and systems (TOML or JSON), for the share of wins of the judge's own family.",
 )
-@click.option(
-    "--confidence",
-    type=NumberRange(0.5, 1, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Confidence level of the intervals.",
-)
+@confidence_option()
 @SAMPLES
 @SEED
 @format_option()

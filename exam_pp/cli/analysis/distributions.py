@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED
+from exam_pp.cli.leaderboard_options import SAMPLES, SEED, confidence_option
 from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, output_option, plot_option
-from exam_pp.cli.ranges import NumberRange
 
 
 @click.command("distributions", cls=Command)
@@ -22,13 +21,7 @@ from exam_pp.cli.ranges import NumberRange
     metavar="NAME",
     help="Measure, by its name in SCORES; may be repeated.  [default: all]",
 )
-@click.option(
-    "--confidence",
-    type=NumberRange(0.5, 1, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Confidence level of the intervals of the means.",
-)
+@confidence_option("Confidence level of the intervals of the means.")
 @SAMPLES
 @SEED
 @plot_option("a box plot of each measure")

@@ -7,21 +7,14 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED
+from exam_pp.cli.leaderboard_options import SAMPLES, SEED, confidence_option
 from exam_pp.cli.options import GRADED, emit_report, format_option, output_option, support_filter_options
-from exam_pp.cli.ranges import NumberRange
 
 
 @click.command("paired", cls=Command)
 @GRADED
 @support_filter_options
-@click.option(
-    "--confidence",
-    type=NumberRange(0.5, 1, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Confidence level of the intervals; 1 minus it is the level of significance.",
-)
+@confidence_option("Confidence level of the intervals; 1 minus it is the level of significance.")
 @SAMPLES
 @SEED
 @format_option()

@@ -31,10 +31,10 @@ def command(
 ) -> None:
     """Measure the agreement of judges, models and people, on the same games.
 
-    GAMES are games files, such as one of a model and one of a person. For every two judges, the command
-    writes the share of equal and of opposite verdicts, Cohen's κ with an interval, weighted κ, and the rank
-    correlations. Two games are the same if they compare the same systems on the same query, in whatever
-    places.
+    GAMES are games files, as exam-pp or RAGElo writes them, such as one of a model and one of a person. For
+    every two judges, the command writes the share of equal and of opposite verdicts, Cohen's κ with an
+    interval, weighted κ, and the rank correlations. Two games are the same if they compare the same systems
+    on the same query, in whatever places.
 
     Example:
 

@@ -74,7 +74,7 @@ def _check(
     selection: SupportFilter,
     graders: list[GradeKey],
     systems: Collection[str],
-    found: bool,
+    any_selected: bool,
 ) -> None:
     if not graders:
         raise SelectionError(
@@ -87,7 +87,7 @@ def _check(
         raise SelectionError(
             f"{graded} has no ratings by criteria of the answers of {names}; it has those of {known}."
         )
-    if not found:
+    if not any_selected:
         listing = "; ".join(map(str, sorted(graders)))
         raise SelectionError(
             f"No ratings by criteria in {graded} match the filter. The file has ratings of: {listing}."

@@ -144,15 +144,15 @@ def criteria_graders(
     Raises:
         SelectionError: The file has fewer than two graders, or lacks one of the models.
     """
-    found = criteria_ratings(graded, selection)
-    keys = _chosen(list(found), models, graded)
+    by_grader = criteria_ratings(graded, selection)
+    keys = _chosen(list(by_grader), models, graded)
     if len(keys) < 2:
         raise SelectionError(
             f"A comparison needs two graders, but {graded} has ratings of answers by "
             f"{counted(len(keys), 'grader')} ({listed([key.model for key in keys])})."
         )
     name = grader_names(keys)
-    ratings: dict[str, Ratings] = {name(key): found[key] for key in keys}
+    ratings: dict[str, Ratings] = {name(key): by_grader[key] for key in keys}
     result = _agreement_of(ratings, "ratings", samples, seed)
     return replace(result, provenance=replace(graded_by(keys), queries=result.provenance.queries))
 

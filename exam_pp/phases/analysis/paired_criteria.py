@@ -95,13 +95,13 @@ def paired_criteria(
             of the same queries.
     """
     selection = selection or SupportFilter()
-    found = criteria_ratings(graded, selection)
-    if len(found) > 1:
-        listing = "; ".join(map(str, found))
+    by_grader = criteria_ratings(graded, selection)
+    if len(by_grader) > 1:
+        listing = "; ".join(map(str, by_grader))
         raise SelectionError(
-            f"{graded} has ratings by criteria of {len(found)} graders; choose one: {listing}."
+            f"{graded} has ratings by criteria of {len(by_grader)} graders; choose one: {listing}."
         )
-    ((key, ratings),) = found.items()
+    ((key, ratings),) = by_grader.items()
     systems = list(dict.fromkeys(selection.systems)) or list(dict.fromkeys(unit[1] for unit in ratings))
     if len(systems) < 2:
         raise SelectionError(

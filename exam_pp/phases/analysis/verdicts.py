@@ -8,6 +8,7 @@ from pathlib import Path
 
 from exam_pp.data_model import is_human
 from exam_pp.errors import SelectionError
+from exam_pp.formats.games import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey, grader_names
 from exam_pp.metrics.agreement import kappa_interval
@@ -15,7 +16,6 @@ from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.grader_pairs import GraderPair, Ratings, compare_graders
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, graded_by
-from exam_pp.store.games import read_games
 from exam_pp.wording import counted, listed
 
 _VERDICTS = (-1, 0, 1)
@@ -76,7 +76,7 @@ def verdict_agreement(
     games do not count.
 
     Args:
-        files: Games files, such as one of a model and one of a person.
+        files: Games files of exam_pp or RAGElo, such as one of a model and one of a person.
         models: Compare only these models and people. Default: all.
         samples: Number of bootstrap samples of the queries, for the intervals.
         seed: Seed of the samples.
@@ -88,7 +88,7 @@ def verdict_agreement(
         DataError: A file is not a games file.
         SelectionError: The files have fewer than two judges, or lack one of the models.
     """
-    verdicts, ungraded = _verdicts(query for path in files for query in read_games(path))
+    verdicts, ungraded = _verdicts(query for path in files for query in read_any_games(path))
     names = ", ".join(str(Path(path)) for path in files)
     keys = sorted(verdicts, key=lambda key: (is_human(key.model), key))
     known = list(dict.fromkeys(key.model for key in keys))
@@ -120,11 +120,11 @@ def verdict_agreement(
 
 def _verdicts(queries: Iterable[QueryGames]) -> tuple[dict[GradeKey, dict[tuple[str, ...], int]], int]:
     """The verdict of each judge on each game, and the number of ungraded games."""
-    found: dict[GradeKey, dict[tuple[str, ...], int]] = {}
+    verdicts: dict[GradeKey, dict[tuple[str, ...], int]] = {}
     ungraded = 0
     for query in queries:
         for games in query.game_sets:
-            of_judge = found.setdefault(_key(games), {})
+            of_judge = verdicts.setdefault(_key(games), {})
             for game in games.games:
                 if game.winner is None:
                     ungraded += 1
@@ -132,7 +132,7 @@ def _verdicts(queries: Iterable[QueryGames]) -> tuple[dict[GradeKey, dict[tuple[
                 systems, verdict = _verdict(game)
                 unit = (query.query_id, *systems)
                 of_judge[unit] = verdict if of_judge.get(unit, verdict) == verdict else 0
-    return {key: of_judge for key, of_judge in found.items() if of_judge}, ungraded
+    return {key: of_judge for key, of_judge in verdicts.items() if of_judge}, ungraded
 
 
 def _key(games: GameSet) -> GradeKey:
@@ -141,7 +141,7 @@ def _key(games: GameSet) -> GradeKey:
 
 def _verdict(game: Game) -> tuple[tuple[str, str], int]:
     """The systems in the order of their names, and 1, 0 or -1 if the first wins, ties or loses."""
-    value = {"A": 1, "B": -1, "C": 0}[game.winner or "C"]
+    value = int(2 * (0.5 if game.score is None else game.score) - 1)
     if game.name_a <= game.name_b:
         return (game.name_a, game.name_b), value
     return (game.name_b, game.name_a), -value

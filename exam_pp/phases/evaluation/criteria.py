@@ -38,22 +38,11 @@ class _Rated:
         ratings = self.answers.setdefault((system, query_id), {})
         for grades in sets:
             self.graders[grader_of(grades)] += 1
-            for name, level in _levels(grades).items():
-                self.highest[name] = max(level, self.highest.get(name, 0))
-            for item in grades.ratings:
-                if item.rating is not None:
-                    ratings[item.criterion] = item.rating
-
-
-def _levels(grades: CriteriaGrades) -> dict[str, int]:
-    """Criterion to its highest level, as recorded; else its rating."""
-    recorded = (grades.prompt_info or {}).get("criteria")
-    known = recorded if isinstance(recorded, dict) else {}
-    levels = {}
-    for item in grades.ratings:
-        top = known.get(item.criterion)
-        levels[item.criterion] = max(top if isinstance(top, int) else 0, item.rating or 0)
-    return levels
+            levels = grades.highest_levels
+            for name, rating in ((item.criterion, item.rating) for item in grades.ratings):
+                self.highest[name] = max(levels.get(name, 0), rating or 0, self.highest.get(name, 0))
+                if rating is not None:
+                    ratings[name] = rating
 
 
 def criteria(

@@ -173,14 +173,14 @@ def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, None]:
     return order | {query_id: None for part in parts for query_id in part.ids}
 
 
-def _merge(found: Sequence[tuple[Path, QueryGames]], summary: MergedGames) -> QueryGames:
+def _merge(lines: Sequence[tuple[Path, QueryGames]], summary: MergedGames) -> QueryGames:
     """Merge the lines of a query, each with its file."""
-    first_path, query = found[0]
-    if len(found) == 1:
+    first_path, query = lines[0]
+    if len(lines) == 1:
         return query
     header = _values(query, "game_sets")
     results: dict[_Pairing, list[_Result]] = defaultdict(list)
-    for path, line in found:
+    for path, line in lines:
         for key, value in _values(line, "game_sets").items():
             if value is not None and header.setdefault(key, value) not in (None, value):
                 problem = f"query {query.query_id!r} has another value of {key} than in {first_path}"
@@ -193,7 +193,7 @@ def _merge(found: Sequence[tuple[Path, QueryGames]], summary: MergedGames) -> Qu
                 result = _Result(path, of_judge, game)
                 _add(result, earlier.get(pairing, []), results[pairing], query.query_id, summary)
     return QueryGames.model_validate(
-        header | {"game_sets": _sets(found, results)}, by_alias=True, by_name=False
+        header | {"game_sets": _sets(lines, results)}, by_alias=True, by_name=False
     )
 
 
@@ -222,13 +222,13 @@ def _add(
 
 
 def _sets(
-    found: Sequence[tuple[Path, QueryGames]], results: Mapping[_Pairing, Sequence[_Result]]
+    lines: Sequence[tuple[Path, QueryGames]], results: Mapping[_Pairing, Sequence[_Result]]
 ) -> list[GameSet]:
     """Return the sets of games in the order of the files; sets with equal values share one."""
     kept = {id(result.game) for of_pairing in results.values() for result in of_pairing}
     sets: dict[str, GameSet] = {}
     emptied: set[str] = set()
-    for _, line in found:
+    for _, line in lines:
         for of_judge in line.game_sets:
             key = json.dumps(_values(of_judge, "games"), sort_keys=True)
             joined = sets.setdefault(key, of_judge.model_copy(update={"games": []}))

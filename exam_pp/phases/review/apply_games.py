@@ -11,7 +11,7 @@ from exam_pp.edits import HumanGame
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.review.open_games import OpenGame, QueryAnswers, SystemKey
+from exam_pp.phases.review.open_games import OpenGame, QueryAnswers
 from exam_pp.phases.review.reviewers import check_one_file, reviewer_name
 from exam_pp.roles import SystemOutput
 from exam_pp.store.banks.edits import read_edits
@@ -141,14 +141,14 @@ def _open_games(passages: Path, decisions: Decisions, seed: int) -> dict[str, Op
     for of_reviewer in decisions.values():
         for decision, path in of_reviewer.values():
             wanted.setdefault(decision.query_id, {})[decision.game_id] = path
-    found: dict[str, OpenGame] = {}
+    known: dict[str, OpenGame] = {}
     for query in read_passages(passages):
         if query.query_id in wanted:
             ids = wanted[query.query_id]
             games = QueryAnswers.of(query).games(seed)
-            found |= {game.game_id: game for game in games if game.game_id in ids}
+            known |= {game.game_id: game for game in games if game.game_id in ids}
     for query_id, ids in wanted.items():
-        unknown = [game_id for game_id in ids if game_id not in found or found[game_id].query_id != query_id]
+        unknown = [key for key in ids if key not in known or known[key].query_id != query_id]
         if unknown:
             names = counted_names(unknown, "game", "games")
             raise DataError(
@@ -156,7 +156,7 @@ def _open_games(passages: Path, decisions: Decisions, seed: int) -> dict[str, Op
                 "name the passages file and the seed of `exam-pp review-games`.",
                 file=str(ids[unknown[0]]), field="games",
             )  # fmt: skip
-    return found
+    return known
 
 
 def _new_games(
@@ -217,11 +217,11 @@ def _set(reviewer: str, games: list[Game]) -> GameSet:
 
 def _add(query: QueryGames, reviewer: str, new: list[Game], counts: ReviewerCounts) -> None:
     """Add games to those of the reviewer; a game between the same answers is replaced."""
-    pairs = {_pair(game): game for game in new}
+    pairs = {game.pair: game for game in new}
     models = [known for known in query.game_sets if not is_human(known.model)]
     for pair, game in pairs.items():
         winners = {
-            _winner(known) for of in models for known in of.games if _pair(known) == pair and known.winner
+            _winner(known) for of in models for known in of.games if known.pair == pair and known.winner
         }
         counts.compared += len(winners) == 1
         counts.differing += len(winners) == 1 and winners != {_winner(game)}
@@ -231,17 +231,12 @@ def _add(query: QueryGames, reviewer: str, new: list[Game], counts: ReviewerCoun
         return
     games, rest = [], dict(pairs)
     for known in own.games:
-        pair = _pair(known)
-        if pair not in pairs:
+        if known.pair not in pairs:
             games.append(known)
-        elif pair in rest:
-            games.append(rest.pop(pair))
-            counts.replaced += _winner(known) != _winner(pairs[pair])
+        elif known.pair in rest:
+            games.append(rest.pop(known.pair))
+            counts.replaced += _winner(known) != _winner(pairs[known.pair])
     own.games = [*games, *rest.values()]
-
-
-def _pair(game: Game) -> frozenset[SystemKey]:
-    return frozenset({(game.system_a, game.repeat_a), (game.system_b, game.repeat_b)})
 
 
 def _winner(game: Game) -> str | None:

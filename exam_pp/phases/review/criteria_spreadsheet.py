@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from exam_pp.data_model import HUMAN, CriteriaGrades, CriterionRating, Passage, is_human
+from exam_pp.data_model import CriteriaGrades, CriterionRating, Passage, is_human
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.phases.review.reviewers import human_model
 from exam_pp.roles import answers_in, run_name
 from exam_pp.spreadsheets import unescaped
 from exam_pp.store.csv_cells import read_spreadsheet
@@ -133,13 +134,13 @@ def apply_criteria_ratings(
     check_output(output, inputs)
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
-    name = " ".join(reviewer.split()).removeprefix(HUMAN).strip()
-    if not name:
+    grader = human_model(reviewer)
+    if grader is None:
         raise SelectionError("The name of --reviewer is empty.")
     survey = _Survey.of(graded)
     chosen = survey.choose(prompt_class, graded)
     scale = survey.scales.get(chosen, {})
-    summary = AppliedCriteria(HUMAN + name, chosen)
+    summary = AppliedCriteria(grader, chosen)
     ratings: dict[tuple[str, str], dict[str, _Rating]] = {}
     comments: dict[tuple[str, str], dict[str, str]] = {}
     highest: dict[str, int] = {}
@@ -198,12 +199,10 @@ class _Survey:
 
     def _add(self, grades: CriteriaGrades) -> None:
         scale = self.scales.setdefault(grades.prompt_class or PROMPT_CLASS, {})
-        recorded = (grades.prompt_info or {}).get("criteria")
-        levels = recorded if isinstance(recorded, dict) else {}
+        levels = grades.highest_levels
         for item in grades.ratings:
-            top = levels.get(item.criterion)
-            known = top if isinstance(top, int) else max(MAX_RATING, item.rating or 0)
-            scale[item.criterion] = max(known, scale.get(item.criterion, 0))
+            highest = levels.get(item.criterion, max(MAX_RATING, item.rating or 0))
+            scale[item.criterion] = max(highest, scale.get(item.criterion, 0))
 
     def choose(self, prompt_class: str | None, graded: Path) -> str:
         if prompt_class is not None:
@@ -350,7 +349,7 @@ def _add(
     """Add ratings of an answer, merged with earlier ones by the same person."""
     ratings: dict[str, int | None] = {}
     comments: dict[str, str] = {}
-    levels: dict[str, object] = {}
+    levels: dict[str, int] = {}
     others: list[CriteriaGrades] = []
     position = None
     for grades in passage.criteria_grades or ():
@@ -362,8 +361,7 @@ def _add(
         position = len(others) if position is None else position
         ratings |= {item.criterion: item.rating for item in grades.ratings}
         comments |= grades.comments or {}
-        recorded = (grades.prompt_info or {}).get("criteria")
-        levels |= recorded if isinstance(recorded, dict) else {}
+        levels |= grades.highest_levels
     ratings |= new
     comments |= texts
     levels |= {criterion: highest[criterion] for criterion in new}

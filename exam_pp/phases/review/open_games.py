@@ -14,9 +14,6 @@ from exam_pp.roles import SystemOutput, outputs_of
 DIGITS = 20
 """Hexadecimal digits of the id of a game, which are 80 bits: enough for billions of games without a clash."""
 
-SystemKey = tuple[str, int | None]
-"""A system and its repeat."""
-
 
 @dataclass(frozen=True)
 class OpenGame:
@@ -32,9 +29,9 @@ class OpenGame:
     game_id: str
 
     @property
-    def systems(self) -> frozenset[SystemKey]:
-        """Both systems without their places."""
-        return frozenset({(self.a.system, self.a.repeat), (self.b.system, self.b.repeat)})
+    def pair(self) -> frozenset[str]:
+        """The names of both systems, in whatever places."""
+        return frozenset((self.a.name, self.b.name))
 
 
 @dataclass(frozen=True)
@@ -42,17 +39,16 @@ class QueryAnswers:
     """The answers of systems to a query."""
 
     query_id: str
-    outputs: dict[SystemKey, SystemOutput]
+    outputs: list[SystemOutput]
 
     @classmethod
     def of(cls, query: QueryPassages) -> QueryAnswers:
         """The answers in a line of a passages file, also empty ones."""
-        answered = {key: output for key, output in outputs_of(query).items() if output.answered}
-        return cls(query.query_id, answered)
+        return cls(query.query_id, [output for output in outputs_of(query).values() if output.answered])
 
     def games(self, seed: int) -> Iterator[OpenGame]:
         """The games between all answers that a person can compare."""
-        for first, second in combinations(self.outputs.values(), 2):
+        for first, second in combinations(self.outputs, 2):
             if comparable(first, second):
                 yield self._game(first, second, seed)
 

@@ -6,15 +6,16 @@ import hashlib
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import Passage, is_human
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.games import Game, GameSet
+from exam_pp.games import GameSet
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.passages.sample import random_key
-from exam_pp.phases.review.open_games import OpenGame, QueryAnswers, SystemKey, comparable
+from exam_pp.phases.review.open_games import OpenGame, QueryAnswers, comparable
 from exam_pp.roles import SystemOutput
 from exam_pp.store.games import read_games
 from exam_pp.store.passages.graded_file import read_passages
@@ -72,7 +73,7 @@ class _Wanted:
     """The games of a games file: for each query, pairs of systems; and texts of queries."""
 
     file: Path
-    pairs: dict[str, set[frozenset[SystemKey]]] = field(default_factory=dict)
+    pairs: dict[str, set[frozenset[str]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
 
@@ -111,7 +112,7 @@ def review_games(
         if options.queries and query.query_id not in options.queries:
             continue
         answers = QueryAnswers.of(query)
-        names = {name for output in answers.outputs.values() for name in (output.system, output.name)}
+        names = {name for output in answers.outputs for name in (output.system, output.name)}
         systems |= names
         pairs = None if wanted is None else wanted.pairs.pop(query.query_id, set())
         if wanted is not None and pairs:
@@ -135,18 +136,23 @@ def review_games(
         left = counted(skipped, "pair of answers is", "pairs of answers are")
         log.info("%s left out, because one is empty or both have the same text.", left)
     by_query = {query_id: games[: options.games_per_query] for query_id, games in shown.items()}
-    head = {
+    head = _head(passages, texts, by_query, options.reviewer)
+    return GamesMaterial(head, [_chunk(games, options.top) for games in by_query.values()])
+
+
+def _head(
+    passages: Path, texts: Mapping[str, str], games: Mapping[str, Sequence[OpenGame]], reviewer: str
+) -> dict[str, Any]:
+    """The data outside of the packed chunks; ``page`` identifies the games of the page."""
+    ids = {query_id: [game.game_id for game in of_query] for query_id, of_query in games.items()}
+    return {
         "passages": passages.name,
-        "page": hashlib.sha256(
-            "".join(g.game_id for gs in by_query.values() for g in gs).encode()
-        ).hexdigest(),
-        "reviewer": options.reviewer,
+        "page": hashlib.sha256("".join(chain.from_iterable(ids.values())).encode()).hexdigest(),
+        "reviewer": reviewer,
         "queries": [
-            {"id": query_id, "text": texts[query_id], "games": [game.game_id for game in games]}
-            for query_id, games in by_query.items()
+            {"id": query_id, "text": texts[query_id], "games": of_query} for query_id, of_query in ids.items()
         ],
     }
-    return GamesMaterial(head, [_chunk(games, options.top) for games in by_query.values()])
 
 
 def _wanted(path: Path, options: GamesOptions) -> _Wanted:
@@ -156,13 +162,13 @@ def _wanted(path: Path, options: GamesOptions) -> _Wanted:
     for query in read_games(path):
         if query.query_text:
             wanted.texts[query.query_id] = query.query_text
-        judges |= dict.fromkeys(game_set.model or "(no model)" for game_set in query.game_sets)
+        judges |= dict.fromkeys(game_set.judge.model for game_set in query.game_sets)
         if options.queries and query.query_id not in options.queries:
             continue
         chosen = [game_set for game_set in query.game_sets if _is_judge(game_set, options.grader)]
         games = [game for game_set in chosen for game in game_set.games]
-        decided = {_pair(game) for game in games if options.only_ungraded and game.winner is not None}
-        pairs = {_pair(game) for game in games} - decided
+        decided = {game.pair for game in games if options.only_ungraded and game.winner is not None}
+        pairs = {game.pair for game in games} - decided
         if pairs:
             wanted.pairs[query.query_id] = pairs
     if options.grader is not None and options.grader not in judges:
@@ -172,50 +178,42 @@ def _wanted(path: Path, options: GamesOptions) -> _Wanted:
     return wanted
 
 
-def _pair(game: Game) -> frozenset[SystemKey]:
-    return frozenset({(game.system_a, game.repeat_a), (game.system_b, game.repeat_b)})
-
-
 def _is_judge(game_set: GameSet, grader: str | None) -> bool:
     return not is_human(game_set.model) if grader is None else game_set.model == grader
 
 
-def _is_chosen(
-    game: OpenGame, pairs: Collection[frozenset[SystemKey]] | None, systems: Collection[str]
-) -> bool:
-    if pairs is not None and game.systems not in pairs:
+def _is_chosen(game: OpenGame, pairs: Collection[frozenset[str]] | None, systems: Collection[str]) -> bool:
+    if pairs is not None and game.pair not in pairs:
         return False
-    return not systems or all(not {o.system, o.name}.isdisjoint(systems) for o in (game.a, game.b))
+    return all(_plays(output, systems) for output in (game.a, game.b))
+
+
+def _plays(output: SystemOutput, systems: Collection[str]) -> bool:
+    return not systems or not {output.system, output.name}.isdisjoint(systems)
 
 
 def _not_comparable(
-    answers: QueryAnswers, pairs: Collection[frozenset[SystemKey]] | None, systems: Collection[str]
+    answers: QueryAnswers, pairs: Collection[frozenset[str]] | None, systems: Collection[str]
 ) -> int:
     """The number of pairs of answers that no person can compare."""
-    keys = [
-        key
-        for key, output in answers.outputs.items()
-        if not systems or not {output.system, output.name}.isdisjoint(systems)
-    ]
-    among = {frozenset({a, b}) for i, a in enumerate(keys) for b in keys[:i] if a[0] != b[0]}
+    outputs = [output for output in answers.outputs if _plays(output, systems)]
     return sum(
-        not comparable(*(answers.outputs[key] for key in pair))
-        for pair in among
-        if pairs is None or pair in pairs
+        not comparable(a, b)
+        for a, b in combinations(outputs, 2)
+        if a.system != b.system and (pairs is None or frozenset((a.name, b.name)) in pairs)
     )
 
 
 def _check_systems(
-    pairs: Iterable[frozenset[SystemKey]], answers: QueryAnswers, file: Path, passages: Path
+    pairs: Iterable[frozenset[str]], answers: QueryAnswers, file: Path, passages: Path
 ) -> None:
-    for system, repeat in {key for pair in pairs for key in pair}:
-        if (system, repeat) not in answers.outputs:
-            repeated = "" if repeat is None else f" in repeat {repeat}"
-            raise DataError(
-                f"names the system {system!r}, which has no answer{repeated} in {passages}; name the "
-                "passages file of the games.",
-                file=str(file), field=f"query {answers.query_id}",
-            )  # fmt: skip
+    known = {output.name for output in answers.outputs}
+    for name in sorted(name for pair in pairs for name in pair if name not in known):
+        raise DataError(
+            f"names the system {name!r}, which has no answer in {passages}; name the passages file of the "
+            "games.",
+            file=str(file), field=f"query {answers.query_id}",
+        )  # fmt: skip
 
 
 def _check_known(

@@ -19,12 +19,18 @@ def check_one_file(reviewer: str | None, edits: Sequence[Path]) -> None:
         )
 
 
+def human_model(name: str) -> str | None:
+    """The model name ``human:NAME`` of a person, with or without the prefix; None for an empty name."""
+    name = " ".join(name.split()).removeprefix(HUMAN).strip()
+    return HUMAN + name if name else None
+
+
 def reviewer_name(reviewer: str | None, edits: Edits, path: Path) -> str:
     """The model name ``human:NAME``: of ``reviewer``, else of the reviewer in the edits file.
 
     Raises :class:`DataError` if both are empty.
     """
-    name = " ".join((reviewer or edits.reviewer).split()).removeprefix(HUMAN).strip()
-    if not name:
+    name = human_model(reviewer or edits.reviewer)
+    if name is None:
         raise DataError("is empty; name the reviewer with --reviewer.", file=str(path), field="reviewer")
-    return HUMAN + name
+    return name

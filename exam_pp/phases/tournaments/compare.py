@@ -7,16 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.answer_files import no_answers
-from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import (
     CHAT_PIPELINES,
     Advance,
@@ -31,13 +30,12 @@ from exam_pp.phases.grading.scheduler import (
     results_in_windows,
     run_requests,
 )
-from exam_pp.phases.tournaments.contests import Contest, DocumentRule, contest_of
+from exam_pp.phases.tournaments.contests import Contest, DocumentRule, OpenGames, contest_of
+from exam_pp.phases.tournaments.judges import Judge, Played
 from exam_pp.phases.tournaments.pairs import (
     Pair,
-    Place,
+    PairSelector,
     PlannedGame,
-    Standings,
-    draw,
     drawn_pairs,
     planned_games,
 )
@@ -50,9 +48,6 @@ from exam_pp.store.games import read_games, write_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.wording import counted, listed
-
-_IDENTITY = ("prompt_class", "prompt_hash", "evidence", "factors", "unparsed", "min_relevance", "reasons_by")
-"""Keys of ``prompt_info`` that games of the same judge share."""
 
 
 @dataclass(frozen=True)
@@ -208,121 +203,6 @@ class CompareSummary:
         yield f"Wrote {self.output}."
 
 
-class _Played(NamedTuple):
-    """A planned game that the games file has."""
-
-    plan: PlannedGame
-    game: Game
-
-
-@dataclass(frozen=True)
-class Judge:
-    """A model with a prompt, as games record it, and its games in the games file.
-
-    Attributes:
-        grader: Plays the games.
-        model: Name of the model.
-        model_options: The facts that determine its replies.
-        prompt_info: The prompt with the options of the comparison.
-        known: Query to its line in the games file.
-    """
-
-    grader: PairGrader
-    model: str
-    model_options: dict[str, Any]
-    prompt_info: dict[str, Any]
-    known: Mapping[str, QueryGames] = field(default_factory=dict)
-
-    def games(self, query_id: str) -> list[Game]:
-        """The games of the query that this judge has played; also ungraded ones."""
-        if query_id not in self.known:
-            return []
-        sets = [of_set for of_set in self.known[query_id].game_sets if self._made(of_set)]
-        return [game for of_set in sets for game in of_set.games]
-
-    def played(self, query_id: str, plans: Iterable[PlannedGame]) -> list[_Played]:
-        """The planned games that have a winner in the games file.
-
-        A game has the same repeats. If both orders are played, it also has the same places.
-        """
-        by_places = {
-            (Place(game.system_a, game.repeat_a), Place(game.system_b, game.repeat_b)): game
-            for game in self.games(query_id)
-            if game.winner is not None
-        }
-        found = []
-        for plan in plans:
-            game = by_places.get((plan.a, plan.b))
-            if game is None and plan.order is None:
-                game = by_places.get((plan.b, plan.a))
-            if game is not None:
-                found.append(_Played(plan, game))
-        return found
-
-    def line(self, contest: Contest, new: Sequence[Game], played: Iterable[_Played] = ()) -> QueryGames:
-        """The line of the query with its new games, and all games of the games file.
-
-        New games replace ungraded ones of this judge. Games that were played before get the order of the
-        plan.
-        """
-        query_id = contest.query_id
-        ordered = {
-            id(game): game.model_copy(update={"order": plan.order})
-            for plan, game in played
-            if plan.order is not None and game.order is None
-        }
-        again = {_places(game) for game in new}
-        sets = []
-        line = self.known.get(query_id)
-        for of_set in line.game_sets if line else ():
-            if self._made(of_set):
-                kept = [
-                    ordered.get(id(game), game)
-                    for game in of_set.games
-                    if game.winner is not None or _places(game) not in again
-                ]
-                sets.append(of_set.model_copy(update={"games": kept}))
-            else:
-                sets.append(of_set)
-        if new:
-            sets = self._with_new(sets, list(new))
-        if line is not None:
-            return line.model_copy(update={"game_sets": [of_set for of_set in sets if of_set.games]})
-        return QueryGames(query_id=query_id, query_text=contest.query_text, game_sets=sets)
-
-    def _with_new(self, sets: list[GameSet], new: list[Game]) -> list[GameSet]:
-        """The sets with the new games, in the set with the same metadata or in a new one."""
-        for number, of_set in enumerate(sets):
-            if (of_set.model, of_set.model_options, of_set.prompt_info) == (
-                self.model,
-                self.model_options,
-                self.prompt_info,
-            ):
-                extended = of_set.model_copy(update={"games": [*of_set.games, *new]})
-                return [*sets[:number], extended, *sets[number + 1 :]]
-        own = GameSet(
-            model=self.model,
-            model_options=self.model_options,
-            prompt_info=self.prompt_info,
-            prompt_type="pair",
-            games=new,
-        )
-        return [*sets, own]
-
-    def _made(self, of_set: GameSet) -> bool:
-        """Whether this model played the games with this prompt and with options that change no reply."""
-        info, options = of_set.prompt_info or {}, of_set.model_options or {}
-        return (
-            of_set.model == self.model
-            and all(info.get(key) == self.prompt_info.get(key) for key in _IDENTITY)
-            and all(options.get(key) == self.model_options.get(key) for key in DECISIVE)
-        )
-
-
-def _places(game: Game) -> tuple[str, int | None, str, int | None]:
-    return game.system_a, game.repeat_a, game.system_b, game.repeat_b
-
-
 def compare(
     files: CompareFiles,
     model: ModelOptions,
@@ -472,7 +352,7 @@ def compared(
 ) -> Iterator[QueryGames]:
     """Yield the lines of the games file with the games of all drawn pairs; counts in ``summary``."""
 
-    def tasks() -> Iterator[tuple[tuple[Contest, list[_Played]], list[PairGrading], int]]:
+    def tasks() -> Iterator[tuple[tuple[Contest, list[Played]], list[PairGrading], int]]:
         for contest in contests:
             plans = [
                 plan
@@ -507,32 +387,29 @@ def compared_adaptively(
     more. After a round, the strengths of all systems are estimated again. The queries of a pair are drawn.
     Games of the same judge in the games file count as played.
     """
-    open_plans: dict[Pair, list[tuple[Contest, list[PlannedGame]]]] = {}
-    standings = Standings({system for contest in contests for system in contest.repeats})
-    played: dict[str, list[_Played]] = {}
+    open_games = OpenGames(options.seed)
+    selector = PairSelector({system for contest in contests for system in contest.repeats})
+    played: dict[str, list[Played]] = {}
     for contest in contests:
         summary.queries += len(contest.repeats) > 1
         for game in judge.games(contest.query_id):
-            standings.add(game)
+            selector.add(game)
         for pair in drawn_pairs(contest.repeats, contest.query_id, options.seed):
             plans = _plans(contest, pair, options)
-            found = judge.played(contest.query_id, plans)
-            played.setdefault(contest.query_id, []).extend(found)
-            done = {plan for plan, _ in found}
-            if todo := [plan for plan in plans if plan not in done]:
-                open_plans.setdefault(pair, []).append((contest, todo))
-    for pair, todo_of_pair in open_plans.items():
-        todo_of_pair.sort(key=lambda item: draw(options.seed, "query", *pair, item[0].query_id), reverse=True)
+            known = judge.played(contest.query_id, plans)
+            played.setdefault(contest.query_id, []).extend(known)
+            done = {plan for plan, _ in known}
+            open_games.add(pair, contest, [plan for plan in plans if plan not in done])
     summary.reused = sum(map(len, played.values()))
     new: dict[str, list[Game]] = {}
     left, count = options.budget or 0, summary.reused
-    while left > 0 and open_plans:
-        size = min(left, max(len(standings.systems), count // 4))
-        plans_of_round = _next_plans(standings, open_plans, size)
+    while left > 0 and open_games:
+        size = min(left, max(len(selector.systems), count // 4))
+        plans_of_round = open_games.take(selector, size)
         units = [contest.unit(plan) for contest, plan in plans_of_round]
         games = run_requests([judge.grader.run(unit) for unit in units], answer)
         for (contest, _), game in zip(plans_of_round, games, strict=True):
-            standings.add(game)
+            selector.add(game)
             summary.add(game)
             new.setdefault(contest.query_id, []).append(game)
         left -= len(games)
@@ -540,23 +417,6 @@ def compared_adaptively(
     for contest in contests:
         games = sorted(new.get(contest.query_id, ()), key=lambda game: sorted((game.name_a, game.name_b)))
         yield judge.line(contest, games, played.get(contest.query_id, ()))
-
-
-def _next_plans(
-    standings: Standings, open_plans: dict[Pair, list[tuple[Contest, list[PlannedGame]]]], count: int
-) -> list[tuple[Contest, PlannedGame]]:
-    """The games of the next round, at most ``count``, which are removed from the open ones."""
-    chosen: list[tuple[Contest, PlannedGame]] = []
-    available = {pair: sum(len(plans) for _, plans in rest) for pair, rest in open_plans.items()}
-    for pair in standings.next_pairs(available, count):
-        rest = open_plans[pair]
-        contest, plans = rest[-1]
-        chosen.append((contest, plans.pop(0)))
-        if not plans:
-            rest.pop()
-        if not rest:
-            del open_plans[pair]
-    return chosen
 
 
 def _plans(contest: Contest, pair: Pair, options: CompareOptions) -> list[PlannedGame]:

@@ -1,7 +1,8 @@
-"""Answers and documents of a query, from which games between systems are made."""
+"""Answers and documents of a query, from which games between systems are made, and the open games."""
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.graders.pairwise import AnswerText, Document, PairUnit
-from exam_pp.phases.tournaments.pairs import Place, PlannedGame
+from exam_pp.phases.tournaments.pairs import Pair, PairSelector, Place, PlannedGame, draw
 from exam_pp.prompts.thinking import without_thinking
 from exam_pp.roles import SystemOutput, outputs_of, role_of
 
@@ -70,10 +71,10 @@ class Contest:
     @property
     def repeats(self) -> dict[str, list[int | None]]:
         """System to its repeats that answered, in order."""
-        found: dict[str, list[int | None]] = {}
+        repeats: dict[str, list[int | None]] = {}
         for system, repeat in sorted(self.answers, key=lambda place: (place.system, place.repeat or 0)):
-            found.setdefault(system, []).append(repeat)
-        return found
+            repeats.setdefault(system, []).append(repeat)
+        return repeats
 
     def unit(self, game: PlannedGame) -> PairUnit:
         """The answers of a game, with the documents of both systems."""
@@ -87,6 +88,40 @@ class Contest:
             [document for document in documents if self.rule.keeps(document, self.query_id)],
             game.order,
         )
+
+
+class OpenGames:
+    """The games that can still be played, by pair of systems; the queries of a pair are in a drawn order.
+
+    Args:
+        seed: Seed of the draws.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._by_pair: dict[Pair, list[tuple[float, Contest, list[PlannedGame]]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_pair)
+
+    def add(self, pair: Pair, contest: Contest, games: Iterable[PlannedGame]) -> None:
+        """Add the games of a pair for a query; without games, nothing changes."""
+        if left := list(games):
+            position = draw(self._seed, "query", *pair, contest.query_id)
+            insort(self._by_pair.setdefault(pair, []), (position, contest, left), key=lambda item: -item[0])
+
+    def take(self, selector: PairSelector, count: int) -> list[tuple[Contest, PlannedGame]]:
+        """Remove at most ``count`` games, those of the most informative pairs, and return them."""
+        available = {pair: sum(len(games) for *_, games in left) for pair, left in self._by_pair.items()}
+        chosen: list[tuple[Contest, PlannedGame]] = []
+        for pair in selector.next_pairs(available, count):
+            _, contest, games = self._by_pair[pair][-1]
+            chosen.append((contest, games.pop(0)))
+            if not games:
+                self._by_pair[pair].pop()
+            if not self._by_pair[pair]:
+                del self._by_pair[pair]
+        return chosen
 
 
 def pooled(outputs: Iterable[SystemOutput]) -> list[Passage]:

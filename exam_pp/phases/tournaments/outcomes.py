@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Source, format_of
-from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.errors import SelectionError
+from exam_pp.formats.games import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.outcomes import Outcome
 from exam_pp.phases.evaluation.result import PathLike, check_names
-from exam_pp.store.files import is_read_once
-from exam_pp.store.games import read_games
 from exam_pp.wording import listed
-
-_UNKNOWN_MODEL = "(no model)"
 
 
 @dataclass(frozen=True)
@@ -79,33 +73,13 @@ class JudgedGames:
     games: dict[str, list[Game]] = field(default_factory=dict, repr=False)
 
 
-def games_of_file(path: str | Path) -> Iterator[QueryGames]:
-    """The games of a file in the format of exam_pp or of RAGElo, by query.
-
-    Raises :class:`~exam_pp.errors.DataError` for an invalid file.
-    """
-    try:
-        form = None if is_read_once(path) else format_of(path)
-    except DataError:
-        form = None
-    if form is None or form.content != "games" or form.read is None:
-        yield from read_games(path)
-    else:
-        yield from form.read(Source(Path(path), DroppedFields()))
-
-
-def judge_of(games: GameSet) -> GradeKey:
-    """The judge of a set of games."""
-    return GradeKey(games.model or _UNKNOWN_MODEL, games.prompt_class or "")
-
-
 def read_all(games: Iterable[PathLike | QueryGames]) -> Iterator[QueryGames]:
     """The queries of games files, or of objects, one after the other."""
     for item in games:
         if isinstance(item, QueryGames):
             yield item
         else:
-            yield from games_of_file(item)
+            yield from read_any_games(item)
 
 
 def judged_games(
@@ -137,7 +111,7 @@ def judged_games(
             for game in games.games:
                 named |= dict.fromkeys((game.name_a, game.name_b, game.system_a, game.system_b))
             if chosen.accepts(games) and (kept := [game for game in games.games if chosen.includes(game)]):
-                judges[judge_of(games), games.prompt_hash] = None
+                judges[games.judge, games.prompt_hash] = None
                 by_query[query.query_id].extend(kept)
     where = listed(sources)
     if unknown := [system for system in chosen.systems if system not in named]:
@@ -178,13 +152,13 @@ def _add(result: JudgedGames, query_id: str, games: Iterable[Game]) -> None:
     waiting: dict[tuple[int, frozenset[str]], list[Game]] = defaultdict(list)
     for game in games:
         if game.order is None:
-            _play(result, query_id, game, _score(game))
+            _play(result, query_id, game, game.score)
             continue
-        pair = frozenset((game.name_a, game.name_b))
-        if not (partners := waiting[3 - game.order, pair]):
-            waiting[game.order, pair].append(game)
+        if not (partners := waiting[3 - game.order, game.pair]):
+            waiting[game.order, game.pair].append(game)
             continue
-        first, second = _score(partner := partners.pop(0)), _score(game)
+        partner = partners.pop(0)
+        first, second = partner.score, game.score
         if second is not None and partner.name_a != game.name_a:
             second = 1 - second
         if first is None or second is None:
@@ -203,8 +177,3 @@ def _play(result: JudgedGames, query_id: str, game: Game, score: float | None) -
         result.ungraded += 1
     else:
         result.outcomes.append(Outcome(query_id, game.name_a, game.name_b, score, result.judge))
-
-
-def _score(game: Game) -> float | None:
-    """The score of the system in place A; None for an ungraded game."""
-    return None if game.winner is None else {"A": 1.0, "B": 0.0, "C": 0.5}[game.winner]

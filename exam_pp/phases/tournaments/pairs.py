@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush, nsmallest
 from itertools import combinations
+from math import comb
 from typing import Literal, NamedTuple
 
-from exam_pp.games import Game, Winner
+from exam_pp.games import Game
 
 Pair = tuple[str, str]
 """Two systems, in the order of their names."""
@@ -64,11 +66,10 @@ def drawn_pairs(
     Returns:
         All pairs, or a random selection of different pairs.
     """
-    pairs = list(combinations(sorted(systems), 2))
-    if games_per_query is None or games_per_query >= len(pairs):
-        return pairs
-    chosen = sorted(pairs, key=lambda pair: draw(seed, "pair", query_id, *pair))
-    return sorted(chosen[:games_per_query])
+    pairs = combinations(sorted(systems), 2)
+    if games_per_query is None or games_per_query >= comb(len(systems), 2):
+        return list(pairs)
+    return sorted(nsmallest(games_per_query, pairs, key=lambda pair: draw(seed, "pair", query_id, *pair)))
 
 
 def planned_games(
@@ -99,8 +100,8 @@ def planned_games(
     return [PlannedGame(first, second)]
 
 
-class Standings:
-    """Wins and numbers of games of all pairs, from which the next pairs follow.
+class PairSelector:
+    """Wins and numbers of games of all pairs, and the choice of the next pairs.
 
     A pair is the more informative, the more open its next game is and the fewer games it has. So the pair
     with the highest p (1 - p) / (games + 1) comes first, where p is the probability of a win under the
@@ -117,15 +118,12 @@ class Standings:
     def add(self, game: Game) -> None:
         """Count a game; an ungraded game has no winner, but counts as played."""
         if game.system_a in self._number and game.system_b in self._number:
-            self._count(game.system_a, game.system_b, game.winner)
-
-    def _count(self, a: str, b: str, winner: Winner | None) -> None:
-        first, second = sorted((a, b))
-        self._played[first, second] += 1
-        if winner is not None:
-            share = {"A": 1.0, "B": 0.0, "C": 0.5}[winner]
-            self._wins[self._number[a]][self._number[b]] += share
-            self._wins[self._number[b]][self._number[a]] += 1 - share
+            first, second = sorted((game.system_a, game.system_b))
+            self._played[first, second] += 1
+            if game.score is not None:
+                a, b = self._number[game.system_a], self._number[game.system_b]
+                self._wins[a][b] += game.score
+                self._wins[b][a] += 1 - game.score
 
     def strengths(self) -> list[float]:
         """The strength of each system under the Bradley-Terry model, in the order of ``systems``.
@@ -151,17 +149,18 @@ class Standings:
             At most ``count`` pairs; a pair occurs once for each of its games.
         """
         strength = self.strengths()
-        left = dict(sorted(candidates.items()))
-        played = self._played.copy()
-        gain = {pair: self._openness(strength, pair) for pair in candidates}
+        open_pairs = [
+            (-self._openness(strength, pair) / (self._played[pair] + 1), pair, self._played[pair] + 1, left)
+            for pair, left in candidates.items()
+            if left
+        ]
+        heapify(open_pairs)
         chosen: list[Pair] = []
-        while len(chosen) < count and left:
-            best = max(left, key=lambda pair: gain[pair] / (played[pair] + 1))
-            chosen.append(best)
-            played[best] += 1
-            left[best] -= 1
-            if not left[best]:
-                del left[best]
+        while len(chosen) < count and open_pairs:
+            gain, pair, games, left = heappop(open_pairs)
+            chosen.append(pair)
+            if left > 1:
+                heappush(open_pairs, (gain * games / (games + 1), pair, games + 1, left - 1))
         return chosen
 
     def _openness(self, strength: Sequence[float], pair: Pair) -> float:

@@ -29,6 +29,8 @@ from exam_pp.wording import counted, listed
 Method = Literal["elo", "bradley-terry"]
 NAMES: dict[Method, str] = {"elo": "Elo", "bradley-terry": "Bradley-Terry"}
 """Method to the name of its ratings in tables."""
+MAX_SYSTEMS = 1000
+"""Maximum number of systems that are rated together, which limits the memory for win matrices."""
 
 
 @dataclass(frozen=True)
@@ -169,9 +171,17 @@ def ratings(
 
     Returns:
         The ratings.
+
+    Raises:
+        SelectionError: The games name more than :data:`MAX_SYSTEMS` systems.
     """
     options = options or RatingOptions()
     games = Outcomes.of(outcomes)
+    if len(games.systems) > MAX_SYSTEMS:
+        raise SelectionError(
+            f"The games are between {len(games.systems)} systems, but at most {MAX_SYSTEMS} can be rated "
+            "together, because the win matrix has a cell for every two; choose some with --system."
+        )
     statistics = options.statistics
     counts = None
     if statistics.intervals is not None and len(games.query_ids) > 1:
@@ -298,11 +308,10 @@ def _elo(
 
 def _bradley_terry(games: Outcomes, counts: Ints | None) -> tuple[Floats, Floats | None, list[str]]:
     """Ratings, those in bootstrap samples, and a note on samples without a maximum."""
-    by_query = games.half_wins()
-    values = bradley_terry(by_query.sum(axis=0))
+    values = bradley_terry(games.half_wins())
     if counts is None:
         return values, None, []
-    samples, missing = bradley_terry_samples(by_query, counts)
+    samples, missing = bradley_terry_samples(games, counts)
     if not missing:
         return values, samples, []
     note = (
@@ -330,7 +339,7 @@ def _interval_note(statistics: Statistics, possible: bool) -> str:
 
 
 def _records(games: Outcomes, order: Sequence[str], spreads: Floats | None) -> list[Record]:
-    won, tied = games.wins().sum(axis=0), games.ties().sum(axis=0).sum(axis=1)
+    won, tied = games.wins(), games.ties().sum(axis=1)
     rows = []
     for system in order:
         place = games.systems.index(system)
@@ -368,7 +377,7 @@ def _method_notes(options: RatingOptions) -> list[str]:
 
 def _limits(games: Outcomes, methods: Sequence[Method]) -> list[str]:
     """Notes on games from which no finite or comparable ratings follow."""
-    table = games.half_wins().sum(axis=0)
+    table = games.half_wins()
     notes = []
     if len(groups := games.groups()) > 1:
         notes.append(

@@ -229,13 +229,13 @@ def _check_criteria(query_id: str, passage: Passage, where: str, note: Note) -> 
         for criterion, count in Counter(item.criterion for item in grades.ratings).items():
             if count > 1:
                 note("repeated-entry", location, f"the criterion {criterion} is rated {count} times")
-        levels = (grades.prompt_info or {}).get("criteria")
+        levels = grades.highest_levels
         for item in grades.ratings:
-            highest = levels.get(item.criterion) if isinstance(levels, dict) else None
+            highest = levels.get(item.criterion)
             if item.rating is None:
                 continue
-            if item.rating < 0 or (isinstance(highest, int) and item.rating > highest):
-                scale = f"0 to {highest}" if isinstance(highest, int) else "0 and higher"
+            if item.rating < 0 or (highest is not None and item.rating > highest):
+                scale = "0 and higher" if highest is None else f"0 to {highest}"
                 note("rating-scale", location, f"{item.criterion} is rated {item.rating}, outside {scale}")
 
 

@@ -13,6 +13,7 @@ from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, 
 from exam_pp.rendering.pictures.grids import matrix
 from exam_pp.rendering.pictures.points import mean_difference
 from exam_pp.reports.analysis.agreement import COEFFICIENTS
+from exam_pp.reports.analysis.notes import formatted_interval
 
 _MAX_PICTURES = 12
 """Maximum number of plots of differences, so that reports of many graders stay readable."""
@@ -80,19 +81,19 @@ def correlation_table(pairs: Sequence[GraderPair], unit: str) -> Table:
         [
             [
                 *names,
-                found.items,
-                found.queries,
-                found.first_ties,
-                found.second_ties,
-                found.kendall.value,
-                _range(found.kendall.interval),
-                found.kendall.p_value,
-                found.spearman.value,
-                _range(found.spearman.interval),
-                found.spearman.p_value,
+                correlation.items,
+                correlation.queries,
+                correlation.first_ties,
+                correlation.second_ties,
+                correlation.kendall.value,
+                _range(correlation.kendall.interval),
+                correlation.kendall.p_value,
+                correlation.spearman.value,
+                _range(correlation.spearman.interval),
+                correlation.spearman.p_value,
             ]
             for names, comparison in rows
-            for found in [comparison.correlation]
+            for correlation in [comparison.correlation]
         ],
         title="Rank correlation",
         significant=[len(head) + 6, len(head) + 9],
@@ -113,8 +114,8 @@ def _differences(pairs: Sequence[GraderPair], unit: str) -> Table:
                 comparison.correlation.items,
                 *(
                     [None] * (len(columns) - len(head) - 1)
-                    if (found := comparison.differences) is None
-                    else [*_cells(found.bias), found.sd, *_cells(found.lower), *_cells(found.upper)]
+                    if (limits := comparison.differences) is None
+                    else [*_cells(limits.bias), limits.sd, *_cells(limits.lower), *_cells(limits.upper)]
                 ),
             ]
             for names, comparison in rows
@@ -140,7 +141,7 @@ def _cells(estimate: Estimate | None) -> list[Cell]:
 
 
 def _range(interval: Interval | None) -> str | None:
-    return None if interval is None else f"[{interval.low:z.3f}, {interval.high:z.3f}]"
+    return formatted_interval(interval, 3) or None
 
 
 def graders_pictures(result: GraderAgreement) -> list[Picture]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from exam_pp.phases.analysis.paired_criteria import PairedCriteria
+from exam_pp.phases.analysis.paired_criteria import CriterionTest, PairedCriteria
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.reports.analysis.notes import formatted_interval
 
 
 def paired_criteria_report(result: PairedCriteria) -> Report:
@@ -12,32 +13,9 @@ def paired_criteria_report(result: PairedCriteria) -> Report:
         "criterion", "system", "other system", "queries", "mean", "other mean", "difference", "interval", "t",
         "p (t test)", "p (t test, Holm)", "p", "p (Holm)", "significant",
     ]  # fmt: skip
-    rows: list[list[Cell]] = []
-    for row in result.rows:
-        tests = row.tests
-        rows.append(
-            [
-                row.criterion,
-                row.first,
-                row.second,
-                tests.queries,
-                tests.first,
-                tests.second,
-                tests.difference,
-                None
-                if tests.interval is None
-                else f"[{tests.interval.low:z.3f}, {tests.interval.high:z.3f}]",
-                tests.t,
-                tests.t_p_value,
-                row.t_adjusted,
-                tests.p_value,
-                row.adjusted,
-                "*" if result.is_significant(row) else "",
-            ]
-        )
     table = Table(
         columns,
-        rows,
+        [_cells(row, is_significant=result.is_significant(row)) for row in result.rows],
         title="Every two systems by criterion",
         bold={(number, 6) for number, row in enumerate(result.rows) if result.is_significant(row)},
         significant=[9, 10, 11, 12],
@@ -51,3 +29,12 @@ def paired_criteria_report(result: PairedCriteria) -> Report:
     return Report(
         "Paired tests by criterion", [table, *map(Paragraph, [explanation, *result.notes])], result.provenance
     )
+
+
+def _cells(row: CriterionTest, *, is_significant: bool) -> list[Cell]:
+    tests = row.tests
+    return [
+        row.criterion, row.first, row.second, tests.queries, tests.first, tests.second, tests.difference,
+        formatted_interval(tests.interval, 3) or None, tests.t, tests.t_p_value, row.t_adjusted,
+        tests.p_value, row.adjusted, "*" if is_significant else "",
+    ]  # fmt: skip

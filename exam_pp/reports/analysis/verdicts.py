@@ -5,6 +5,7 @@ from __future__ import annotations
 from exam_pp.phases.analysis.verdicts import VerdictAgreement
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.analysis.graders import correlation_table
+from exam_pp.reports.analysis.notes import formatted_interval
 
 
 def verdicts_report(result: VerdictAgreement) -> Report:
@@ -19,7 +20,7 @@ def verdicts_report(result: VerdictAgreement) -> Report:
             judges.first_ties,
             judges.second_ties,
             judges.pair.coefficients.kappa,
-            None if judges.interval is None else f"[{judges.interval.low:z.3f}, {judges.interval.high:z.3f}]",
+            formatted_interval(judges.interval, 3) or None,
             judges.pair.coefficients.quadratic_kappa,
         ]
         for judges in result.pairs

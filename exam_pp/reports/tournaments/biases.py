@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from exam_pp.metrics.game_biases import LENGTH_STEPS, Biases, Share
 from exam_pp.phases.tournaments.biases import GameBiases, JudgeBiases
@@ -18,26 +18,9 @@ def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
         [[*row.judge, row.family or "", row.queries, *_counts(row.biases)] for row in result.judges],
         title="Games",
     )
-    shares = Table(
-        [*_JUDGE, "bias", "wins", "games", "share", "low", "high", "p"],
-        [
-            [*row.judge, name, *_cells(share), share.p_value]
-            for row in result.judges
-            for name, share in _biases(row)
-        ],
-        title="Biases",
-        decimals=decimals,
-    )
-    lengths = Table(
-        [*_JUDGE, "difference", "wins", "games", "share", "low", "high", "p"],
-        [
-            [*row.judge, step, *_cells(share), share.p_value]
-            for row in result.judges
-            for step, share in zip(_steps(), row.biases.longer_by_difference, strict=True)
-            if share.total
-        ],
-        title="Wins of the longer answer, by the difference in words",
-        decimals=decimals,
+    shares = _share_table("Biases", "bias", _biases(result), decimals)
+    lengths = _share_table(
+        "Wins of the longer answer, by the difference in words", "difference", _lengths(result), decimals
     )
     orders = Table(
         [*_JUDGE, "pairs", "same", "A twice", "B twice", "one tie", "flip rate", "low", "high", "reversed"],
@@ -61,19 +44,31 @@ def _counts(biases: Biases) -> list[Cell]:
     return [biases.games, biases.ungraded, biases.by_rule, biases.ties]
 
 
-def _biases(row: JudgeBiases) -> Iterator[tuple[str, Share]]:
-    """The shares with games, with the name of what wins."""
-    for name, share in (
-        ("place A", row.biases.place_a),
-        ("longer answer", row.biases.longer),
-        ("own family", row.biases.own_family),
-    ):
-        if share.total:
-            yield name, share
+def _biases(result: GameBiases) -> Iterator[tuple[JudgeBiases, str, Share]]:
+    """The shares of each judge, with the name of what wins."""
+    for row in result.judges:
+        yield row, "place A", row.biases.place_a
+        yield row, "longer answer", row.biases.longer
+        yield row, "own family", row.biases.own_family
 
 
-def _cells(share: Share) -> list[Cell]:
-    return [share.count, share.total, share.share, *_ends(share)]
+def _lengths(result: GameBiases) -> Iterator[tuple[JudgeBiases, str, Share]]:
+    for row in result.judges:
+        for step, share in zip(_steps(), row.biases.longer_by_difference, strict=True):
+            yield row, step, share
+
+
+def _share_table(
+    title: str, column: str, shares: Iterable[tuple[JudgeBiases, str, Share]], decimals: int
+) -> Table:
+    """A row for each share with games."""
+    rows: list[list[Cell]] = [
+        [*row.judge, name, share.count, share.total, share.share, *_ends(share), share.p_value]
+        for row, name, share in shares
+        if share.total
+    ]
+    columns = [*_JUDGE, column, "wins", "games", "share", "low", "high", "p"]
+    return Table(columns, rows, title=title, decimals=decimals)
 
 
 def _ends(share: Share) -> tuple[float | None, float | None]:

@@ -15,6 +15,9 @@ from exam_pp.cli.main import main as exam_pp
 from exam_pp.errors import DataError
 from exam_pp.llm import transport
 from exam_pp.prompts.claims import CITATION_SUPPORT
+from exam_pp.prompts.criteria import RAGELO, read_criteria
+from exam_pp.prompts.pairwise import PAIRWISE_ANSWERS
+from exam_pp.prompts.reasoner import REASONER
 from exam_pp.store.trec.topics import parse_topics
 from scripts.reliability.attacks.attack import Attack
 from scripts.reliability.bit_flips import flip_conversion, flip_journal
@@ -173,13 +176,20 @@ def lines_of_ids(folder: Path) -> str:
         for word in ("question", "nugget", "direct_grading"):
             text = text.replace(f'"prompt_type": {json.dumps(word + _HOSTILE)}', f'"prompt_type": "{word}"')
         (folder / name).write_text(text, "utf-8")
-    files = ("graded.jsonl", "bank.jsonl")
+    for name in ("all.games.jsonl", "rated.jsonl"):
+        text = "".join(f"{json.dumps(json.loads(line))}\n" for line in GOOD[name].splitlines())
+        for named in ("a", "b", "m", "relevance", "Pairwise"):
+            text = text.replace(f' "{named}"', f" {json.dumps(named + _HOSTILE)}")
+            text = text.replace(f'"{named}": ', f"{json.dumps(named + _HOSTILE)}: ")
+        (folder / name).write_text(text, "utf-8")
+    files = ("graded.jsonl", "bank.jsonl", "all.games.jsonl", "rated.jsonl")
     commands = [target.command.format(target.file) for target in TARGETS if target.file in files]
     written = 0
     for number, command in enumerate(filter(_is_report, commands)):
-        arguments = [
-            f"{word}{_HOSTILE}" if word in {"model", RATED} else word for word in shlex.split(command)
-        ]
+        named_words = {"m"} if "rated.jsonl" in command else {"model", RATED}
+        if "all.games.jsonl" in command:
+            named_words = set()
+        arguments = [f"{word}{_HOSTILE}" if word in named_words else word for word in shlex.split(command)]
         form = ("text", "md", "tsv")[number % 3]
         code, out, err = _run(folder, *arguments[:-2], "--format", form)
         written += code == 0
@@ -229,6 +239,38 @@ def _read_body() -> None:
         transport.parse_body(b'{"' + rb"\"" * 200_000)
 
 
+_LEVELS = RAGELO.criteria
+_REPLIES: Mapping[str, Callable[[str], object]] = {
+    "verdicts": lambda reply: PAIRWISE_ANSWERS.parse(reply, None, "chat"),
+    "relevance labels": lambda reply: REASONER.parse(reply, None, "ungraded"),
+    "criteria": lambda reply: read_criteria(reply, _LEVELS),
+}
+_UNITS = (
+    *("[", "[[", "[[A", "[[A]", "[[A]]", "{", '{"', '{"relevance": 1,', "{'relevance': '", '"', "' ", ", "),
+    *("not ", "never very ", "neither very relevant nor ", "very\n", "final verdict ", "\\[", "*", " "),
+)
+
+
+def long_replies(_folder: Path) -> str:
+    """Replies of 200,000 characters that repeat the beginning of what is searched."""
+    for name, read in _REPLIES.items():
+        for unit in _UNITS:
+            start = process_time()
+            read(unit * (200_000 // len(unit)) + "}")
+            if (seconds := process_time() - start) > _SECONDS:
+                return f"{name}, {unit!r}: {seconds:.1f} s"
+    return ""
+
+
+def many_systems(folder: Path) -> str:
+    """Games between more systems than a win matrix can hold."""
+    games = [{"system_a": f"s{n}", "system_b": f"s{n + 1}", "winner": "A"} for n in range(20_000)]
+    line = {"query_id": "q1", "game_sets": [{"llm": "m", "games": games}]}
+    (folder / "games.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    code, out, err = _run(folder, "evaluate", "elo", "games.jsonl")
+    return "" if code == 1 and "--system" in err and not out else f"exit code {code}, {err!r}"
+
+
 def _read_topics() -> None:
     with suppress(DataError):
         parse_topics("<top>\n<num> 1\n" * 100_000, "topics")
@@ -253,6 +295,12 @@ def long_texts(_folder: Path) -> str:
 
 ATTACKS: tuple[Attack, ...] = (
     Attack(f"long texts: {', '.join(_LONG)}", f"read in linear time, under {_SECONDS} s each", long_texts),
+    Attack(
+        f"replies of 200,000 characters: {', '.join(_REPLIES)}",
+        f"read in linear time, under {_SECONDS} s each",
+        long_replies,
+    ),
+    Attack("games between 20,000 systems", "one sentence, exit code 1", many_systems),
     Attack("duplicate keys of every length in compact JSON", "refused, or all bytes kept", doubled_keys),
     Attack(
         "`NaN`, infinity and lone surrogates on a line that is edited",

@@ -247,6 +247,8 @@ def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
         "games.jsonl.gz --all-pairs --format tsv",
         "games.jsonl.gz --official official.json --format trec_eval",
         "judges.jsonl --grader gpt --grader llama --plot-matrix x.svg",
+        "games.jsonl.gz --seed -1",
+        "games.jsonl.gz --k-factor nan",
     ):
         assert "Usage" in failed(line, capsys, 2)
 

@@ -22,7 +22,8 @@ from exam_pp.phases.grading.grade_answers import (
     rated_queries,
 )
 from exam_pp.phases.grading.grading_run import GradeFiles
-from exam_pp.prompts.criteria import NO_DOCUMENTS, NO_KEY, RAGELO, parse_criteria
+from exam_pp.prompts.base import NO_DOCUMENTS
+from exam_pp.prompts.criteria import NO_KEY, RAGELO, parse_criteria
 from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 

@@ -215,11 +215,11 @@ def test_every_winner_is_the_system_that_the_person_read(
     edits = game_edits(folder, *(decided(g, w) for g, w in zip(games, winners, strict=True)))
     apply_games(passages, [edits], folder / "games.jsonl", seed=seed)
     expected = {
-        (g.query_id, g.systems): {"A": g.a.system, "B": g.b.system}.get(w)
+        (g.query_id, g.pair): {"A": g.a.system, "B": g.b.system}.get(w)
         for g, w in zip(games, winners, strict=True)
     }
     got = {
-        (q, frozenset({(g["system_a"], None), (g["system_b"], None)})): {
+        (q, frozenset({g["system_a"], g["system_b"]})): {
             "A": g["system_a"], "B": g["system_b"],
         }.get(g["winner"])
         for (q, _), of in games_of(folder / "games.jsonl").items()

@@ -47,8 +47,8 @@ def test_all_games_between_all_answers(tmp_path: Path) -> None:
     assert got.size == "6 games of 2 queries"
     assert got.head["queries"][1]["text"] == "What is q2?"
     assert shown(got) == {game.game_id: (game.a.text, game.b.text) for game in games_in(passages)}
-    pairs = {game.systems for game in games_in(passages)}
-    assert pairs == {frozenset({(f"sys-{a}", None), (f"sys-{b}", None)}) for a, b in ("uv", "uw", "vw")}
+    pairs = {game.pair for game in games_in(passages)}
+    assert pairs == {frozenset({f"sys-{a}", f"sys-{b}"}) for a, b in ("uv", "uw", "vw")}
 
 
 def test_places_depend_on_the_seed_alone(tmp_path: Path) -> None:
@@ -57,15 +57,15 @@ def test_places_depend_on_the_seed_alone(tmp_path: Path) -> None:
     places = Counter(game.a.system for game in games_in(passages, seed=1))
     # 200 games of each system; 100 ± 3.5 standard deviations of a fair coin
     assert all(75 <= places[f"sys-{s}"] <= 125 for s in "uvwxyz")
-    first = {game.systems: game for game in games_in(answers_file(tmp_path, "uvw", ["q"]), seed=5)}
+    first = {game.pair: game for game in games_in(answers_file(tmp_path, "uvw", ["q"]), seed=5)}
     lines = json.loads((tmp_path / "answers.jsonl").read_text())
     lines[1].reverse()
     again = write_lines(tmp_path / "reversed.jsonl", [[lines[0], [*lines[1], part("q", "sys-x", "more")]]])
     for game in games_in(again, seed=5):
-        if game.systems in first:
+        if game.pair in first:
             assert (game.game_id, game.a.system) == (
-                first[game.systems].game_id,
-                first[game.systems].a.system,
+                first[game.pair].game_id,
+                first[game.pair].a.system,
             )
     others = {game.game_id for game in games_in(again, seed=6)}
     assert others.isdisjoint(game.game_id for game in first.values())
@@ -130,9 +130,9 @@ def test_options_choose_queries_and_systems(tmp_path: Path) -> None:
 def test_repeats_are_answers_of_their_own(tmp_path: Path) -> None:
     parts = [part("q1", "s", "one", repeat=1), part("q1", "s", "two", repeat=2), part("q1", "t", "three")]
     passages = write_lines(tmp_path / "answers.jsonl", [["q1", parts]])
-    assert {game.systems for game in games_in(passages)} == {
-        frozenset({("s", 1), ("t", None)}),
-        frozenset({("s", 2), ("t", None)}),
+    assert {game.pair for game in games_in(passages)} == {
+        frozenset({"s-run-1", "t"}),
+        frozenset({"s-run-2", "t"}),
     }, "two repeats of a system play no game"
     got = shown(material(tmp_path, passages, systems=["s-run-2", "t"]))
     assert [sorted(pair) for pair in got.values()] == [["three", "two"]]
@@ -195,16 +195,14 @@ def test_exactly_the_games_of_a_model(tmp_path: Path) -> None:
     games = judged(tmp_path, ("q1", "sys-u", "sys-v", "A"), ("q1", "sys-v", "sys-u", None),
                    ("q1", "sys-w", "sys-v", None))  # fmt: skip
     got = review_games(passages, games=games)
-    everything = {game.game_id: game.systems for game in games_in(passages)}
+    everything = {game.game_id: game.pair for game in games_in(passages)}
     assert {everything[game_id] for game_id in shown(got)} == {
-        frozenset({("sys-u", None), ("sys-v", None)}),
-        frozenset({("sys-v", None), ("sys-w", None)}),
+        frozenset({"sys-u", "sys-v"}),
+        frozenset({"sys-v", "sys-w"}),
     }
     assert got.head["queries"][0]["text"] == "Text of q1"
     ungraded = review_games(passages, games=games, options=GamesOptions(only_ungraded=True))
-    assert [everything[game_id] for game_id in shown(ungraded)] == [
-        frozenset({("sys-v", None), ("sys-w", None)})
-    ]
+    assert [everything[game_id] for game_id in shown(ungraded)] == [frozenset({"sys-v", "sys-w"})]
     assert (
         review_games(passages, games=games, queries=queries_file(tmp_path)).head["queries"][0]["text"]
         == "What is q1?"

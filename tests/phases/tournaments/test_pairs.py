@@ -10,8 +10,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from exam_pp.games import Game, Winner
-from exam_pp.phases.tournaments.pairs import Pair, Place, Standings, drawn_pairs, planned_games
+from exam_pp.games import WINNERS, Game, Winner
+from exam_pp.phases.tournaments.pairs import Pair, PairSelector, Place, drawn_pairs, planned_games
 
 SYSTEMS = [f"s{number}" for number in range(6)]
 ONCE: dict[str, list[int | None]] = {system: [None] for system in SYSTEMS}
@@ -81,16 +81,16 @@ def test_strengths_of_two_systems() -> None:
     By symmetry the strengths are r and 1/r. The likelihood is maximal if the expected number of wins,
     4r/(r + 1/r) + 2r/(r + 1), is 4.
     """
-    standings = Standings(["a", "b"])
+    selector = PairSelector(["a", "b"])
     for winner in ("A", "A", "A", "B"):
-        standings.add(game(("a", "b"), winner))
-    r, other = standings.strengths()
+        selector.add(game(("a", "b"), winner))
+    r, other = selector.strengths()
     assert r * other == pytest.approx(1, abs=1e-6)
     assert 4 * r / (r + 1 / r) + 2 * r / (r + 1) == pytest.approx(4)
 
 
 def test_strengths_do_not_depend_on_order_or_places_and_exist_for_all_wins() -> None:
-    one, two = Standings(["a", "b", "c"]), Standings(["a", "b", "c"])
+    one, two = PairSelector(["a", "b", "c"]), PairSelector(["a", "b", "c"])
     games = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "c")]
     for pair in games:
         one.add(game(pair, "A"))
@@ -102,28 +102,28 @@ def test_strengths_do_not_depend_on_order_or_places_and_exist_for_all_wins() -> 
 
 
 def test_new_systems_and_close_pairs_come_first() -> None:
-    standings = Standings(["best", "good", "new", "worst"])
+    selector = PairSelector(["best", "good", "new", "worst"])
     for _ in range(4):
-        standings.add(game(("best", "good"), "C"))
-        standings.add(game(("best", "worst"), "A"))
-        standings.add(game(("good", "worst"), "A"))
-    candidates = dict.fromkeys(combinations(standings.systems, 2), 10)
-    assert all("new" in pair for pair in standings.next_pairs(candidates, 6))
+        selector.add(game(("best", "good"), "C"))
+        selector.add(game(("best", "worst"), "A"))
+        selector.add(game(("good", "worst"), "A"))
+    candidates = dict.fromkeys(combinations(selector.systems, 2), 10)
+    assert all("new" in pair for pair in selector.next_pairs(candidates, 6))
     candidates = {pair: 10 for pair in candidates if "new" not in pair}
-    assert standings.next_pairs(candidates, 1) == [("best", "good")]
+    assert selector.next_pairs(candidates, 1) == [("best", "good")]
 
 
 def test_at_most_the_available_games_are_chosen() -> None:
-    standings = Standings(["a", "b", "c"])
-    assert sorted(standings.next_pairs({("a", "b"): 2, ("a", "c"): 1}, 9)) == [
+    selector = PairSelector(["a", "b", "c"])
+    assert sorted(selector.next_pairs({("a", "b"): 2, ("a", "c"): 1}, 9)) == [
         ("a", "b"), ("a", "b"), ("a", "c"),
     ]  # fmt: skip
 
 
 def test_ungraded_games_are_not_repeated_first() -> None:
-    standings = Standings(["a", "b", "c"])
-    standings.add(game(("a", "b"), None))
-    assert ("a", "b") not in standings.next_pairs(dict.fromkeys(combinations("abc", 2), 5), 2)
+    selector = PairSelector(["a", "b", "c"])
+    selector.add(game(("a", "b"), None))
+    assert ("a", "b") not in selector.next_pairs(dict.fromkeys(combinations("abc", 2), 5), 2)
 
 
 TRUTH = [exp(number) for number in range(10)]
@@ -135,22 +135,22 @@ def agreement(adaptive: bool, seed: int, budgets: list[int]) -> list[float]:
     random = Random(seed)
     truth = random.sample(TRUTH, len(TRUTH))
     names = [f"s{number}" for number in range(len(truth))]
-    standings = Standings(names)
+    selector = PairSelector(names)
     pairs = list(combinations(names, 2))
     candidates = dict.fromkeys(pairs, max(budgets))
     result = []
     for number in range(1, max(budgets) + 1):
         if adaptive:
             if number % len(names) == 1:
-                chosen = standings.next_pairs(candidates, len(names))
+                chosen = selector.next_pairs(candidates, len(names))
             pair = chosen[(number - 1) % len(names)]
         else:
             pair = random.choice(pairs)
         a, b = (truth[int(name[1:])] for name in pair)
         winner: Winner = "C" if random.random() < 0.2 else "A" if random.random() < a / (a + b) else "B"
-        standings.add(game(pair, winner))
+        selector.add(game(pair, winner))
         if number in budgets:
-            order = standings.strengths()
+            order = selector.strengths()
             signs = [
                 np.sign((order[i] - order[j]) * (truth[i] - truth[j]))
                 for i, j in combinations(range(len(truth)), 2)
@@ -165,3 +165,27 @@ def test_adaptive_games_need_half_of_the_games() -> None:
     once, twice = np.mean([agreement(False, seed, [100, 200]) for seed in range(12)], axis=0)
     assert adaptive > once + 0.02
     assert adaptive >= twice - 0.01
+
+
+def test_the_most_informative_pair_first_as_a_plain_search_finds_it() -> None:
+    random = Random(0)
+    selector = PairSelector("abcdef")
+    pairs = list(combinations("abcdef", 2))
+    for _ in range(40):
+        selector.add(game(random.choice(pairs), random.choice(WINNERS)))
+    candidates = {pair: random.randint(1, 9) for pair in pairs}
+    strength = dict(zip(selector.systems, selector.strengths(), strict=True))
+    played = dict(selector._played)
+    left, expected = dict(candidates), []
+    for _ in range(30):
+        best = max(
+            sorted(left),
+            key=lambda pair: strength[pair[0]] * strength[pair[1]]
+            / ((strength[pair[0]] + strength[pair[1]]) ** 2 * (played.get(pair, 0) + 1)),
+        )  # fmt: skip
+        expected.append(best)
+        played[best] = played.get(best, 0) + 1
+        left[best] -= 1
+        if not left[best]:
+            del left[best]
+    assert selector.next_pairs(candidates, 30) == expected
