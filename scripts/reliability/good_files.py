@@ -436,7 +436,7 @@ _TOURNAMENT_COMMANDS = (
     ("texts.tsv", "generate queries {} --model fake -o out", False),
     ("texts.jsonl", "generate queries {} --model fake -o out", False),
     ("graded.jsonl", "generate queries {} --model fake -o out", False),
-    ("kinds.jsonl", "generate queries texts.tsv --pool {} --model fake -o out", True),
+    ("kinds.jsonl", "generate queries texts.tsv --pool {} --model fake -o out", False),
     ("queries.tsv", "generate queries texts.tsv --example-queries {} --model fake -o out", False),
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
