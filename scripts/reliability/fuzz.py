@@ -170,7 +170,8 @@ def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
         query_id, passages = _query(decode(line))
         written.setdefault(str(query_id), []).extend(passages)
     for query_id, passages in map(_query, values):
-        copies = written.get(_as_text(query_id)) or written.get(_as_text(query_id).removesuffix(".0"), [])
+        name = _as_text(query_id)
+        copies = written.get(name) or written.get(name.removesuffix(".0")) or []
         for passage in passages:
             if not any(_contains(copy, passage) for copy in copies):
                 return f"lost: {json.dumps(passage)[:300]}"

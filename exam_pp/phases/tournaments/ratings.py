@@ -24,7 +24,7 @@ from exam_pp.phases.tournaments.outcomes import GameFilter, JudgedGames, judged_
 from exam_pp.provenance import Provenance, combined
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.families import Families
-from exam_pp.wording import counted, listed
+from exam_pp.wording import counted, in_one_line, listed
 
 Method = Literal["elo", "bradley-terry"]
 NAMES: dict[Method, str] = {"elo": "Elo", "bradley-terry": "Bradley-Terry"}
@@ -145,10 +145,8 @@ def rate_scored(
         SelectionError: A selected system has no games.
     """
     games = judged_games(scored.queries, GameFilter(systems=systems))
-    note = (
-        f"Games are made from scores ({games.judge.prompt_class}): for each query, the higher score of two "
-        "systems wins."
-    )
+    measure = in_one_line(str(games.judge.prompt_class))
+    note = f"Games are made from scores ({measure}): for each query, the higher score of two systems wins."
     return rate(games, options, families=families, notes=[note, *scored.notes], provenance=scored.provenance)
 
 

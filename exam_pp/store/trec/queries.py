@@ -11,6 +11,7 @@ from typing import Any
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, MissingExtraError
+from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_text_lines, write_text
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.trec.outlines import is_outlines, read_outlines
@@ -66,7 +67,7 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     Of TREC topics (``<top>`` or XML) the title is the text. In TREC CAR outlines (CBOR) pages are queries and
     sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing data.
 
-    Raises :class:`DataError` for duplicate ids, queries without id or text, and unknown formats.
+    Raises :class:`DataError` for duplicate ids and keys, queries without id or text, and unknown formats.
     """
     queries: dict[str, Query] = {}
     for line, query in _parse(path):
@@ -182,6 +183,8 @@ def _is_object(line: str) -> bool:
 
 def _record(line: str, path: str | Path, number: int) -> Query:
     value = parse_json(line, path, number)
+    if (key := duplicate_key(line.encode("utf-8", "surrogatepass"))) is not None:
+        raise DataError(f"has the key {key!r} twice in one object.", file=str(path), line=number)
     if isinstance(value, dict):
         for name, aliases in _ALIASES.items():
             alias = next((key for key in aliases if key in value), None)
