@@ -94,12 +94,15 @@ class Clock:
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:
         """The completions, in the order of the requests."""
+        keys = [request.key() for request in requests]
+        unique = dict(zip(keys, requests, strict=True))
         start = time.process_time()
-        replies = dict(self.llm.generate(requests))
+        replies = dict(self.llm.generate([*unique.values()]))
         self.seconds += time.process_time() - start
-        self.pairs += len(requests)
+        self.pairs += sum(request.pairs for request in requests)
         log.info("%s: %d pairs, %.1f a CPU second", self.llm.name, self.pairs, self.pairs / self.seconds)
-        return [replies[index] for index in range(len(requests))]
+        positions = {key: index for index, key in enumerate(unique)}
+        return [replies[positions[key]] for key in keys]
 
 
 def learn(llm: LLM, passages: Iterable[str]) -> None:

@@ -395,7 +395,7 @@ _GAMES_COMMANDS = (
     "strip {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
     "validate {} --passages players.jsonl -o out",
-    "query {} 'select winner, count(*) from games group by all' -o out",
+    "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --tournaments 3 --samples 100 -o out",
     "evaluate elo {} --grader model -m bradley-terry --all-pairs --samples 100 --format html -o out",
     "analyze biases {} --samples 100 -o out",
