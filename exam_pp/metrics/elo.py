@@ -113,6 +113,20 @@ def elo_samples(
     return np.asarray(ratings + np.sqrt(np.maximum(kept, 0.0)) * np.nan_to_num(deviations))
 
 
+def errors_of_mean(tournaments: Floats, samples: int, *, seed: int = 0) -> Floats:
+    """Deviations of the mean over tournaments in bootstrap samples of the tournaments, samples × systems.
+
+    Args:
+        tournaments: Ratings, tournaments × systems.
+        samples: Number of samples.
+        seed: Seed of the samples.
+    """
+    number = len(tournaments)
+    rng = np.random.default_rng([seed, number])
+    shares = rng.multinomial(number, np.full(number, 1 / number), size=samples) / number
+    return np.asarray(shares @ tournaments - tournaments.mean(axis=0))
+
+
 def _sampled(
     outcomes: Outcomes, counts: Ints, number: int, rules: EloRules, rng: np.random.Generator
 ) -> Iterator[Floats]:

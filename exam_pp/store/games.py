@@ -15,6 +15,11 @@ from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import data_error
 
+_NOT_GAMES = (
+    "is not a line of a games file, which is a JSON object. Games of a graded passages file need `evaluate "
+    "elo --from-grades`; exam-pp validate detects the format of a file."
+)
+
 
 def read_games(path: str | Path) -> Iterator[QueryGames]:
     """Read a games file, one query at a time.
@@ -56,6 +61,8 @@ def parse_games(line: bytes, path: str | Path, number: int) -> QueryGames:
         # By alias only, so an unknown key `model` or `error` is not taken for the Python attribute.
         query = QueryGames.model_validate_json(line, by_alias=True, by_name=False)
     except ValidationError as error:
+        if line[:1] == b"[":
+            raise DataError(_NOT_GAMES, file=str(path), line=number) from error
         raise data_error(error, path, number) from error
     if (key := duplicate_key(line)) is not None:
         raise DataError(f"has the key {key!r} twice in one object.", file=str(path), line=number)

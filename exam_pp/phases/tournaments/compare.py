@@ -14,7 +14,7 @@ from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
-from exam_pp.llm.base import LLM, ModelOptions, PairScorer
+from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.answer_files import no_answers
 from exam_pp.phases.grading.grading_run import (
     CHAT_PIPELINES,
@@ -183,12 +183,10 @@ class CompareSummary:
             f"{counted(self.graded, 'game')} played, {self.reasons.total()} ungraded, {self.reused} played "
             f"before ({counted(self.queries, 'query')}, {counted(self.asked, 'model call')})."
         )
-        if decided := self.winners.total():
-            share = self.winners["A"] / decided
-            yield (
-                f"Place A wins {self.winners['A']}, place B {self.winners['B']}, ties {self.winners['C']}: "
-                f"place A wins {share:.0%} of the games of the judge."
-            )
+        if self.winners.total():
+            won, lost = self.winners["A"], self.winners["B"]
+            share = f": place A wins {won / (won + lost):.0%} of the games without ties" if won + lost else ""
+            yield f"Place A wins {won}, place B {lost}, ties {self.winners['C']}{share}."
         for rule, count in self.without_call.most_common():
             yield f"Without a model call: {count} × {rule}."
         for reason, count in self.reasons.most_common():
@@ -253,7 +251,7 @@ def make_judge(
     rule: DocumentRule | None = None,
     known: Mapping[str, QueryGames] | None = None,
 ) -> Judge:
-    """The judge for a loaded model; raises SelectionError for a pair scorer, which reads no prompts.
+    """The judge for a loaded model; raises SelectionError for a model that cannot compare answers.
 
     Args:
         llm: The model.
@@ -265,6 +263,11 @@ def make_judge(
     if isinstance(llm, PairScorer):
         raise SelectionError(
             "Answers are compared by a language model; for a classifier of pairs use `exam-pp score-answers`."
+        )
+    if model.model == BUNDLED:
+        raise SelectionError(
+            "The bundled grader rates passages and cannot compare answers; use another --model, or make "
+            "games of its grades with `exam-pp evaluate elo --from-grades`."
         )
     prompt, evidence, factors = (
         options.prompt or PAIRWISE_ANSWERS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.errors import SelectionError
@@ -55,10 +55,11 @@ class JudgedGames:
         outcomes: The played games. Two games of a pair in both orders are one outcome: the verdict if both
             agree, else a tie.
         judge: The model or person, and the prompt.
-        systems: All systems that the games name, in order of appearance.
+        systems: All systems that the games name, in order of appearance; repeats belong to their system.
         ungraded: Number of games that were not played, for lack of a verdict.
         both_orders: Number of pairs with verdicts in both orders.
         flips: Number of these pairs whose verdicts differ.
+        copies: Number of games that are also in an earlier file, and count once.
         sources: Names of the files.
         games: Query to all games, also ungraded ones.
     """
@@ -69,6 +70,7 @@ class JudgedGames:
     ungraded: int = 0
     both_orders: int = 0
     flips: int = 0
+    copies: int = 0
     sources: list[str] = field(default_factory=list)
     games: dict[str, list[Game]] = field(default_factory=dict, repr=False)
 
@@ -106,25 +108,48 @@ def judged_games(
     judges: dict[tuple[GradeKey, str | None], None] = {}
     by_query: dict[str, list[Game]] = defaultdict(list)
     named: dict[str, None] = {}
-    for query in read_all(items):
-        for games in query.game_sets:
-            for game in games.games:
-                named |= dict.fromkeys((game.name_a, game.name_b, game.system_a, game.system_b))
-            if chosen.accepts(games) and (kept := [game for game in games.games if chosen.includes(game)]):
+    copies = 0
+    known: set[tuple[object, ...]] = set()
+    for group in _by_file(items):
+        of_file: set[tuple[object, ...]] = set()
+        for query in read_all(group):
+            for games in query.game_sets:
+                for game in games.games:
+                    named |= dict.fromkeys((game.name_a, game.name_b, game.system_a, game.system_b))
+                kept = [game for game in games.games if chosen.includes(game)]
+                if not (chosen.accepts(games) and kept):
+                    continue
                 judges[games.judge, games.prompt_hash] = None
-                by_query[query.query_id].extend(kept)
+                for game in kept:
+                    of_file.add(key := _identity(query.query_id, games, game))
+                    copies += key in known
+                    if key not in known:
+                        by_query[query.query_id].append(game)
+        known |= of_file
     where = listed(sources)
     if unknown := [system for system in chosen.systems if system not in named]:
         raise SelectionError(f"The system {unknown[0]!r} of --system plays no games in {where}.")
     judge = _single(list(judges), where)
-    result = JudgedGames([], judge, [], sources=sources, games=dict(by_query))
+    result = JudgedGames([], judge, [], copies=copies, sources=sources, games=dict(by_query))
     systems: dict[str, None] = {}
     for query_id, of_query in by_query.items():
-        systems |= dict.fromkeys(name for game in of_query for name in (game.name_a, game.name_b))
+        systems |= dict.fromkeys(name for game in of_query for name in (game.system_a, game.system_b))
         _add(result, query_id, of_query)
     result.systems = list(systems)
     check_names(by_query, systems)
     return result
+
+
+def _by_file(items: Sequence[PathLike | QueryGames]) -> list[list[PathLike | QueryGames]]:
+    """Each file for itself, and all objects together."""
+    objects: list[PathLike | QueryGames] = [item for item in items if isinstance(item, QueryGames)]
+    return [*([item] for item in items if not isinstance(item, QueryGames)), *([objects] if objects else [])]
+
+
+def _identity(query_id: str, games: GameSet, game: Game) -> tuple[object, ...]:
+    """Equal for a game and its copy in another file."""
+    verdict = (game.order, game.winner, game.answer)
+    return query_id, games.judge, games.prompt_hash, game.name_a, game.name_b, *verdict
 
 
 def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
@@ -176,4 +201,4 @@ def _play(result: JudgedGames, query_id: str, game: Game, score: float | None) -
     if score is None:
         result.ungraded += 1
     else:
-        result.outcomes.append(Outcome(query_id, game.name_a, game.name_b, score, result.judge))
+        result.outcomes.append(Outcome(query_id, game.system_a, game.system_b, score, result.judge))

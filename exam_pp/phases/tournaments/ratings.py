@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
-from exam_pp.metrics.elo import EloRules, elo, elo_samples
+from exam_pp.metrics.elo import EloRules, elo, elo_samples, errors_of_mean
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, head_to_head, win_matrix
 from exam_pp.metrics.leaderboard import Standing
@@ -200,7 +200,7 @@ def ratings(
         if samples is not None:
             _add_intervals(uncertain, name, games.systems, samples, statistics.confidence)
     if statistics.intervals is not None:
-        uncertain.notes.append(_interval_note(statistics, possible=counts is not None))
+        uncertain.notes.append(_interval_note(statistics, methods, possible=counts is not None))
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
     unrated = [system for system in systems if system not in games.systems]
     all_notes = [*notes, *_method_notes(options), *_limits(games, methods), *_unrated_note(unrated)]
@@ -300,8 +300,10 @@ def _elo(
     played = elo(games, options.rules, tournaments=options.tournaments, seed=seed)
     values = played.mean(axis=0)
     spreads = played.std(axis=0, ddof=min(1, len(played) - 1))
-    samples = None if counts is None else elo_samples(games, counts, values, options.rules, seed=seed)
-    return values, spreads, samples
+    if counts is None:
+        return values, spreads, None
+    samples = elo_samples(games, counts, values, options.rules, seed=seed)
+    return values, spreads, samples + errors_of_mean(played, len(samples), seed=seed)
 
 
 def _bradley_terry(games: Outcomes, counts: Ints | None) -> tuple[Floats, Floats | None, list[str]]:
@@ -327,12 +329,13 @@ def _add_intervals(
         uncertain.systems[system, name] = SystemUncertainty(interval.low, interval.high, first, last)
 
 
-def _interval_note(statistics: Statistics, possible: bool) -> str:
+def _interval_note(statistics: Statistics, methods: Collection[Method], possible: bool) -> str:
     if not possible:
         return "Intervals need games on at least two queries."
+    and_tournaments = ", for Elo also of tournaments" if "elo" in methods else ""
     return (
         f"Intervals of ratings and ranks: {100 * statistics.confidence:g} %, {statistics.samples} bootstrap "
-        f"samples of queries (seed {statistics.seed})."
+        f"samples of queries{and_tournaments} (seed {statistics.seed})."
     )
 
 
@@ -351,6 +354,8 @@ def _game_notes(games: JudgedGames) -> list[str]:
     notes = []
     if games.ungraded:
         notes.append(f"{counted(games.ungraded, 'ungraded game')} not played.")
+    if games.copies:
+        notes.append(f"{counted(games.copies, 'game is', 'games are')} in several files, and count once.")
     if games.both_orders:
         notes.append(
             f"{counted(games.both_orders, 'pair of answers', 'pairs of answers')} with verdicts in both "

@@ -168,7 +168,7 @@ def test_both_orders(folder: Folder) -> None:
     for one, two in folder.games().values():
         assert (one.order, two.order) == (1, 2)
         assert (one.system_a, one.system_b) == (two.system_b, two.system_a)
-    assert "place A wins 100% of the games of the judge" in "\n".join(summary.lines())
+    assert "place A wins 100% of the games without ties" in "\n".join(summary.lines())
 
 
 def test_empty_answers_and_the_summary(folder: Folder) -> None:

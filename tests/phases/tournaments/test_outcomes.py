@@ -23,12 +23,12 @@ def test_verdicts_are_scores_of_place_a(tmp_path: Path) -> None:
     assert scores(path) == [("1", "a", "b", 1.0), ("1", "a", "c", 0.0), ("1", "b", "c", 0.5)]
 
 
-def test_repeats_are_systems(tmp_path: Path) -> None:
+def test_repeats_play_for_their_system(tmp_path: Path) -> None:
     path = games_file(
         tmp_path / "g.jsonl", {"1": [game("a", "b", "A", repeat_a=1), game("a", "b", "B", repeat_a=2)]}
     )
-    assert judged_games([path]).systems == ["a-run-1", "b", "a-run-2"]
-    assert scores(path, GameFilter(systems=["a-run-2", "b"])) == [("1", "a-run-2", "b", 0.0)]
+    assert judged_games([path]).systems == ["a", "b"]
+    assert scores(path, GameFilter(systems=["a-run-2", "b"])) == [("1", "a", "b", 0.0)]
     assert len(scores(path, GameFilter(systems=["a", "b"]))) == 2
 
 
@@ -51,6 +51,18 @@ def test_both_orders_are_one_game(
     assert found.both_orders == len(expected)
     agrees = (first, second) in (("A", "B"), ("B", "A"), ("C", "C"))
     assert found.flips == (bool(expected) and not agrees)
+
+
+def test_a_game_in_several_files_counts_once(tmp_path: Path) -> None:
+    games = [game("a", "b", "A"), game("a", "b", "A"), game("b", "c", "C")]
+    path = games_file(tmp_path / "g.jsonl", {"1": games})
+    more = games_file(tmp_path / "more.jsonl", {"1": [game("a", "b", "A"), game("a", "b", "B")]})
+    found = judged_games([path, more])
+
+    assert len(found.outcomes) == 4  # games that one file has twice are two games
+    assert found.copies == 1
+    assert len(judged_games([path, path]).outcomes) == 3
+    assert judged_games([path, path]).copies == 3
 
 
 def test_a_game_whose_other_order_is_missing_is_ungraded(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def test_table_5_with_intervals() -> None:
     assert [record.games for record in board.records] == [1000] * 6
     assert board.records[0][2:5] == (486, 1000 - 486 - 255, 255)
     assert board.standings.uncertainty.notes == [
-        "Intervals of ratings and ranks: 95 %, 100 bootstrap samples of queries (seed 0)."
+        "Intervals of ratings and ranks: 95 %, 100 bootstrap samples of queries, for Elo also of tournaments "
+        "(seed 0)."
     ]
     assert board.standings.notes == [
         "Elo: mean over 500 tournaments in random orders (seed 0), K 32, first rating 1000.",
@@ -201,3 +202,19 @@ def test_more_systems_than_a_win_matrix_can_hold() -> None:
     chain = [Outcome("q1", f"s{n}", f"s{n + 1}", 1.0, JUDGE) for n in range(MAX_SYSTEMS)]
     with pytest.raises(SelectionError, match=rf"between {MAX_SYSTEMS + 1} systems.*--system"):
         ratings(chain)
+
+
+def test_equal_systems_share_their_ranks() -> None:
+    """On each of 100 queries, a beats b, b beats c, and c beats a: only the order of games differs."""
+    games = [
+        Outcome(str(query), first, second, 1.0, JUDGE)
+        for query in range(100)
+        for first, second in ("ab", "bc", "ca")
+    ]
+    board = ratings(games).standings
+    for system in "abc":
+        row = board.uncertainty.systems[system, "Elo"]
+        assert (row.first, row.last) == (1, 3)
+        assert row.low is not None
+        assert row.high is not None
+        assert row.low < 1000 < row.high < row.low + 20
