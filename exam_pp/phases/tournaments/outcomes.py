@@ -142,8 +142,14 @@ def judged_games(
 
 def _by_file(items: Sequence[PathLike | QueryGames]) -> list[list[PathLike | QueryGames]]:
     """Each file for itself, and all objects together."""
-    objects: list[PathLike | QueryGames] = [item for item in items if isinstance(item, QueryGames)]
-    return [*([item] for item in items if not isinstance(item, QueryGames)), *([objects] if objects else [])]
+    objects: list[PathLike | QueryGames] = []
+    groups = [objects]
+    for item in items:
+        if isinstance(item, QueryGames):
+            objects.append(item)
+        else:
+            groups.append([item])
+    return groups
 
 
 def _identity(query_id: str, games: GameSet, game: Game) -> tuple[object, ...]:
