@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import isclose
 from typing import Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
@@ -199,6 +200,12 @@ def ratings(
             rows[system, name] = Standing(system, name, value, None, 0)
         if samples is not None:
             _add_intervals(uncertain, name, games.systems, samples, statistics.confidence)
+    rows_of_systems = uncertain.systems.items()
+    if flat := [system for (system, _), row in rows_of_systems if isclose(row.low or 0, row.high or 0)]:
+        uncertain.notes.append(
+            f"No interval has a width for {listed(list(dict.fromkeys(flat)))}: all queries have the same "
+            "outcomes, which says nothing about other queries."
+        )
     if statistics.intervals is not None:
         uncertain.notes.append(_interval_note(statistics, methods, possible=counts is not None))
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
