@@ -142,6 +142,8 @@ class CompareSummary:
         kept: Other games of the games file.
         shortened: New games whose documents were shortened to fit the model.
         without_text: Queries without a text, which have no games.
+        answered: Systems with an answer in the passages.
+        unknown: Systems of the games file without one.
         asked: Model calls.
         output: Name of the output.
     """
@@ -154,6 +156,8 @@ class CompareSummary:
     kept: int = 0
     shortened: int = 0
     without_text: list[str] = field(default_factory=list)
+    answered: set[str] = field(default_factory=set)
+    unknown: list[str] = field(default_factory=list)
     asked: int = 0
     output: str = ""
 
@@ -195,6 +199,9 @@ class CompareSummary:
             yield f"{counted(self.shortened, 'game has', 'games have')} documents shortened to fit the model."
         if self.kept:
             yield f"{counted(self.kept, 'other game')} kept."
+        if self.unknown:
+            systems = counted(len(self.unknown), "system that has", "systems that have")
+            yield f"Kept games name {systems} no answer in the passages: {listed(self.unknown)}."
         if self.without_text:
             queries = counted(len(self.without_text), "query", "queries")
             yield f"No games for {queries} without a text: {listed(self.without_text)}."
@@ -241,6 +248,8 @@ def compare(
             lines = compared_adaptively(list(contests), answer, judge, options, summary)
         write_games(_with_others(lines, known, summary), files.output, inputs=files.inputs)
         summary.asked = answer.asked
+    if not options.systems and options.max_queries is None:
+        summary.unknown = sorted(_systems_of(known.values()) - summary.answered)
     return summary
 
 
@@ -320,7 +329,7 @@ def _contests(
     summary: CompareSummary,
 ) -> Iterator[Contest]:
     """The contests of all queries; raises SelectionError at the end if no query has two answers."""
-    answered: set[str] = set()
+    answered = summary.answered
     playable = 0
     for query in islice(read_passages(files.passages), options.max_queries):
         contest = contest_of(query, texts, options.systems, rule)
@@ -445,6 +454,11 @@ def _with_others(
             games += _count(line)
             yield line
     summary.kept = games - summary.new - summary.reused
+
+
+def _systems_of(lines: Iterable[QueryGames]) -> set[str]:
+    games = (game for line in lines for of_set in line.game_sets for game in of_set.games)
+    return {system for game in games for system in (game.system_a, game.system_b)}
 
 
 def _count(line: QueryGames) -> int:

@@ -319,6 +319,16 @@ def test_other_queries_of_the_games_file_are_kept(folder: Folder) -> None:
     assert (summary.reused, summary.kept) == (6, 12)
 
 
+def test_kept_games_of_unknown_systems_are_named(folder: Folder) -> None:
+    folder.compare("old.jsonl")
+    old = folder.path / "old.jsonl"
+    old.write_text(old.read_text().replace('"system_a":"a"', '"system_a":"gone"'))
+    summary = folder.compare(games="old.jsonl")
+    assert summary.unknown == ["gone"]
+    assert "Kept games name 1 system that has no answer in the passages: gone." in list(summary.lines())
+    assert folder.compare("new.jsonl", games="old.jsonl", systems=("a", "b")).unknown == []
+
+
 def test_a_new_system_enters_with_few_games(folder: Folder) -> None:
     folder.compare("old.jsonl", systems=("a", "b", "c"))
     summary = folder.compare(games="old.jsonl", budget=4)
