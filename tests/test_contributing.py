@@ -499,7 +499,7 @@ def test_a_report_and_its_command(checkout: Checkout) -> None:
     checkout.add("exam_pp/reports/analysis/spread.py", REPORT)
     checkout.perform("a command", room="analysis")
     checkout.add("exam_pp/cli/analysis/spread.py", EMITTED)
-    checkout.edit("exam_pp/cli/analysis/analyze.py", '"compare", ', '"compare", "spread", ')
+    checkout.edit("exam_pp/cli/analysis/analyze.py", '"compare",', '"compare", "spread",')
     (checkout.folder / "board.tsv").write_text("system\tRR\na\t0.75\nb\t0.25\n")
     files = [f"analyze spread board.tsv --format {form} -o spread.{form}" for form in REPORT_FORMATS]
     assert "spread" in checkout.exam_pp("analyze --help", *files)

@@ -28,7 +28,7 @@ Runs = Mapping[str, Sequence[RunLine]]
 
 
 def _are_qrels(sample: Sample) -> bool:
-    rows = [text.split() for text in sample.texts]
+    rows = [row for text in sample.texts if (row := text.split())]
     rows = [row for row in rows if not row[0].startswith("#")] or rows
     if is_qrels_header(rows[0] if rows else ()):
         return True

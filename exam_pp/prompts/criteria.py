@@ -271,7 +271,7 @@ def parse_criteria(text: str, file: str) -> CriteriaSet:
     """
     try:
         values: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
         raise DataError(f"is not valid TOML: {error}.", file=file) from error
     keys = CriteriaFile.model_validate(values)
     if keys.name in PROMPTS:

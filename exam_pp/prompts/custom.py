@@ -184,7 +184,7 @@ def parse_prompt(text: str, file: str, read: ReadText | None = None) -> Prompt:
     """
     try:
         values: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
         raise DataError(f"is not valid TOML: {error}.", file=file) from error
     keys = PromptFile.model_validate(values)
     if keys.name in PROMPTS:

@@ -113,7 +113,7 @@ def _values(path: str | Path) -> Any:
         return parse_json(text, path)
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
         raise DataError(f"is neither valid TOML nor a JSON object: {error}.", file=str(path)) from error
 
 

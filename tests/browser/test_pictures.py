@@ -67,7 +67,7 @@ def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str
     sizes = page.evaluate(
         "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
     )
-    assert len(sizes) == 9
+    assert len(sizes) == 10
     assert all(150 <= size <= 1100 for size in sizes)
     page.close()
 

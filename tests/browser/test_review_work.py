@@ -117,7 +117,7 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     assert people == {(r["query_id"], r["passage_id"], r["id"]): r["rating"] for r in saved["ratings"]}
     rated = GradeFilter(prompt_class=RATED)
     pair = graders(tmp_path / "people.jsonl.gz", grade_filter=rated, per_entry=True).pairs[0]
-    assert (pair.first, pair.second, pair.common) == ("human:ana", "lexical", 3)
+    assert (pair.first, pair.second, pair.common) == ("lexical", "human:ana", 3)
     texts = [
         entry.text
         for entry in read_bank(tmp_path / "bank.jsonl").entries(saved["ratings"][0]["query_id"]).values()

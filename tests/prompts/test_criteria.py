@@ -165,6 +165,7 @@ def test_the_built_in_criteria_as_a_file() -> None:
 
 BAD: dict[str, tuple[str, str]] = {
     "not TOML": ("name =", "is not valid TOML"),
+    "huge integer": ("name = " + "9" * 5000, "is not valid TOML"),
     "no criteria": ('name = "A"', "criteria"),
     "unknown key": (OWN + "weight = 2\n", "weight"),
     "one level": (OWN.replace('["rude", "polite"]', '["rude"]'), "levels"),

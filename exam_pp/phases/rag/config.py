@@ -161,7 +161,7 @@ def read_config(path: PathLike) -> RagConfig:
     """
     try:
         values = tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
         raise DataError(f"is not valid TOML: {error}.", file=str(path)) from error
     return config_of(values, path)
 

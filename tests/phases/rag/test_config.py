@@ -49,6 +49,7 @@ def test_a_step_can_have_a_model_of_its_own(toml: Path) -> None:
         ('[citations]\ncitations = "last"', "citations.citations: input should be 'all' or 'first'."),
         ("consistency = true", "consistency: is not a table of options."),
         ("[model\n", "is not valid TOML: "),
+        ("x = " + "9" * 5000, "is not valid TOML: "),
     ],
 )
 def test_a_mistake_is_named_with_file_and_field(toml: Path, text: str, message: str) -> None:
