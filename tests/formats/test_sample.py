@@ -32,6 +32,7 @@ FOREIGN = {
     "data of an interface": '{"data": [{"id": 1}]}\n',
     "data of numbers": '{"data": [1, 2]}\n',
     "empty": "",
+    "odd blanks": "\x1c\n\u2003\n",
     "bytes": "a\tb\0\nc\td\n",
 }
 KNOWN = {
