@@ -96,6 +96,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
+    "trust": {},
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
         "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),

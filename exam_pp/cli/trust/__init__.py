@@ -1,0 +1,1 @@
+"""Commands that measure how far a grader can be trusted."""

@@ -1,0 +1,1 @@
+"""Trust in a grader: panels, samples for people, canaries, and the gate."""

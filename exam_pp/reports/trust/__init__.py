@@ -1,0 +1,1 @@
+"""Reports on panels, canaries and the gate."""
