@@ -38,7 +38,7 @@ def read_pair_sample(path: str | Path) -> PairSample:
         if count > 1:
             query_id, passage_id, entry_id = key
             raise DataError(
-                f"has the pair of passage {passage_id!r} and entry {entry_id!r} of query {query_id!r} {count} "
+                f"has passage {passage_id!r} with entry {entry_id!r} of query {query_id!r} {count} "
                 "times; keep one of them.",
                 file=str(path),
             )
