@@ -30,6 +30,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--passages": "Passages file that the input belongs to",
         "--pool": "Queries that are written before the new ones",
         "--prompt-file": "File with your own prompt",
+        "--pairs": "Pairs of passage and bank entry that were drawn for people",
         "--qrels": "Manual judgments",
         "--queries": "File of queries: their texts, or only these queries",
         "--rankings": "Score the rankings in the graded file",
@@ -123,6 +124,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Method": {
         "--adaptive": "Play the most informative games first",
         "--both-orders": "Compare answers in both orders",
+        "--baseline": "System to which others are compared",
         "--budget": "Number of new games",
         "--citations": "Citations of a part of an answer that count",
         "--claims": "Score whole answers or their parts",
