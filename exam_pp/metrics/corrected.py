@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,10 +86,32 @@ class PairGroups:
         )
 
 
+def joined(parts: Sequence[PairGroups]) -> PairGroups:
+    """The groups of several queries, at least one, as those of one query; systems and levels are the same."""
+    most = max(pairs.judged.shape[-1] for pairs in parts)
+
+    def padded(values: NDArray[Any], value: float) -> NDArray[Any]:
+        widths = [(0, 0)] * (values.ndim - 1) + [(0, most - values.shape[-1])]
+        return np.pad(values, widths, constant_values=value)
+
+    members = [
+        np.broadcast_to(pairs.members, (*pairs.weights.shape, pairs.members.shape[-1])) for pairs in parts
+    ]
+    return PairGroups(
+        np.concatenate([padded(pairs.judged, 0) for pairs in parts], axis=1),
+        np.concatenate([padded(pairs.errors, 0) for pairs in parts], axis=1),
+        np.concatenate([padded(pairs.probability, 1) for pairs in parts]),
+        np.concatenate([padded(of_query, 0) for of_query in members], axis=1),
+        np.concatenate([pairs.weights for pairs in parts], axis=1),
+        parts[0].levels,
+    )
+
+
 def group_scores(pairs: PairGroups, values: Floats) -> Floats:
     """The score of each system if the pairs have these values (``judged`` or ``corrected``)."""
     factors = np.where(pairs.members[..., None, :, :, :], 1 - values[..., :, None, :, :], 1.0)
-    return np.einsum("l,...sg,...lsg->...s", pairs.levels, pairs.weights, 1 - factors.prod(axis=-1))
+    scores: Floats = np.einsum("l,...sg,...lsg->...s", pairs.levels, pairs.weights, 1 - factors.prod(axis=-1))
+    return scores
 
 
 def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1.0) -> Floats:
@@ -137,7 +159,7 @@ class Evidence(NamedTuple):
     """Counts of a query, by system, on whether labels can show errors of the judge in products.
 
     Attributes:
-        refuted: Labelled pairs that the judge covers and people do not.
+        refuted: Labelled pairs that the judge covers and people do not, without those that are always drawn.
         revealed: Groups that the judge covers and whose product is not 0: people have refuted all of the
             judge's covering members.
         uncovered: Groups that the judge does not cover.
@@ -160,7 +182,8 @@ class Evidence(NamedTuple):
         """
         shown = (self.refuted == 0) | (self.revealed >= FEW_ERRORS)
         found = self.hidden <= MOST_HIDDEN * np.maximum(self.uncovered, 1)
-        return ~(shown & found)
+        thin: Bools = ~(shown & found)
+        return thin
 
 
 def evidence(pairs: PairGroups) -> Evidence:
@@ -168,7 +191,7 @@ def evidence(pairs: PairGroups) -> Evidence:
     judged, errors = pairs.judged[..., 0, :, :] > 0, pairs.errors[..., 0, :, :]
     members = pairs.members
     covered = (members & judged[..., None, :, :]).any(axis=-1)
-    refuted = members & (errors < 0)[..., None, :, :]
+    refuted = members & ((errors < 0) & (pairs.probability < 1))[..., None, :, :]
     x = 1 - pairs.corrected[..., 0, :, :]
     products = np.where(members, x[..., None, :, :], 1.0).prod(axis=-1)
     missed = np.where(errors > 0, 1 / pairs.probability - 1, 0.0)
@@ -217,7 +240,7 @@ def query_half_width(scores: Floats, confidence: float) -> float | None:
     if len(scores) < 2:
         return None
     quantile = float(stats.t.ppf((1 + confidence) / 2, len(scores) - 1))
-    return quantile * float(scores.std(ddof=1)) / len(scores) ** 0.5
+    return quantile * float(scores.std(ddof=1)) / float(len(scores)) ** 0.5
 
 
 def most_errors(probability: float, confidence: float) -> float:

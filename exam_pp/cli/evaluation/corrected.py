@@ -100,7 +100,8 @@ def command(
     Examples:
 
     \b
-      exam-pp evaluate corrected graded.jsonl.gz --bank questions.jsonl --pairs pairs.json --reviewer human:ana
+      exam-pp evaluate corrected graded.jsonl.gz --bank questions.jsonl --pairs pairs.json \\
+        --reviewer human:ana
       exam-pp evaluate corrected graded.jsonl.gz --bank questions.jsonl --pairs pairs.json \\
         --reviewer human:ana --intervals labels --format html -o corrected.html
     """

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import rankdata, t
 
-from exam_pp.data_model import DIRECT_ID, Role
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.corrected import (
@@ -22,6 +22,7 @@ from exam_pp.metrics.corrected import (
     PairGroups,
     evidence,
     group_scores,
+    joined,
     label_covariance,
     label_half_width,
     label_quantile,
@@ -31,7 +32,7 @@ from exam_pp.metrics.corrected import (
 )
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.pair_sample import PairSample
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, views
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names
 from exam_pp.phases.evaluation.sampled_labels import (
     JUDGMENTS,
@@ -55,7 +56,7 @@ Source = Literal["queries", "labels"]
 """What an interval covers: the choice of the queries and the judge's error, or only the latter."""
 
 DEFAULT_CUTOFF = 20
-_FACTORS = 40
+_FACTORS = 24
 """Number of factors of the probabilities at which the variance of larger samples is estimated."""
 _TIE_DECIMALS = 12
 
@@ -187,9 +188,10 @@ def corrected_scores(
             For ``label-mean``, only its queries count.
         reviewer: Source of the labels: ``human:NAME``, the name of a model that stands for people, or
             ``judgments``, for ``label-mean``.
-        measure: ``cover``: Rubric-Cover. ``pair-share``: the share of the pairs of a system's passages and the
-            entries with a rating of at least ``min_grade``. ``label-mean``: the mean direct grade of a system's passages, and
-            the share of grades of at least ``min_grade``. ``nuggets``: V, W and A of answers.
+        measure: ``cover``: Rubric-Cover. ``pair-share``: the share of the pairs of a system's passages and
+            the entries with a rating of at least ``min_grade``. ``label-mean``: the mean direct grade of a
+            system's passages, and the share of grades of at least ``min_grade``. ``nuggets``: V, W and A of
+            answers.
         grade_filter: Selects the judge's grades. Default: those from which the pairs were drawn.
         min_grade: Lowest grade that covers an entry or is relevant. Default as for :func:`exam_pp.cover`.
         cutoff: Number of ranks of each system that count. Default: that of the sample; without one 20, or
@@ -298,12 +300,10 @@ def _cutoff(cutoff: int | None, sample: PairSample, measure: CorrectedMeasure) -
 
 def _queries_of(bank: Bank | None, queries: Queries | None) -> Queries | None:
     """The selected queries of a bank, for scores that do not use its entries."""
-    from exam_pp.phases.evaluation.inputs import bank_of, query_ids
-
     if bank is None:
         return queries
-    ids = list(bank_of(bank).queries)
-    return ids if queries is None else [query_id for query_id in ids if query_id in query_ids(queries)]
+    ids = query_ids(queries) if queries is not None else None
+    return [query_id for query_id in bank_of(bank).queries if ids is None or query_id in ids]
 
 
 class _Shape(NamedTuple):
@@ -316,7 +316,7 @@ class _Shape(NamedTuple):
 
 _STRICT: tuple[tuple[int, ...], tuple[float, ...]] = (2,), (1.0,)
 _LENIENT: tuple[tuple[int, ...], tuple[float, ...]] = (2, 1), (0.5, 0.5)
-_IMPORTANCE = {
+_IMPORTANCE: dict[str, dict[str | None, float]] = {
     "V": {"vital": 1.0},
     "W": {"vital": 1.0, "okay": 0.5},
     "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
@@ -458,7 +458,8 @@ class _Work:
     def notes(self) -> Iterator[str]:
         """Sentences on pairs that the labels say nothing about."""
         if self.unknown:
-            yield f"{counted(self.unknown, 'labelled pair is', 'labelled pairs are')} not in the file or bank."
+            unknown = counted(self.unknown, "labelled pair is", "labelled pairs are")
+            yield f"{unknown} not in the file or bank."
         if self.ungraded:
             value = "left out of the means" if self.measure == "label-mean" else "counted as not covered"
             yield (
@@ -502,7 +503,8 @@ def _by_pair(
     values, labels = np.nan_to_num(judged), people
     if shape.thresholds:
         limit = shape.thresholds[0]
-        values, labels = (np.nan_to_num(judged, nan=-np.inf) >= limit).astype(float), people >= limit
+        values = (np.nan_to_num(judged, nan=-np.inf) >= limit).astype(float)
+        labels = (people >= limit).astype(float)
     errors = np.where(np.isnan(people), 0.0, labels - values)
     of_entry = np.array(shape.entry_weights) / (sum(shape.entry_weights) or 1.0)
     of_passage = members / np.maximum(members.sum(axis=1, keepdims=True), 1)
@@ -538,17 +540,19 @@ def _board(
     errors = _LabelErrors(work, per_query)
     bounds = errors.bounds(confidence)
     factors = _factors(work.probabilities)
-    larger = np.array([errors.variances(factor).sum(axis=0) for factor in factors])
-    own, differences = errors.variances(1.0), errors.variances_of_differences(base)
+    larger = np.array([errors.of_larger_sample(factor) for factor in factors])
+    own, differences = errors.variances(), errors.variances_of_differences(base)
     ranks, judged_ranks = _ranks(means), _ranks(judged.mean(axis=0))
     thin = errors.too_thin()
     estimates = []
     for row, system in enumerate(systems):
-        interval, spread = _interval(corrected[:, row], own[:, row], bounds[row], intervals, confidence)
+        interval, spread = _interval(
+            corrected[:, row], own[:, row], float(bounds[row]), intervals, confidence
+        )
         difference = None
         if row != base:
             change = corrected[:, row] - corrected[:, base]
-            bound = bounds[row] + bounds[base]
+            bound = float(bounds[row] + bounds[base])
             difference, _ = _interval(change, differences[:, row], bound, intervals, confidence)
         more = None
         if spread is not None and not thin[row]:
@@ -609,7 +613,7 @@ def _ranks(means: Floats) -> list[int]:
 
 def _factors(probabilities: Sequence[float]) -> list[float]:
     """Factors of the probabilities from 1 until every pair is drawn."""
-    return np.geomspace(1.0, 1 / min(probabilities), _FACTORS).tolist()
+    return [float(factor) for factor in np.geomspace(1.0, 1 / min(probabilities), _FACTORS)]
 
 
 @dataclass
@@ -622,23 +626,28 @@ class _LabelErrors:
     def __post_init__(self) -> None:
         self.disputed = [pairs.disputed() for pairs in self.per_query if pairs.errors.any()]
         self.every = np.arange(len(self.work.systems))
+        if self.disputed:
+            self.together = joined(self.disputed)
 
-    def _covariances(self, right: int | None, factor: float) -> Floats:
+    def _covariances(self, right: int | None) -> Floats:
         others = self.every if right is None else np.full_like(self.every, right)
-        parts = [label_covariance(pairs, self.every, others, factor) for pairs in self.disputed]
+        parts = [label_covariance(pairs, self.every, others) for pairs in self.disputed]
         return np.array(parts).reshape(-1, len(self.every)) / len(self.per_query) ** 2
 
-    def variances(self, factor: float) -> Floats:
-        """Parts of the variance of each mean, queries × systems, for probabilities multiplied by ``factor``.
-
-        Queries without a revealed error have no part.
-        """
-        return self._covariances(None, factor)
+    def variances(self) -> Floats:
+        """Parts of the variance of each mean, queries × systems; only of queries with a revealed error."""
+        return self._covariances(None)
 
     def variances_of_differences(self, base: int) -> Floats:
         """The same of the difference of each system's mean to that of a system."""
-        own = self.variances(1.0)
-        return own + own[:, [base]] - 2 * self._covariances(base, 1.0)
+        own = self.variances()
+        return own + own[:, [base]] - 2 * self._covariances(base)
+
+    def of_larger_sample(self, factor: float) -> Floats:
+        """Variance of each mean if the probabilities are multiplied by ``factor``."""
+        if not self.disputed:
+            return np.zeros(len(self.every))
+        return label_covariance(self.together, self.every, self.every, factor) / len(self.per_query) ** 2
 
     def too_thin(self) -> Bools:
         """Systems for which the labels cannot show the variance; see :class:`Evidence`."""
@@ -651,7 +660,8 @@ class _LabelErrors:
         """Most by which errors of the judge could change each mean if the labels show none of them."""
         errors = most_errors(min(self.work.probabilities), confidence)
         largest = np.array([pairs.weights.max(axis=1, initial=0.0) for pairs in self.per_query]).max(axis=0)
-        return self.work.span * np.minimum(1.0, errors * largest / len(self.per_query))
+        bounds: Floats = self.work.span * np.minimum(1.0, errors * largest / len(self.per_query))
+        return bounds
 
 
 def _board_notes(
@@ -673,9 +683,10 @@ def _board_notes(
     systems = boards[0].systems
     few = [row.system for row in systems if row.errors < FEW_ERRORS]
     if few:
+        affected = counted_names(few, "system", "systems")
         yield (
-            f"Fewer than {FEW_ERRORS} labels differ from the judge for {counted_names(few, 'system', 'systems')}"
-            ": these intervals may be too narrow to trust."
+            f"Fewer than {FEW_ERRORS} labels differ from the judge for {affected}: their intervals may be "
+            "too narrow to trust."
         )
     thin = [row.system for row in systems if row.too_thin]
     if thin:

@@ -62,8 +62,8 @@ def _script(row: SystemEstimate, _decimals: int) -> list[Cell]:
     difference = row.difference or (None, None, None)
     bound = _yes(row.corrected.by_rule)
     return [
-        row.system, row.judged, row.judged_rank, *row.corrected[:3], bound, _yes(row.too_thin), row.rank, *difference[:3],
-        row.labels, row.errors, row.more and row.more.labels, row.more and row.more.limit,
+        row.system, row.judged, row.judged_rank, *row.corrected[:3], bound, _yes(row.too_thin), row.rank,
+        *difference[:3], row.labels, row.errors, row.more and row.more.labels, row.more and row.more.limit,
     ]  # fmt: skip
 
 
@@ -119,6 +119,6 @@ def _notes(result: Corrected) -> Iterator[str]:
         "labels can, and the interval would stay that wide on each side."
     )
     yield (
-        "Error of the judge: pairs estimates the pairs of the population (Σ 1/π), differ the share with another "
-        "label of people, and the last columns the shares of each label."
+        "Error of the judge: pairs estimates the pairs of the population (Σ 1/π), differ the share with "
+        "another label of people, and the last columns the shares of each label."
     )

@@ -1,0 +1,364 @@
+"""Coverage of the intervals of corrected scores, in made-up worlds and on real grades.
+
+Usage: python -m scripts.bench.coverage [--draws 1000]
+       python -m scripts.bench.coverage --graded FILE --bank FILE --judge MODEL --people MODEL [--draws 200]
+
+In a made-up world, every query has entries of different difficulty and a pool of passages of different
+quality; systems of different skill rank the passages. Three judges err: ``flips`` on a random 4 % of the
+pairs; ``lenient`` covers up to 12 % of the pairs that people do not cover, more in longer passages; ``own``
+covers a quarter of the wrong pairs of passages that only the last system found. For intervals of ``labels``,
+the world is fixed and only the sample is drawn again; for those of ``queries``, the queries are drawn again,
+too, and the true scores are those of very many queries.
+
+With real grades, a second model stands for people: all its grades are known, but the estimates use those of
+the drawn pairs only.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.stats import kendalltau
+
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.corrected import (
+    Bools,
+    Evidence,
+    Floats,
+    PairGroups,
+    evidence,
+    group_scores,
+    label_covariance,
+    label_half_width,
+    query_half_width,
+)
+from exam_pp.pair_sample import PairSample, SampledBy, SampledPair
+from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_of
+from exam_pp.phases.evaluation.inputs import views
+from exam_pp.phases.evaluation.sampled_labels import sampled_labels
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
+
+Judge = Literal["flips", "lenient", "own"]
+Measure = Literal["cover", "mean"]
+JUDGES: tuple[Judge, ...] = ("flips", "lenient", "own")
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a made-up world."""
+
+    queries: int = 50
+    systems: int = 4
+    entries: int = 8
+    passages: int = 24
+    cutoff: int = 10
+
+
+class World(NamedTuple):
+    """What people cover (queries × entries × passages), and which passages a system has."""
+
+    people: Bools
+    members: Bools
+    length: Floats
+
+
+def make_world(rng: np.random.Generator, size: Size) -> World:
+    """A world of random queries."""
+    shape = (size.queries, size.entries, size.passages)
+    quality = rng.normal(size=(size.queries, 1, size.passages))
+    logit = -2.6 + 1.2 * rng.normal(size=(size.queries, size.entries, 1)) + quality
+    people = rng.random(shape) < 1 / (1 + np.exp(-logit))
+    skill = np.linspace(0.3, 1.5, size.systems)[:, None]
+    scores = quality * skill + rng.normal(size=(size.queries, size.systems, size.passages))
+    members = (-scores).argsort(axis=-1).argsort(axis=-1) < size.cutoff
+    return World(people, members, rng.random((size.queries, 1, size.passages)))
+
+
+def judged(rng: np.random.Generator, world: World, judge: Judge) -> Bools:
+    """What a judge with errors covers."""
+    chance = rng.random(world.people.shape)
+    if judge == "flips":
+        return np.where(chance < 0.04, ~world.people, world.people)
+    if judge == "lenient":
+        return world.people | (chance < 0.12 * world.length)
+    own = world.members[:, -1] & ~world.members[:, :-1].any(axis=1)
+    flipped = np.where(chance < 0.02, ~world.people, world.people)
+    return np.where(own[:, None, :], world.people | (chance < 0.25), flipped)
+
+
+def draw_groups(
+    rng: np.random.Generator, world: World, judge: Bools, labels: int, by: SampledBy, measure: Measure
+) -> PairGroups:
+    """A sample of pairs, with the labels of people, as the groups of a measure."""
+    pool = np.broadcast_to(world.members.any(axis=1)[:, None, :], judge.shape)
+    strata = [judge & pool, ~judge & pool] if by == "rating" else [pool]
+    probability = np.ones(judge.shape)
+    left = float(labels)
+    for number, stratum in enumerate(sorted(strata, key=np.count_nonzero)):
+        expected = min(np.count_nonzero(stratum), left / (len(strata) - number))
+        probability[stratum] = expected / max(1, np.count_nonzero(stratum))
+        left -= expected
+    drawn = (rng.random(judge.shape) < probability) & pool
+    return as_groups(world, judge, (world.people.astype(float) - judge) * drawn, probability, measure)
+
+
+def as_groups(
+    world: World, judge: Bools, errors: Floats, probability: Floats, measure: Measure
+) -> PairGroups:
+    """The pairs as the groups of Cover, or of the mean over all pairs of a system."""
+    queries, entries, passages = judge.shape
+    systems = world.members.shape[1]
+    if measure == "cover":
+        weights = np.full((queries, systems, entries), 1 / entries)
+        return PairGroups(
+            judge[:, None].astype(float), errors[:, None], probability,
+            world.members[:, :, None, :], weights, np.ones(1),
+        )  # fmt: skip
+    members = np.repeat(world.members[:, :, None, :], entries, axis=2).reshape(queries, systems, -1, 1)
+    flat = (queries, 1, entries * passages, 1)
+    weights = members[..., 0] / members[..., 0].sum(axis=-1, keepdims=True)
+    return PairGroups(
+        judge.astype(float).reshape(flat), errors.reshape(flat), probability.reshape(queries, -1, 1),
+        members, weights, np.ones(1),
+    )  # fmt: skip
+
+
+def true_scores(world: World, measure: Measure) -> Floats:
+    """The scores by people, queries × systems."""
+    pairs = as_groups(world, world.people, np.zeros(world.people.shape), np.ones(world.people.shape), measure)
+    return group_scores(pairs, pairs.judged)
+
+
+class Coverage(NamedTuple):
+    """The share of intervals that contain the true score, their mean width, and the share marked thin.
+
+    All are means over the systems; ``lowest`` is the coverage of the system with the lowest one.
+    """
+
+    coverage: float
+    lowest: float
+    width: float
+    thin: float
+
+
+def label_coverage(
+    size: Size, judge: Judge, labels: int, by: SampledBy, measure: Measure, *, draws: int, seed: int = 0
+) -> Coverage:
+    """The coverage of intervals for fixed queries, over draws of the sample."""
+    rng = np.random.default_rng(seed)
+    world = make_world(rng, size)
+    grades = judged(rng, world, judge)
+    truth = true_scores(world, measure).mean(axis=0)
+    every = np.arange(size.systems)
+
+    def once() -> tuple[Floats, Floats, Bools]:
+        pairs = draw_groups(rng, world, grades, labels, by, measure)
+        estimate = group_scores(pairs, pairs.corrected).mean(axis=0)
+        variances = label_covariance(pairs, every, every) / size.queries**2
+        half = [label_half_width(column, 0.0, CONFIDENCE).value for column in variances.T]
+        return abs(estimate - truth) <= half, 2 * np.array(half), _thin(pairs, measure)
+
+    return _coverage(once, draws)
+
+
+def query_coverage(
+    size: Size, judge: Judge, labels: int, by: SampledBy, measure: Measure, *, draws: int, seed: int = 0
+) -> Coverage:
+    """The coverage of intervals for random queries, over draws of queries and sample."""
+    rng = np.random.default_rng(seed)
+    many = replace(size, queries=1000)
+    truth = np.mean([true_scores(make_world(rng, many), measure).mean(axis=0) for _ in range(30)], axis=0)
+
+    def once() -> tuple[Floats, Floats, Bools]:
+        world = make_world(rng, size)
+        pairs = draw_groups(rng, world, judged(rng, world, judge), labels, by, measure)
+        scores = group_scores(pairs, pairs.corrected)
+        half = np.array([query_half_width(column, CONFIDENCE) or 0.0 for column in scores.T])
+        return abs(scores.mean(axis=0) - truth) <= half, 2 * half, _thin(pairs, measure)
+
+    return _coverage(once, draws)
+
+
+def _thin(pairs: PairGroups, measure: Measure) -> Bools:
+    if measure == "mean":
+        return np.zeros(pairs.members.shape[1], dtype=bool)
+    return Evidence(*(counts.sum(axis=0) for counts in evidence(pairs))).too_thin
+
+
+def _coverage(once: Callable[[], tuple[Floats, Floats, Bools]], draws: int) -> Coverage:
+    hits, widths, thin = (np.array(rows) for rows in zip(*(once() for _ in range(draws)), strict=True))
+    by_system = hits.mean(axis=0)
+    return Coverage(float(by_system.mean()), float(by_system.min()), float(widths.mean()), float(thin.mean()))
+
+
+SETTINGS: tuple[tuple[SampledBy, int], ...] = (
+    ("even", 1000),
+    ("rating", 500),
+    ("rating", 1000),
+    ("rating", 2000),
+)
+
+
+def simulated(draws: int) -> Iterator[str]:
+    """A line of a Markdown table for each judge, sample, measure and kind of interval."""
+    yield "| measure | sample | judge | coverage `labels` | coverage `queries` | marked ? |"
+    yield "|---|---|---|---|---|---|"
+    measures: tuple[Measure, ...] = ("cover", "mean")
+    for measure in measures:
+        for by, labels in SETTINGS:
+            for judge in JUDGES:
+                fixed = label_coverage(Size(), judge, labels, by, measure, draws=draws)
+                redrawn = query_coverage(Size(), judge, labels, by, measure, draws=draws)
+                yield (
+                    f"| {measure} | {labels}, {by} | {judge} | {_percent(fixed)} | {_percent(redrawn)} "
+                    f"| {100 * fixed.thin:.0f} % |"
+                )
+
+
+def _percent(found: Coverage) -> str:
+    return f"{100 * found.coverage:.1f} % (± {found.width / 2:.3f})"
+
+
+def draw_sample(
+    data: SelectedGrades, labels: int, by: SampledBy, cutoff: int | None, seed: int
+) -> PairSample:
+    """Draw pairs of a graded file independently; ``rating`` expects equal numbers of each rating."""
+    ranked = data.file.first_ranks.items()
+    pairs = []
+    for query in data.queries:
+        if cutoff is None:
+            indexes = range(len(query.passages))
+        else:
+            indexes = sorted({index for system in ranked for index in query.top(*system, cutoff)})
+        for index in indexes:
+            passage = query.passages[index]
+            for rating, mask in passage.levels.items():
+                for entry_id, bit in query.entries.items():
+                    if mask >> bit & 1:
+                        pairs.append((rating, query.query_id, passage.passage_id, entry_id))
+    strata = np.array([pair[0] if by == "rating" else 0 for pair in pairs])
+    values, counts = np.unique(strata, return_counts=True)
+    chance, left = {}, float(labels)
+    for number, place in enumerate(counts.argsort(kind="stable")):
+        expected = min(float(counts[place]), left / (len(values) - number))
+        chance[values[place]] = expected / counts[place]
+        left -= expected
+    probability = np.array([chance[stratum] for stratum in strata])
+    drawn = np.random.default_rng(seed).random(len(pairs)) < probability
+    return PairSample(
+        model=data.selector.key.model,
+        prompt_class=data.selector.key.prompt_class,
+        by=by,
+        seed=seed,
+        cutoff=cutoff,
+        population=len(pairs),
+        pairs=[
+            SampledPair(query_id=query_id, passage_id=passage, entry_id=entry, probability=float(chance_of))
+            for (_, query_id, passage, entry), chance_of in (
+                (pairs[number], probability[number]) for number in np.flatnonzero(drawn)
+            )
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class RealCheck:
+    """Grades of a judge, and those of a model that stands for people."""
+
+    graded: str
+    bank: str | None
+    judge: str
+    people: str
+    measure: CorrectedMeasure
+    cutoff: int | None
+    min_grade: int | None
+
+    def lines(self, settings: Sequence[tuple[SampledBy, int]], draws: int) -> Iterator[str]:
+        """A line of a Markdown table for each sample."""
+        kind: Literal["direct"] | None = "direct" if self.measure == "label-mean" else None
+        bank = None if kind else self.bank
+        criteria = GradeFilter(model=self.judge, kind=kind)
+        data = read_selected(self.graded, bank, criteria, self.min_grade, None)
+        everything = list(views(self.graded))
+        criteria = replace(criteria, prompt_class=data.selector.key.prompt_class)
+        every_pair = draw_sample(data, 10**9, "even", self.cutoff, 0)
+        labels = sampled_labels(everything, every_pair, self.people, criteria, self.graded)
+        known = {
+            (query_id, pair.passage_id, pair.entry_id)
+            for query_id, pairs in labels.pairs.items()
+            for pair in pairs
+        }
+        full = corrected_of(data, labels, measure=self.measure, cutoff=self.cutoff)
+        truth = {row.system: row.corrected.value for row in full.boards[0].systems}
+        raw = {row.system: row.judged for row in full.boards[0].systems}
+        order = list(truth)
+        yield f"{full.boards[0].measure}, {every_pair.population} pairs, {len(known)} with a label"
+        yield "| sample | contained | half width | error | error of judge | tau | tau of judge | marked ? |"
+        yield "|---|---|---|---|---|---|---|---|"
+        for by, number in settings:
+            rows = []
+            for seed in range(draws):
+                sample = draw_sample(data, number, by, self.cutoff, seed)
+                of_people = sampled_labels(everything, sample, self.people, criteria, self.graded)
+                found = corrected_of(
+                    data, of_people, measure=self.measure, cutoff=self.cutoff, intervals="labels"
+                )
+                rows.append({row.system: row for row in found.boards[0].systems})
+            contained = [
+                (row.corrected.low or 0) <= truth[system] <= (row.corrected.high or 0)
+                for by_system in rows
+                for system, row in by_system.items()
+            ]
+            errors = [row[system].corrected.value - truth[system] for row in rows for system in order]
+            widths = [
+                ((row.corrected.high or 0) - (row.corrected.low or 0)) / 2
+                for of in rows
+                for row in of.values()
+            ]
+            thin = [row.too_thin for of in rows for row in of.values()]
+            ranks = [
+                kendalltau([row[system].corrected.value for system in order], list(truth.values()))[0]
+                for row in rows
+            ]
+            of_judge = kendalltau([raw[system] for system in order], list(truth.values()))[0]
+            judge_error = np.mean([raw[system] - truth[system] for system in order])
+            yield (
+                f"| {number}, {by} | {100 * np.mean(contained):.0f} % | {np.mean(widths):.3f} "
+                f"| {np.mean(errors):+.3f} | {judge_error:+.3f} | {np.mean(ranks):.2f} | {of_judge:.2f} "
+                f"| {100 * np.mean(thin):.0f} % |"
+            )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--graded")
+    parser.add_argument("--bank")
+    parser.add_argument("--judge")
+    parser.add_argument("--people")
+    parser.add_argument("--measure", default="cover")
+    parser.add_argument("--cutoff", type=int, default=20, help="0: all passages")
+    parser.add_argument("--min-grade", type=int)
+    parser.add_argument("--labels", type=int, nargs="+", default=[500, 1000, 2000])
+    options = parser.parse_args()
+    if options.graded is None:
+        lines = simulated(options.draws)
+    else:
+        check = RealCheck(
+            options.graded, options.bank, options.judge, options.people, options.measure,
+            options.cutoff or None, options.min_grade,
+        )  # fmt: skip
+        kinds: tuple[SampledBy, ...] = ("even", "rating")
+        lines = check.lines([(by, number) for by in kinds for number in options.labels], options.draws)
+    for line in lines:
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
