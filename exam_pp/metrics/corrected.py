@@ -240,7 +240,7 @@ def query_half_width(scores: Floats, confidence: float) -> float | None:
     if len(scores) < 2:
         return None
     quantile = float(stats.t.ppf((1 + confidence) / 2, len(scores) - 1))
-    return quantile * float(scores.std(ddof=1)) / float(len(scores)) ** 0.5
+    return float(quantile * scores.std(ddof=1) / np.sqrt(len(scores)))
 
 
 def most_errors(probability: float, confidence: float) -> float:

@@ -34,12 +34,13 @@ from exam_pp.metrics.corrected import (
     group_scores,
     label_covariance,
     label_half_width,
+    most_errors,
     query_half_width,
 )
 from exam_pp.pair_sample import PairSample, SampledBy, SampledPair
 from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_of
 from exam_pp.phases.evaluation.inputs import views
-from exam_pp.phases.evaluation.sampled_labels import sampled_labels
+from exam_pp.phases.evaluation.sampled_labels import SampledLabels, sampled_labels
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 
 Judge = Literal["flips", "lenient", "own"]
@@ -83,12 +84,13 @@ def judged(rng: np.random.Generator, world: World, judge: Judge) -> Bools:
     """What a judge with errors covers."""
     chance = rng.random(world.people.shape)
     if judge == "flips":
-        return np.where(chance < 0.04, ~world.people, world.people)
+        return world.people ^ (chance < 0.04)
     if judge == "lenient":
         return world.people | (chance < 0.12 * world.length)
-    own = world.members[:, -1] & ~world.members[:, :-1].any(axis=1)
-    flipped = np.where(chance < 0.02, ~world.people, world.people)
-    return np.where(own[:, None, :], world.people | (chance < 0.25), flipped)
+    own: Bools = np.logical_and(world.members[:, -1], ~world.members[:, :-1].any(axis=1))
+    flipped = world.people ^ (chance < 0.02)
+    found: Bools = np.where(own[:, None, :], world.people | (chance < 0.25), flipped)
+    return found
 
 
 def draw_groups(
@@ -100,8 +102,9 @@ def draw_groups(
     probability = np.ones(judge.shape)
     left = float(labels)
     for number, stratum in enumerate(sorted(strata, key=np.count_nonzero)):
-        expected = min(np.count_nonzero(stratum), left / (len(strata) - number))
-        probability[stratum] = expected / max(1, np.count_nonzero(stratum))
+        count = int(stratum.sum())
+        expected = min(float(count), left / (len(strata) - number))
+        probability[stratum] = expected / max(1, count)
         left -= expected
     drawn = (rng.random(judge.shape) < probability) & pool
     return as_groups(world, judge, (world.people.astype(float) - judge) * drawn, probability, measure)
@@ -155,12 +158,14 @@ def label_coverage(
     grades = judged(rng, world, judge)
     truth = true_scores(world, measure).mean(axis=0)
     every = np.arange(size.systems)
+    weight = 1 / (size.queries * size.entries * (1 if measure == "cover" else size.cutoff))
 
     def once() -> tuple[Floats, Floats, Bools]:
         pairs = draw_groups(rng, world, grades, labels, by, measure)
         estimate = group_scores(pairs, pairs.corrected).mean(axis=0)
         variances = label_covariance(pairs, every, every) / size.queries**2
-        half = [label_half_width(column, 0.0, CONFIDENCE).value for column in variances.T]
+        bound = most_errors(float(pairs.probability.min()), CONFIDENCE) * weight
+        half = [label_half_width(column, bound, CONFIDENCE).value for column in variances.T]
         return abs(estimate - truth) <= half, 2 * np.array(half), _thin(pairs, measure)
 
     return _coverage(once, draws)
@@ -172,7 +177,8 @@ def query_coverage(
     """The coverage of intervals for random queries, over draws of queries and sample."""
     rng = np.random.default_rng(seed)
     many = replace(size, queries=1000)
-    truth = np.mean([true_scores(make_world(rng, many), measure).mean(axis=0) for _ in range(30)], axis=0)
+    worlds = max(5, min(30, draws // 30))
+    truth = np.mean([true_scores(make_world(rng, many), measure).mean(axis=0) for _ in range(worlds)], axis=0)
 
     def once() -> tuple[Floats, Floats, Bools]:
         world = make_world(rng, size)
@@ -224,46 +230,41 @@ def _percent(found: Coverage) -> str:
     return f"{100 * found.coverage:.1f} % (± {found.width / 2:.3f})"
 
 
-def draw_sample(
-    data: SelectedGrades, labels: int, by: SampledBy, cutoff: int | None, seed: int
-) -> PairSample:
-    """Draw pairs of a graded file independently; ``rating`` expects equal numbers of each rating."""
+class GradedPair(NamedTuple):
+    """A pair of a graded file with its rating."""
+
+    rating: int
+    query_id: str
+    passage_id: str
+    entry_id: str
+
+
+def population(data: SelectedGrades, cutoff: int | None) -> Iterator[GradedPair]:
+    """The graded pairs within the cutoff of any system."""
     ranked = data.file.first_ranks.items()
-    pairs = []
     for query in data.queries:
-        if cutoff is None:
-            indexes = range(len(query.passages))
-        else:
-            indexes = sorted({index for system in ranked for index in query.top(*system, cutoff)})
-        for index in indexes:
+        indexes = set(range(len(query.passages)))
+        if cutoff is not None:
+            indexes = {index for system in ranked for index in query.top(*system, cutoff)}
+        for index in sorted(indexes):
             passage = query.passages[index]
             for rating, mask in passage.levels.items():
                 for entry_id, bit in query.entries.items():
                     if mask >> bit & 1:
-                        pairs.append((rating, query.query_id, passage.passage_id, entry_id))
-    strata = np.array([pair[0] if by == "rating" else 0 for pair in pairs])
+                        yield GradedPair(rating, query.query_id, passage.passage_id, entry_id)
+
+
+def probabilities(pairs: Sequence[GradedPair], labels: int, by: SampledBy) -> Floats:
+    """Probabilities of the pairs; ``rating`` expects equal numbers of each rating, as far as possible."""
+    strata = np.array([pair.rating if by == "rating" else 0 for pair in pairs])
+    chance = np.ones(len(pairs))
     values, counts = np.unique(strata, return_counts=True)
-    chance, left = {}, float(labels)
+    left = float(labels)
     for number, place in enumerate(counts.argsort(kind="stable")):
         expected = min(float(counts[place]), left / (len(values) - number))
-        chance[values[place]] = expected / counts[place]
+        chance[strata == values[place]] = expected / counts[place]
         left -= expected
-    probability = np.array([chance[stratum] for stratum in strata])
-    drawn = np.random.default_rng(seed).random(len(pairs)) < probability
-    return PairSample(
-        model=data.selector.key.model,
-        prompt_class=data.selector.key.prompt_class,
-        by=by,
-        seed=seed,
-        cutoff=cutoff,
-        population=len(pairs),
-        pairs=[
-            SampledPair(query_id=query_id, passage_id=passage, entry_id=entry, probability=float(chance_of))
-            for (_, query_id, passage, entry), chance_of in (
-                (pairs[number], probability[number]) for number in np.flatnonzero(drawn)
-            )
-        ],
-    )
+    return chance
 
 
 @dataclass(frozen=True)
@@ -281,57 +282,88 @@ class RealCheck:
     def lines(self, settings: Sequence[tuple[SampledBy, int]], draws: int) -> Iterator[str]:
         """A line of a Markdown table for each sample."""
         kind: Literal["direct"] | None = "direct" if self.measure == "label-mean" else None
-        bank = None if kind else self.bank
         criteria = GradeFilter(model=self.judge, kind=kind)
-        data = read_selected(self.graded, bank, criteria, self.min_grade, None)
-        everything = list(views(self.graded))
-        criteria = replace(criteria, prompt_class=data.selector.key.prompt_class)
-        every_pair = draw_sample(data, 10**9, "even", self.cutoff, 0)
-        labels = sampled_labels(everything, every_pair, self.people, criteria, self.graded)
-        known = {
-            (query_id, pair.passage_id, pair.entry_id)
-            for query_id, pairs in labels.pairs.items()
-            for pair in pairs
-        }
-        full = corrected_of(data, labels, measure=self.measure, cutoff=self.cutoff)
-        truth = {row.system: row.corrected.value for row in full.boards[0].systems}
-        raw = {row.system: row.judged for row in full.boards[0].systems}
-        order = list(truth)
-        yield f"{full.boards[0].measure}, {every_pair.population} pairs, {len(known)} with a label"
+        data = read_selected(self.graded, None if kind else self.bank, criteria, self.min_grade, None)
+        pairs = list(population(data, self.cutoff))
+        everything = self._labels(data, pairs, kind)
+        full = corrected_of(data, everything, measure=self.measure, cutoff=self.cutoff)
+        board = full.boards[0]
+        truth = {row.system: row.corrected.value for row in board.systems}
+        judge = {row.system: row.judged for row in board.systems}
+        yield f"{board.measure}, {len(pairs)} pairs, {everything.labelled} with a label"
         yield "| sample | contained | half width | error | error of judge | tau | tau of judge | marked ? |"
         yield "|---|---|---|---|---|---|---|---|"
         for by, number in settings:
-            rows = []
-            for seed in range(draws):
-                sample = draw_sample(data, number, by, self.cutoff, seed)
-                of_people = sampled_labels(everything, sample, self.people, criteria, self.graded)
-                found = corrected_of(
-                    data, of_people, measure=self.measure, cutoff=self.cutoff, intervals="labels"
-                )
-                rows.append({row.system: row for row in found.boards[0].systems})
+            chance = probabilities(pairs, number, by)
+            boards = [
+                corrected_of(
+                    data,
+                    _drawn(everything, pairs, chance, seed),
+                    measure=self.measure,
+                    cutoff=self.cutoff,
+                    intervals="labels",
+                ).boards[0]
+                for seed in range(draws)
+            ]
+            rows = [row for board in boards for row in board.systems]
             contained = [
-                (row.corrected.low or 0) <= truth[system] <= (row.corrected.high or 0)
-                for by_system in rows
-                for system, row in by_system.items()
+                (row.corrected.low or 0.0) <= truth[row.system] <= (row.corrected.high or 0.0) for row in rows
             ]
-            errors = [row[system].corrected.value - truth[system] for row in rows for system in order]
-            widths = [
-                ((row.corrected.high or 0) - (row.corrected.low or 0)) / 2
-                for of in rows
-                for row in of.values()
+            halves = [(row.corrected.high or 0.0) - row.corrected.value for row in rows]
+            error = np.mean([abs(row.corrected.value - truth[row.system]) for row in rows])
+            of_judge = np.mean([abs(judge[system] - truth[system]) for system in truth])
+            taus = [
+                _tau(truth, {row.system: row.corrected.value for row in board.systems}) for board in boards
             ]
-            thin = [row.too_thin for of in rows for row in of.values()]
-            ranks = [
-                kendalltau([row[system].corrected.value for system in order], list(truth.values()))[0]
-                for row in rows
-            ]
-            of_judge = kendalltau([raw[system] for system in order], list(truth.values()))[0]
-            judge_error = np.mean([raw[system] - truth[system] for system in order])
             yield (
-                f"| {number}, {by} | {100 * np.mean(contained):.0f} % | {np.mean(widths):.3f} "
-                f"| {np.mean(errors):+.3f} | {judge_error:+.3f} | {np.mean(ranks):.2f} | {of_judge:.2f} "
-                f"| {100 * np.mean(thin):.0f} % |"
+                f"| {number}, {by} | {100 * np.mean(contained):.0f} % | {np.median(halves):.3f} "
+                f"| {error:.3f} | {of_judge:.3f} | {np.mean(taus):.2f} | {_tau(truth, judge):.2f} "
+                f"| {100 * np.mean([row.too_thin for row in rows]):.0f} % |"
             )
+
+    def _labels(
+        self, data: SelectedGrades, pairs: Sequence[GradedPair], kind: Literal["direct"] | None
+    ) -> SampledLabels:
+        """The labels of all pairs."""
+        sample = PairSample(
+            by="even",
+            seed=0,
+            population=len(pairs),
+            pairs=[
+                SampledPair(
+                    query_id=pair.query_id, passage_id=pair.passage_id, entry_id=pair.entry_id, probability=1
+                )
+                for pair in pairs
+            ],
+        )
+        criteria = GradeFilter(kind=kind, prompt_class=data.selector.key.prompt_class)
+        return sampled_labels(views(self.graded), sample, self.people, criteria, self.graded)
+
+
+def _drawn(
+    everything: SampledLabels, pairs: Sequence[GradedPair], chance: Floats, seed: int
+) -> SampledLabels:
+    """The labels of a sample."""
+    drawn = np.random.default_rng(seed).random(len(pairs)) < chance
+    probability = {
+        pair[1:]: float(value) for pair, value, used in zip(pairs, chance, drawn, strict=True) if used
+    }
+    labels = {
+        query_id: [
+            replace(pair, probability=probability[key])
+            for pair in of_query
+            if (key := (query_id, pair.passage_id, pair.entry_id)) in probability
+        ]
+        for query_id, of_query in everything.pairs.items()
+    }
+    count = sum(map(len, labels.values()))
+    return SampledLabels(everything.reviewer, labels, count, count)
+
+
+def _tau(left: dict[str, float], right: dict[str, float]) -> float:
+    if len(left) < 2:
+        return float("nan")
+    return float(kendalltau(list(left.values()), [right[system] for system in left])[0])
 
 
 def main() -> None:

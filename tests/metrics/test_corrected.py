@@ -125,7 +125,7 @@ def test_leading_axes_are_worlds() -> None:
     draws = [np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0, 1, 1], [1, 1, 0]])]
     alone = [groups(drawn) for drawn in draws]
     stacked = PairGroups(
-        *(np.array([getattr(pairs, name) for pairs in alone]) for name in ("judged", "errors")),
+        np.array([pairs.judged for pairs in alone]), np.array([pairs.errors for pairs in alone]),
         np.array([PROBABILITY] * 2), np.array([MEMBERS] * 2), np.array([WEIGHTS] * 2), LENIENT,
     )  # fmt: skip
 

@@ -89,6 +89,7 @@ class SystemEstimate:
         more: Labels that would halve the interval; None without an interval that can be trusted.
         too_thin: The labels cannot show the judge's error in products, so the interval is not to be trusted;
             see :class:`exam_pp.metrics.corrected.Evidence`.
+        few_errors: Too few errors were seen to know the variance that the labels cause.
     """
 
     system: str
@@ -101,6 +102,7 @@ class SystemEstimate:
     errors: int
     more: MoreLabels | None
     too_thin: bool = False
+    few_errors: bool = False
 
 
 @dataclass(frozen=True)
@@ -342,6 +344,8 @@ class _Work:
     estimated: Counter[tuple[int, int]] = field(default_factory=Counter)
     of_system: Counter[str] = field(default_factory=Counter)
     errors_of_system: Counter[str] = field(default_factory=Counter)
+    too_high: Counter[str] = field(default_factory=Counter)
+    too_low: Counter[str] = field(default_factory=Counter)
     span: float = 1.0
 
     @property
@@ -404,9 +408,13 @@ class _Work:
         self.ungraded += int(np.isnan(judged).sum())
         found = ~np.isnan(people)
         differs = found & (self._side(people) != self._side(judged))
+        too_high = differs & (people < judged) & (probability < 1)
+        too_low = differs & (people > judged) & (probability < 1)
         for row, system in enumerate(self.systems):
             self.of_system[system] += int(found[:, members[row]].sum())
             self.errors_of_system[system] += int(differs[:, members[row]].sum())
+            self.too_high[system] += int(too_high[:, members[row]].sum())
+            self.too_low[system] += int(too_low[:, members[row]].sum())
             if not members[row].any():
                 self.missing.setdefault(system, []).append(query.query_id)
         if self.measure == "label-mean":
@@ -454,6 +462,17 @@ class _Work:
             )
             for rating in ratings
         ]
+
+    def few(self, system: str, intervals: Source) -> bool:
+        """Whether fewer than :data:`FEW_ERRORS` errors were seen of pairs that were drawn by chance.
+
+        Intervals of labels need as many grades that are too high and that are too low, because a kind of
+        errors that is rarely drawn is missing from their variance.
+        """
+        if min(self.probabilities) >= 1:
+            return False
+        high, low = self.too_high[system], self.too_low[system]
+        return (min(high, low) if intervals == "labels" else high + low) < FEW_ERRORS
 
     def notes(self) -> Iterator[str]:
         """Sentences on pairs that the labels say nothing about."""
@@ -571,6 +590,7 @@ def _board(
                 work.errors_of_system[system],
                 more,
                 bool(thin[row]),
+                work.few(system, intervals),
             )
         )
     estimates.sort(key=lambda estimate: (estimate.rank, estimate.system))
@@ -681,12 +701,13 @@ def _board_notes(
     else:
         yield "Intervals over queries need at least two queries; use --intervals labels."
     systems = boards[0].systems
-    few = [row.system for row in systems if row.errors < FEW_ERRORS]
+    few = [row.system for row in systems if row.few_errors]
     if few:
+        kinds = " that it is too high, or that it is too low" if intervals == "labels" else ""
         affected = counted_names(few, "system", "systems")
         yield (
-            f"Fewer than {FEW_ERRORS} labels differ from the judge for {affected}: their intervals may be "
-            "too narrow to trust."
+            f"Fewer than {FEW_ERRORS} labels differ from a grade of the judge{kinds}, for {affected}: the "
+            "intervals may be too narrow to trust."
         )
     thin = [row.system for row in systems if row.too_thin]
     if thin:
