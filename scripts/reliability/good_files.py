@@ -206,6 +206,11 @@ GOOD: dict[str, str] = {
         {"format": "exam_pp.edits.v1", "reviewer": "bea",
          "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
     ) + "\n",
+    "pairs.json": json.dumps(
+        {"format": "exam_pp.pair-sample.v1", "graded_sha256": "0" * 64, "model": "model",
+         "prompt_class": RATED, "by": "even", "seed": 0, "cutoff": 20, "population": 3,
+         "pairs": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "probability": 0.5}]}
+    ) + "\n",
     "compared.jsonl": _lines(_COMPARED),
     "reasoned.jsonl": _lines(["q1", [*_COMPARED[1], _reasoned("p1", 1), _reasoned("p2", 2)]]),
     "judged-games.jsonl": _lines(
@@ -313,6 +318,8 @@ _SET = "--grader model --prompt-type question"
 _GRADED_COMMANDS = (
     f"evaluate cover {{}} {_SET} -o out",
     f"evaluate cover {{}} --bank bank.jsonl {_SET} -o out",
+    "evaluate corrected {} --bank bank.jsonl --pairs pairs.json --reviewer human:ana -o out",
+    "evaluate corrected {} --bank bank.jsonl --pairs pairs.json --reviewer ana -m pair-share -o out",
     f"evaluate qrels {{}} {_SET} -o out",
     f"evaluate qrels {{}} {_SET} --runs runs -o out",
     "evaluate judgments {} --runs runs -o out",
@@ -476,6 +483,7 @@ TARGETS: tuple[Target, ...] = (
     Target("official.tsv", "analyze correlation board.tsv --official {} -o out"),
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
+    Target("pairs.json", "evaluate corrected graded.jsonl --pairs {} --reviewer human:ana -o out"),
     Target("compared.jsonl", "apply-games {} decisions.json -o out"),
     Target("compared.jsonl", "review-games {} --queries queries.tsv -o out"),
     Target("decisions.json", "apply-games compared.jsonl {} -o out"),

@@ -24,10 +24,12 @@ from exam_pp.cli.main import COMMANDS as PURPOSES
 from exam_pp.cli.main import cli, main
 from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.pair_sample import PairSample, SampledPair
 from exam_pp.phases.review.open_games import QueryAnswers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.games import write_games
+from exam_pp.store.pair_samples import write_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import command_tree, commands
 from tests.llm.endpoint_server import Answer, completion, serve
@@ -111,6 +113,8 @@ def _make_files(folder: Path, data: Path) -> None:
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
     ``families.toml``           families of models and systems
     ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
+    ``pairs.json``              pairs of graded.jsonl.gz that people label
+    ``labelled-pairs.jsonl.gz`` the same file with labels of people
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
     ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
@@ -178,7 +182,21 @@ def _make_files(folder: Path, data: Path) -> None:
         ),
         "edits.json",
     )
+    _make_pairs()
     _make_games()
+
+
+def _make_pairs() -> None:
+    """All pairs of the first two passages of each query, each with the probability 0.5."""
+    pairs = [
+        SampledPair(query_id=query.query_id, passage_id=passage.passage_id, entry_id=entry, probability=0.5)
+        for query in read_passages("graded.jsonl.gz")
+        for passage in query.passages[:2]
+        for grades in passage.grade_sets()
+        for entry in grades.entry_ratings()
+    ]
+    sample = PairSample(model=LARGE, prompt_class=RATED, by="even", seed=0, population=9999, pairs=pairs)
+    write_pair_sample(sample, "pairs.json")
 
 
 def _make_games() -> None:
@@ -200,6 +218,7 @@ grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --
 rename 1.gz --model lexical={LARGE} -o graded.jsonl.gz
 grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
+rename 2.gz --model random=human:ana -o labelled-pairs.jsonl.gz
 rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
 apply-ratings answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl

@@ -105,6 +105,8 @@ COMMANDS = (
     "apply-games compared.jsonl decisions.json --games judged-games.jsonl --queries queries.tsv -o out",
     f"evaluate cover graded.jsonl --bank bank.jsonl --queries queries.json --official official.json {SET} "
     "-o out",
+    "evaluate corrected graded.jsonl --bank bank.jsonl --pairs pairs.json --queries queries.json "
+    "--reviewer human:ana -o out",
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "
     "--official official.json --fill-holes qrels.txt -o out",
     "evaluate answered attempted.jsonl --queries queries.json --official official-answers.json -o out",

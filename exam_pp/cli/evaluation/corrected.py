@@ -100,10 +100,10 @@ def command(
     Examples:
 
     \b
-      exam-pp evaluate corrected graded.jsonl.gz --bank questions.jsonl --pairs pairs.json \\
-        --reviewer human:ana
-      exam-pp evaluate corrected graded.jsonl.gz --bank questions.jsonl --pairs pairs.json \\
-        --reviewer human:ana --intervals labels --format html -o corrected.html
+      exam-pp evaluate corrected labelled-pairs.jsonl.gz --bank questions.jsonl \\
+        --pairs pairs.json --reviewer human:ana
+      exam-pp evaluate corrected labelled-pairs.jsonl.gz --bank questions.jsonl \\
+        --pairs pairs.json --reviewer human:ana --intervals labels --format html -o corrected.html
     """
     from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.reports.evaluation.corrected import corrected_report

@@ -703,12 +703,11 @@ def _board_notes(
     systems = boards[0].systems
     few = [row.system for row in systems if row.few_errors]
     if few:
-        kinds = " that it is too high, or that it is too low" if intervals == "labels" else ""
+        seen = f"Fewer than {FEW_ERRORS} labels differ from the judge's grade"
+        if intervals == "labels":
+            seen = f"Fewer than {FEW_ERRORS} labels are above the judge's grade, or as few below it,"
         affected = counted_names(few, "system", "systems")
-        yield (
-            f"Fewer than {FEW_ERRORS} labels differ from a grade of the judge{kinds}, for {affected}: the "
-            "intervals may be too narrow to trust."
-        )
+        yield f"{seen} for {affected}: the intervals may be too narrow to trust."
     thin = [row.system for row in systems if row.too_thin]
     if thin:
         yield (

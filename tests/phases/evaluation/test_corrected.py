@@ -173,7 +173,7 @@ def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> Non
     assert [row.corrected.high for row in result.boards[0].systems] == [2, 1.75]
     assert any("rule of three" in note for note in result.notes)
     assert any(
-        "Fewer than 10 labels differ from a grade of the judge that it is too high" in note
+        "Fewer than 10 labels are above the judge's grade" in note
         for note in result.notes
     )
 
