@@ -20,7 +20,8 @@ as the observation."""
 _BLOCK = 1000
 """Sign assignments per block."""
 
-_MILLION = 1_000_000
+_MILLION, _BILLION = 10**6, 10**9
+_SMALLEST_EFFECT = 1e-6
 
 _SMALL = 0.01
 """Only p-values below this get more samples when ``alpha`` is set."""
@@ -206,15 +207,20 @@ def detectable_mean(spread: float, queries: int, *, tail: float = 0.05, power: f
     return float(noncentrality * spread / queries**0.5)
 
 
-def queries_to_detect(difference: float, spread: float, *, tail: float = 0.05, power: float = 0.8) -> int:
+def queries_to_detect(
+    difference: float, spread: float, *, tail: float = 0.05, power: float = 0.8
+) -> int | None:
     """The smallest number of queries on which a t-test detects a true mean difference with ``power``.
 
-    Arguments and source as of :func:`detectable_mean`. Above a million queries, the normal approximation is
-    used.
+    Arguments and source as of :func:`detectable_mean`; ``difference`` and ``spread`` are above 0. Above a
+    million queries, the normal approximation is used; returns None above a billion queries.
     """
     effect = difference / spread
+    ratio = float(norm.isf(tail) + norm.ppf(power)) / max(effect, _SMALLEST_EFFECT)
+    if effect < _SMALLEST_EFFECT or ratio**2 > _BILLION:
+        return None
     # The t-test needs at least as many queries as the test with a known spread, and only a few more.
-    queries = max(2, ceil(float((norm.isf(tail) + norm.ppf(power)) / effect) ** 2))
+    queries = max(2, ceil(ratio**2))
     while queries < _MILLION and _power(effect * queries**0.5, queries, tail) < power:
         queries += 1
     return queries

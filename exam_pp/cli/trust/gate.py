@@ -98,7 +98,7 @@ def command(*, baseline: Path, new: Path, form: str, output: Path, **options: An
     Examples:
 
     \b
-      exam-pp gate cover.tsv cover.tsv --system bm25 --system-after rerank -m Cover@5 --max-drop 0.02
+      exam-pp gate ndcg.tsv ndcg.tsv --system bm25 --system-after rerank --max-drop 0.02
       exam-pp gate baseline.tsv new.tsv --max-drop 0.02 --format md
     """
     from exam_pp.phases.trust.gate import gate

@@ -56,8 +56,8 @@ class MeasureGate:
         outcome: What the queries show.
         detectable: The difference that a t test on this many queries detects with probability 0.8; None for
             a single query.
-        needed: The number of queries on which the limit itself would be detected; None if it is 0, or if the
-            drops of all queries are equal.
+        needed: The number of queries on which the limit itself would be detected; None if it is 0, if
+            the drops of all queries are equal, or above a billion queries.
         missing: Queries without a score of the new version.
         unmatched: Queries without a score of the baseline, which are in no number.
         largest: The queries with the largest drops.
@@ -181,8 +181,8 @@ def gate(
         is_same = Path(baseline) == Path(new)
         if is_same and (system_after or system) == system:
             raise SelectionError(
-                f"{baseline} is the baseline and the new version; choose two of its systems with --system and "
-                "--system-after."
+                f"{baseline} is the baseline and the new version; choose two of its systems with --system "
+                "and --system-after."
             )
     old_name, old = _scores_of(baseline, "the baseline", system, "--system")
     new_name, after = _scores_of(new, "the new version", system_after or system, "--system-after")

@@ -60,7 +60,7 @@ def gate_sentence(result: Gate) -> str:
         end = f", with {level} confidence by more than {limit}"
     elif result.outcome == "passed":
         rows = list(result.measures)
-        end = f"; with {level} confidence this is no drop by more than {limit}"
+        end = f"; with {level} confidence there is no drop by more than {limit}"
     else:
         rows = [row for row in result.measures if row.outcome == "undecided"]
         queries = counted(max(row.queries for row in rows), "query shows", "queries show")
@@ -91,10 +91,10 @@ def _explanations(result: Gate) -> Iterator[str]:
     if result.test == "randomisation":
         test = f"paired randomisation test ({result.samples:,} samples, seed {result.seed})"
     yield (
-        "Drop: mean of the baseline minus mean of the new version over the same queries. Low and high: one-sided "
-        f"{level} bounds of the true drop ({test}). Failed: p (above) is at most {alpha}, which shows a drop by "
-        f"more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which shows that the drop is not "
-        "larger."
+        "Drop: mean of the baseline minus mean of the new version over the same queries. Low and high: "
+        f"one-sided {level} bounds of the true drop ({test}). Failed: p (above) is at most {alpha}, which "
+        f"shows a drop by more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which shows "
+        "that the drop is not larger."
     )
     if len(result.measures) > 1:
         yield (
