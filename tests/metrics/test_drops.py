@@ -114,7 +114,7 @@ def test_equal_drops_are_their_bounds(drop: float, p_above: int) -> None:
 
 def test_bounds_contain_the_mean() -> None:
     for test in ("t", "randomisation"):
-        bounds = drop_bounds(SLEEP, 0, test=test)  # type: ignore[arg-type]  # a literal of the tuple
+        bounds = drop_bounds(SLEEP, 0, test=test)
         assert bounds.low is not None
         assert bounds.high is not None
         assert bounds.low < mean(SLEEP) < bounds.high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,11 @@ from exam_pp.results import Score
 from tests.tables import notes_of, tables_of
 
 
-def compared(old: list[float], new: list[float], **options: object) -> Gate:
+def compared(old: list[float], new: list[float], **options: Any) -> Gate:
     def scores(values: list[float], system: str) -> list[Score]:
         return [Score(system, f"q{n}", "F1", value) for n, value in enumerate(values)]
 
-    limit = {"max_drop": 0.02, **options}
-    return gate(scores(old, "main"), scores(new, "pull"), **limit)  # type: ignore[arg-type]
+    return gate(scores(old, "main"), scores(new, "pull"), **{"max_drop": 0.02, **options})
 
 
 PASSED = ([0.5, 0.6, 0.7], [0.51, 0.61, 0.705])
@@ -45,9 +45,7 @@ BETTER = ([0.5, 0.6, 0.7], [0.7, 0.5, 0.7])
         (([0.5, 0.6], [0.5, 0.6]), {"max_drop": 0}, "F1 stays at 0.5500; with 95 % confidence there is no"),
     ],
 )  # fmt: skip
-def test_sentences(
-    values: tuple[list[float], list[float]], options: dict[str, object], sentence: str
-) -> None:
+def test_sentences(values: tuple[list[float], list[float]], options: dict[str, Any], sentence: str) -> None:
     assert sentence in gate_sentence(compared(*values, **options))
 
 
