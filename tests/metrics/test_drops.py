@@ -97,6 +97,18 @@ def test_a_limit_is_exceeded_by_chance_as_often_as_stated(test: DropTest) -> Non
     assert 32 <= sum(row.low is not None and row.low > 0.02 for row in found) <= 68
 
 
+def test_skewed_drops_double_one_error_rate() -> None:
+    """As docs/trust.md says: 13 and 97 of 1,000, with exponential drops and a true drop at the limit.
+
+    A binomial count of 1,000 is in these ranges with probability 0.99 for p = 0.013 and p = 0.097.
+    """
+    draws = np.random.default_rng(7).exponential(0.1, size=(1000, 30)) - 0.08
+    found = [drop_bounds(row, 0.02) for row in draws.tolist()]
+
+    assert 5 <= sum(row.p_above is not None and row.p_above <= 0.05 for row in found) <= 23
+    assert 74 <= sum(row.p_within is not None and row.p_within <= 0.05 for row in found) <= 122
+
+
 def test_a_single_query_has_no_bounds() -> None:
     assert drop_bounds([0.4], 0.02) == (None, None, None, None)
     assert drop_bounds([0.4], 0.02, test="randomisation") == (None, None, 0.5, 1.0)

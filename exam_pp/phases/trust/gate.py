@@ -186,15 +186,21 @@ def gate(
             )
     old_name, old = _scores_of(baseline, "the baseline", system, "--system")
     new_name, after = _scores_of(new, "the new version", system_after or system, "--system-after")
-    rows = []
-    for measure in _chosen(measures, old, after):
-        values = _Pairs.of(measure, old[measure], after[measure], missing_queries)
-        bounds = drop_bounds(
-            values.drops, max_drop, test=test, confidence=confidence, samples=samples, seed=seed
+    pairs = [
+        _Pairs.of(measure, old[measure], after[measure], missing_queries)
+        for measure in _chosen(measures, old, after)
+    ]
+    rows = [
+        values.gate(
+            drop_bounds(values.drops, max_drop, test=test, confidence=confidence, samples=samples, seed=seed),
+            max_drop,
+            1 - confidence,
+            limit,
         )
-        rows.append(values.gate(bounds, max_drop, 1 - confidence, limit))
-    compared = [query_id for measure in rows for query_id in old[measure.measure]]
-    provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(set(compared)))
+        for values in pairs
+    ]
+    compared = {query.query_id for values in pairs for query in values.queries}
+    provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(compared))
     return Gate(
         old_name, new_name, _decided(rows, 1 - confidence), max_drop, confidence, test, samples, seed,
         undecided, missing_queries, list(_notes(rows, missing_queries, test)), provenance,

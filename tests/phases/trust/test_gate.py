@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import ttest_1samp, ttest_rel
 
+from exam_pp import rubric_qrels, score_runs
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.trust.gate import Gate, QueryDrop, gate
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
@@ -134,7 +137,9 @@ def test_queries_that_a_version_lacks() -> None:
         "1 query (q1) without a score of the new version: each counts as 0.",
         "1 query (q3) without a score of the baseline: left out.",
     ]
-    assert gate(old, new, max_drop=0.02, missing_queries="skip").notes[0].endswith("left out.")
+    skipped = gate(old, new, max_drop=0.02, missing_queries="skip")
+    assert skipped.notes[0] == "1 query (q1) without a score of the new version: left out."
+    assert skipped.provenance.queries == 2
 
 
 def test_missing_queries_of_one_measure_name_it() -> None:
@@ -225,3 +230,23 @@ def test_refused_scores(tmp_path: Path) -> None:
     (tmp_path / "nan.tsv").write_text("system\tquery\tmeasure\tvalue\na\tq0\tF1\tnan\n")
     with pytest.raises(DataError, match=r"nan\.tsv, line 2, value: 'nan' is not a number"):
         gate(tmp_path / "nan.tsv", scores([0.5]), max_drop=0.02)
+
+
+@pytest.mark.integration
+def test_six_real_retrievers_equal_scipy(shared_data: Path) -> None:
+    """Every two systems in both orders, and the counts that docs/trust.md shows."""
+    folder = shared_data / "dl19-gpt4"
+    runs = score_runs(rubric_qrels(folder / "dl19-graded.jsonl.gz"), folder / "runs", ["nDCG@10"])
+    table = {(score.system, score.query_id): score.value for score in runs.scores}
+    query_ids = list(dict.fromkeys(query_id for _, query_id in table))
+    counts: Counter[tuple[str, bool]] = Counter()
+    for old, new in permutations(runs.systems, 2):
+        result = gate(runs.scores, runs.scores, max_drop=0.02, system=old, system_after=new)
+        values = [np.array([table[system, query_id] for query_id in query_ids]) for system in (old, new)]
+        above = ttest_rel(values[0], values[1] + 0.02, alternative="greater").pvalue
+        assert result.measures[0].p_above == pytest.approx(above)
+        counts[result.outcome, result.passes] += 1
+
+    assert counts == {
+        ("passed", True): 12, ("undecided", True): 8, ("undecided", False): 2, ("failed", False): 8,
+    }  # fmt: skip
