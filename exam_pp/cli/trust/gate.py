@@ -65,7 +65,9 @@ UNDECIDED = 5
     show_default=True,
     help="Paired t test, or paired randomisation test.",
 )
-@confidence_option("Confidence level of each bound; 1 minus it is the level of the one-sided tests.")
+@confidence_option(
+    "Confidence level of each confidence bound; 1 minus it is the level of the one-sided tests."
+)
 @click.option(
     "--samples",
     type=IntRange(min=100),
@@ -88,9 +90,9 @@ def command(*, baseline: Path, new: Path, form: str, output: Path, **options: An
 
     BASELINE and NEW are files with scores of single queries: those of `exam-pp evaluate ... --per-query`,
     JSON lines of scores, or output of `trec_eval -q`. Both can be the same file, with two systems. One-sided
-    bounds of the drop are paired over queries. The gate passes if they show for all measures that the drop is
-    at most --max-drop, and fails if they show for any measure that it is larger. Otherwise it is undecided:
-    the queries are too few, and --undecided says what happens.
+    confidence bounds of the drop are paired over queries. The gate passes if they show for all measures that
+    the drop is at most --max-drop, and fails if they show for any measure that it is larger. Otherwise it is
+    undecided: the queries are too few, and --undecided says what happens.
 
     The exit code is 0 if the gate passes, 4 if it fails, and 5 if it is undecided and does not pass. In
     GitHub Actions, --format md >> "$GITHUB_STEP_SUMMARY" shows the report on the page of the run.

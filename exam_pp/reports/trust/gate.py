@@ -92,7 +92,7 @@ def _explanations(result: Gate) -> Iterator[str]:
         test = f"paired randomisation test ({result.samples:,} samples, seed {result.seed})"
     yield (
         "Drop: mean of the baseline minus mean of the new version over the same queries. Low and high: "
-        f"one-sided {level} bounds of the true drop ({test}). Failed: p (above) is at most {alpha}, which "
+        f"one-sided {level} confidence bounds ({test}). Failed: p (above) is at most {alpha}, which "
         f"shows a drop by more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which shows "
         "that the drop is not larger."
     )

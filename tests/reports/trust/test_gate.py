@@ -82,5 +82,5 @@ def test_tables_and_notes() -> None:
 def test_explanations_name_the_level_of_the_tests() -> None:
     notes = notes_of(gate_report(compared(*FAILED, confidence=0.9)))
 
-    assert re.search(r"one-sided 90 % bounds .* p \(above\) is at most 0\.1, ", notes)
+    assert re.search(r"one-sided 90 % confidence bounds .* p \(above\) is at most 0\.1, ", notes)
     assert "Queries needed: so many are needed to detect a difference of 0.02" in notes
