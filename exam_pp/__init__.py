@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.phases.evaluation.citations import citations
+    from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.phases.evaluation.criteria import criteria
     from exam_pp.phases.evaluation.graded_citations import SupportFilter
     from exam_pp.phases.evaluation.judgments import judgments
@@ -89,6 +90,7 @@ __all__ = [
     "agreement",
     "citations",
     "compare",
+    "corrected_scores",
     "correlate",
     "cover",
     "criteria",
@@ -152,6 +154,7 @@ _HOMES = {
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
     "citations": "phases.evaluation.citations",
+    "corrected_scores": "phases.evaluation.corrected",
     "criteria": "phases.evaluation.criteria",
     "SupportFilter": "phases.evaluation.graded_citations",
     "judgments": "phases.evaluation.judgments",
