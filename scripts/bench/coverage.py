@@ -97,7 +97,8 @@ def draw_groups(
     rng: np.random.Generator, world: World, judge: Bools, labels: int, by: SampledBy, measure: Measure
 ) -> PairGroups:
     """A sample of pairs, with the labels of people, as the groups of a measure."""
-    pool = np.broadcast_to(world.members.any(axis=1)[:, None, :], judge.shape)
+    found: Bools = np.any(world.members, axis=1, keepdims=True)
+    pool = np.broadcast_to(found, judge.shape)
     strata = [judge & pool, ~judge & pool] if by == "rating" else [pool]
     probability = np.ones(judge.shape)
     left = float(labels)
@@ -288,8 +289,8 @@ class RealCheck:
         everything = self._labels(data, pairs, kind)
         full = corrected_of(data, everything, measure=self.measure, cutoff=self.cutoff)
         board = full.boards[0]
-        truth = {row.system: row.corrected.value for row in board.systems}
-        judge = {row.system: row.judged for row in board.systems}
+        truth = {row.system: row.scores.corrected.value for row in board.systems}
+        judge = {row.system: row.scores.judged for row in board.systems}
         yield f"{board.measure}, {len(pairs)} pairs, {everything.labelled} with a label"
         yield "| sample | contained | half width | error | error of judge | tau | tau of judge | marked ? |"
         yield "|---|---|---|---|---|---|---|---|"
@@ -307,18 +308,20 @@ class RealCheck:
             ]
             rows = [row for board in boards for row in board.systems]
             contained = [
-                (row.corrected.low or 0.0) <= truth[row.system] <= (row.corrected.high or 0.0) for row in rows
+                (row.scores.corrected.low or 0.0) <= truth[row.system] <= (row.scores.corrected.high or 0.0)
+                for row in rows
             ]
-            halves = [(row.corrected.high or 0.0) - row.corrected.value for row in rows]
-            error = np.mean([abs(row.corrected.value - truth[row.system]) for row in rows])
+            halves = [(row.scores.corrected.high or 0.0) - row.scores.corrected.value for row in rows]
+            error = np.mean([abs(row.scores.corrected.value - truth[row.system]) for row in rows])
             of_judge = np.mean([abs(judge[system] - truth[system]) for system in truth])
             taus = [
-                _tau(truth, {row.system: row.corrected.value for row in board.systems}) for board in boards
+                _tau(truth, {row.system: row.scores.corrected.value for row in board.systems})
+                for board in boards
             ]
             yield (
                 f"| {number}, {by} | {100 * np.mean(contained):.0f} % | {np.median(halves):.3f} "
                 f"| {error:.3f} | {of_judge:.3f} | {np.mean(taus):.2f} | {_tau(truth, judge):.2f} "
-                f"| {100 * np.mean([row.too_thin for row in rows]):.0f} % |"
+                f"| {100 * np.mean([row.scores.too_thin for row in rows]):.0f} % |"
             )
 
     def _labels(

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
-
-import numpy as np
-from scipy.stats import rankdata, t
+from typing import Literal
 
 from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
-from exam_pp.metrics.corrected import (
-    FEW_ERRORS,
-    Bools,
-    Evidence,
-    Floats,
-    MoreLabels,
-    PairGroups,
-    evidence,
-    group_scores,
-    joined,
-    label_covariance,
-    label_half_width,
-    label_quantile,
-    more_labels,
-    most_errors,
-    query_half_width,
+from exam_pp.metrics.corrected import FEW_ERRORS, PairGroups
+from exam_pp.metrics.corrected_estimates import Estimate, Sampling, Source, best_system, estimates
+from exam_pp.metrics.corrected_pairs import (
+    LabelCounts,
+    UsedLabel,
+    Weighting,
+    groups_of,
+    label_counts,
+    rated_pairs,
 )
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.pair_sample import PairSample
@@ -36,7 +26,6 @@ from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, q
 from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names
 from exam_pp.phases.evaluation.sampled_labels import (
     JUDGMENTS,
-    LabelledPair,
     SampledLabels,
     check_judge,
     judge_filter,
@@ -52,57 +41,28 @@ from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.wording import counted, listed
 
 CorrectedMeasure = Literal["cover", "pair-share", "label-mean", "nuggets"]
-Source = Literal["queries", "labels"]
-"""What an interval covers: the choice of the queries and the judge's error, or only the latter."""
-
 DEFAULT_CUTOFF = 20
-_FACTORS = 24
-"""Number of factors of the probabilities at which the variance of larger samples is estimated."""
-_TIE_DECIMALS = 12
-
-
-class Interval(NamedTuple):
-    """An estimate with its interval; ``low`` and ``high`` are None with a single query.
-
-    ``by_rule``: no error of the judge was seen, so the ends are bounds by the rule of three.
-    """
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    by_rule: bool = False
 
 
 @dataclass(frozen=True)
 class SystemEstimate:
-    """The scores of a system.
+    """A system with its scores.
 
     Attributes:
         system: The system; ``_overall_`` for all passages of a file without rankings.
-        judged: Its score by the judge alone.
-        judged_rank: Its rank by the judge, 1 is best; tied systems share the best rank.
-        corrected: Its corrected score.
-        rank: Its rank by corrected scores.
-        difference: Its corrected score minus that of the baseline; None for the baseline.
+        scores: Its scores with intervals.
         labels: Number of labelled pairs among those that its score depends on.
         errors: Number of these on which judge and people differ.
-        more: Labels that would halve the interval; None without an interval that can be trusted.
-        too_thin: The labels cannot show the judge's error in products, so the interval is not to be trusted;
-            see :class:`exam_pp.metrics.corrected.Evidence`.
-        few_errors: Too few errors were seen to know the variance that the labels cause.
+        few_errors: Fewer than 10 errors were seen of pairs that were drawn by chance, so the variance by the
+            labels is uncertain. Intervals of labels need as many grades that are too high and that are
+            too low, because a kind of errors that is rarely drawn is missing from their variance.
     """
 
     system: str
-    judged: float
-    judged_rank: int
-    corrected: Interval
-    rank: int
-    difference: Interval | None
+    scores: Estimate
     labels: int
     errors: int
-    more: MoreLabels | None
-    too_thin: bool = False
-    few_errors: bool = False
+    few_errors: bool
 
 
 @dataclass(frozen=True)
@@ -125,8 +85,8 @@ class JudgeError:
     """
 
     rating: int
-    labels: Mapping[int, int]
-    pairs: Mapping[int, float]
+    labels: dict[int, int] = field(default_factory=dict)
+    pairs: dict[int, float] = field(default_factory=dict)
 
     @property
     def differing(self) -> float:
@@ -265,11 +225,11 @@ def corrected_of(
     work = _Work(data, labels, measure, cutoff)
     for query in data.queries:
         work.add(query)
-    if not work.labelled:
+    if not work.used:
         raise SelectionError(f"None of the labelled pairs in {data.source} is within the cutoff of a system.")
     boards = []
     for name, per_query in work.groups.items():
-        board = _board(name, work, per_query, intervals, confidence, baseline)
+        board = work.board(name, per_query, intervals, confidence, baseline)
         baseline = baseline or board.baseline
         boards.append(board)
     judge = data.selector.key
@@ -281,7 +241,7 @@ def corrected_of(
         work.judge_errors(),
         judge,
         labels.reviewer,
-        work.labelled,
+        len(work.used),
         intervals,
         confidence,
         notes,
@@ -308,14 +268,6 @@ def _queries_of(bank: Bank | None, queries: Queries | None) -> Queries | None:
     return [query_id for query_id in bank_of(bank).queries if ids is None or query_id in ids]
 
 
-class _Shape(NamedTuple):
-    """A measure as thresholds with weights, and weights of the entries of a query."""
-
-    thresholds: tuple[int, ...]
-    levels: tuple[float, ...]
-    entry_weights: tuple[float, ...]
-
-
 _STRICT: tuple[tuple[int, ...], tuple[float, ...]] = (2,), (1.0,)
 _LENIENT: tuple[tuple[int, ...], tuple[float, ...]] = (2, 1), (0.5, 0.5)
 _IMPORTANCE: dict[str, dict[str | None, float]] = {
@@ -335,18 +287,12 @@ class _Work:
     measure: CorrectedMeasure
     cutoff: int | None
     groups: dict[str, list[PairGroups]] = field(default_factory=dict)
-    probabilities: list[float] = field(default_factory=list)
-    labelled: int = 0
+    used: list[UsedLabel] = field(default_factory=list)
     unknown: int = 0
     ungraded: int = 0
-    missing: dict[str, list[str]] = field(default_factory=dict)
-    counts: Counter[tuple[int, int]] = field(default_factory=Counter)
-    estimated: Counter[tuple[int, int]] = field(default_factory=Counter)
-    of_system: Counter[str] = field(default_factory=Counter)
-    errors_of_system: Counter[str] = field(default_factory=Counter)
-    too_high: Counter[str] = field(default_factory=Counter)
-    too_low: Counter[str] = field(default_factory=Counter)
     span: float = 1.0
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    counts: dict[str, list[LabelCounts]] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -361,118 +307,86 @@ class _Work:
     def add(self, query: GradedQuery) -> None:
         """Add the groups of a query for all measures."""
         tops = [set(self._top(query, system)) for system in self.systems]
-        passages = sorted(set().union(*tops))
-        members = np.array([[index in top for index in passages] for top in tops]).reshape(len(tops), -1)
-        judged = np.full((len(query.entries), len(passages)), np.nan)
-        for column, index in enumerate(passages):
-            for grade, mask in query.passages[index].levels.items():
-                for entry in range(judged.shape[0]):
-                    if mask >> entry & 1:
-                        judged[entry, column] = grade
-        people, probability = self._people(query, passages, judged)
-        self._count(query, members, judged, people, probability)
-        for name, shape in self._shapes(query).items():
-            by = _by_pair if self.measure in ("label-mean", "pair-share") else _by_entry
-            pairs = by(judged, people, probability, members, shape)
-            self.groups.setdefault(name, []).append(pairs)
+        pairs = rated_pairs(query, tops, self.labels.pairs.get(query.query_id, ()))
+        self.used += pairs.used
+        self.unknown += pairs.unknown
+        self.ungraded += pairs.ungraded
+        if self.measure == "label-mean":
+            self.span = max(self.span, pairs.span)
+        for system, top in zip(self.systems, tops, strict=True):
+            if not top:
+                self.missing.setdefault(system, []).append(query.query_id)
+        for name, weighting in self._weightings(query).items():
+            self.groups.setdefault(name, []).append(groups_of(pairs, weighting))
+            self.counts.setdefault(name, []).append(label_counts(pairs, weighting))
 
     def _top(self, query: GradedQuery, system: str) -> Sequence[int]:
         if not self.data.file.first_ranks:
             return range(len(query.passages))
-        depth = len(query.passages) + 10**9 if self.cutoff is None else self.cutoff
+        depth = sys.maxsize if self.cutoff is None else self.cutoff
         return query.top(system, self.data.file.first_ranks[system], depth)
 
-    def _people(self, query: GradedQuery, passages: Sequence[int], judged: Floats) -> tuple[Floats, Floats]:
-        """Labels of people (NaN without one) and probabilities, entries × passages."""
-        people, probability = np.full(judged.shape, np.nan), np.ones(judged.shape)
-        columns = {query.passages[index].passage_id: column for column, index in enumerate(passages)}
-        known = {passage.passage_id for passage in query.passages}
-        for pair in self.labels.pairs.get(query.query_id, ()):
-            entry, column = query.entries.get(pair.entry_id), columns.get(pair.passage_id)
-            if entry is None or pair.passage_id not in known:
-                self.unknown += 1
-            elif column is not None and not np.isnan(judged[entry, column]):
-                self._use(pair, int(judged[entry, column]))
-                people[entry, column], probability[entry, column] = pair.label, pair.probability
-        return people, probability
-
-    def _use(self, pair: LabelledPair, rating: int) -> None:
-        self.labelled += 1
-        self.probabilities.append(pair.probability)
-        self.counts[rating, pair.label] += 1
-        self.estimated[rating, pair.label] += 1 / pair.probability  # type: ignore[assignment]
-
-    def _count(
-        self, query: GradedQuery, members: Bools, judged: Floats, people: Floats, probability: Floats
-    ) -> None:
-        self.ungraded += int(np.isnan(judged).sum())
-        found = ~np.isnan(people)
-        differs = found & (self._side(people) != self._side(judged))
-        too_high = differs & (people < judged) & (probability < 1)
-        too_low = differs & (people > judged) & (probability < 1)
-        for row, system in enumerate(self.systems):
-            self.of_system[system] += int(found[:, members[row]].sum())
-            self.errors_of_system[system] += int(differs[:, members[row]].sum())
-            self.too_high[system] += int(too_high[:, members[row]].sum())
-            self.too_low[system] += int(too_low[:, members[row]].sum())
-            if not members[row].any():
-                self.missing.setdefault(system, []).append(query.query_id)
-        if self.measure == "label-mean":
-            values = np.concatenate([judged[~np.isnan(judged)], people[found]])
-            self.span = max(self.span, float(np.ptp(values)) if values.size else 1.0)
-
-    def _side(self, ratings: Floats) -> Floats:
-        """The part of a rating that matters to the measure."""
-        if self.measure in ("cover", "pair-share"):
-            return (np.nan_to_num(ratings, nan=-np.inf) >= self.data.min_grade).astype(float)
-        return np.nan_to_num(ratings, nan=-1.0)
-
-    def _shapes(self, query: GradedQuery) -> dict[str, _Shape]:
+    def _weightings(self, query: GradedQuery) -> dict[str, Weighting]:
         """Name of each measure to its thresholds and weights for this query."""
         limit = self.data.min_grade
-        at = "" if self.cutoff is None else f"@{self.cutoff}"
-        if self.measure in ("cover", "pair-share"):
-            weights = tuple(query.weights or [1.0] * len(query.entries))
-            name = "Cover" if self.measure == "cover" else "PairShare"
-            return {f"{name}(min_grade={limit}){at}": _Shape((limit,), (1.0,), weights)}
+        at = "" if self.cutoff is None or not self.data.file.first_ranks else f"@{self.cutoff}"
         if self.measure == "label-mean":
-            at = at if self.data.file.first_ranks else ""
             return {
-                f"Label{at}": _Shape((), (1.0,), (1.0,)),
-                f"Label>={limit}{at}": _Shape((limit,), (1.0,), (1.0,)),
+                f"Label{at}": Weighting((), (1.0,), (1.0,), by_pair=True),
+                f"Label>={limit}{at}": Weighting((limit,), (1.0,), (1.0,), by_pair=True),
             }
+        if self.measure != "nuggets":
+            weights = tuple(query.weights or [1.0] * len(query.entries))
+            by_pair = self.measure == "pair-share"
+            name = f"{'PairShare' if by_pair else 'Cover'}(min_grade={limit}){at}"
+            return {name: Weighting((limit,), (1.0,), weights, by_pair)}
         assert self.data.bank is not None
         entries = self.data.bank.entries(query.query_id)
-        shapes = {}
+        weightings = {}
         for letter, of_importance in _IMPORTANCE.items():
             other = of_importance.get(None, 0.0)
             weights = tuple(of_importance.get(entries[key].importance, other) for key in query.entries)
             for suffix, (thresholds, levels) in (("_strict", _STRICT), ("", _LENIENT)):
-                shapes[f"{letter}{suffix}"] = _Shape(thresholds, levels, weights)
-        return shapes
+                weightings[f"{letter}{suffix}"] = Weighting(thresholds, levels, weights)
+        return weightings
+
+    def board(
+        self,
+        measure: str,
+        queries: Sequence[PairGroups],
+        intervals: Source,
+        confidence: float,
+        baseline: str | None,
+    ) -> CorrectedBoard:
+        """The leaderboard of a measure; raises :class:`SelectionError` for an unknown baseline."""
+        systems = self.systems
+        if baseline is None:
+            baseline = systems[best_system(queries)]
+        elif baseline not in systems:
+            raise SelectionError(f"The baseline {baseline!r} is not a system of {self.data.source}.")
+        sampling = Sampling(intervals, confidence, [label.probability for label in self.used], self.span)
+        scores = estimates(queries, sampling, systems.index(baseline))
+        by_chance = any(label.probability < 1 for label in self.used)
+        rows = []
+        for number, system in enumerate(systems):
+            counts = [
+                sum(kind[number] for kind in kinds) for kinds in zip(*self.counts[measure], strict=True)
+            ]
+            labels, errors, too_high, too_low = counts
+            seen = min(too_high, too_low) if intervals == "labels" else too_high + too_low
+            few = by_chance and seen < FEW_ERRORS
+            rows.append(SystemEstimate(system, scores[number], labels, errors, few))
+        rows.sort(key=lambda row: (row.scores.rank, row.system))
+        return CorrectedBoard(measure, rows, baseline)
 
     def judge_errors(self) -> list[JudgeError]:
         """The labels of people by rating of the judge."""
-        ratings = sorted({rating for rating, _ in self.counts})
-        return [
-            JudgeError(
-                rating,
-                {label: n for (of, label), n in sorted(self.counts.items()) if of == rating},
-                {label: float(n) for (of, label), n in sorted(self.estimated.items()) if of == rating},
-            )
-            for rating in ratings
-        ]
-
-    def few(self, system: str, intervals: Source) -> bool:
-        """Whether fewer than :data:`FEW_ERRORS` errors were seen of pairs that were drawn by chance.
-
-        Intervals of labels need as many grades that are too high and that are too low, because a kind of
-        errors that is rarely drawn is missing from their variance.
-        """
-        if min(self.probabilities) >= 1:
-            return False
-        high, low = self.too_high[system], self.too_low[system]
-        return (min(high, low) if intervals == "labels" else high + low) < FEW_ERRORS
+        found: dict[int, JudgeError] = {}
+        for rating, label, probability in sorted(self.used):
+            row = found.setdefault(rating, JudgeError(rating))
+            row.labels[label] = row.labels.get(label, 0) + 1
+            row.pairs[label] = row.pairs.get(label, 0.0) + 1 / probability
+        return list(found.values())
 
     def notes(self) -> Iterator[str]:
         """Sentences on pairs that the labels say nothing about."""
@@ -488,200 +402,6 @@ class _Work:
         if self.missing:
             systems = counted_names(list(self.missing), "system", "systems")
             yield f"No results from {systems} for some queries: scored 0."
-
-
-def _by_entry(
-    judged: Floats, people: Floats, probability: Floats, members: Bools, shape: _Shape
-) -> PairGroups:
-    """Groups of the passages of each entry, with values 0 and 1 for each threshold."""
-    values = np.array(
-        [np.nan_to_num(judged, nan=-np.inf) >= limit for limit in shape.thresholds], dtype=float
-    )
-    labels = np.array([people >= limit for limit in shape.thresholds], dtype=float)
-    errors = np.where(np.isnan(people), 0.0, labels - values)
-    weights = np.array(shape.entry_weights)
-    total = weights.sum()
-    share = weights / total if total else weights
-    return PairGroups(
-        values,
-        errors,
-        probability,
-        members[:, None, :],
-        np.broadcast_to(share, (len(members), len(share))),
-        np.array(shape.levels),
-    )
-
-
-def _by_pair(
-    judged: Floats, people: Floats, probability: Floats, members: Bools, shape: _Shape
-) -> PairGroups:
-    """A group for each pair: the mean over a system's graded passages of the mean over entries."""
-    known = np.flatnonzero(~np.isnan(judged).all(axis=0))
-    judged, people, probability = judged[:, known], people[:, known], probability[:, known]
-    members = members[:, known]
-    values, labels = np.nan_to_num(judged), people
-    if shape.thresholds:
-        limit = shape.thresholds[0]
-        values = (np.nan_to_num(judged, nan=-np.inf) >= limit).astype(float)
-        labels = (people >= limit).astype(float)
-    errors = np.where(np.isnan(people), 0.0, labels - values)
-    of_entry = np.array(shape.entry_weights) / (sum(shape.entry_weights) or 1.0)
-    of_passage = members / np.maximum(members.sum(axis=1, keepdims=True), 1)
-    repeated = np.repeat(members[:, None, :], len(of_entry), axis=1)
-    return PairGroups(
-        values.reshape(1, -1, 1),
-        errors.reshape(1, -1, 1),
-        probability.reshape(-1, 1),
-        repeated.reshape(len(members), -1, 1),
-        (of_entry[:, None] * of_passage[:, None, :]).reshape(len(members), -1),
-        np.array(shape.levels),
-    )
-
-
-def _board(
-    name: str,
-    work: _Work,
-    per_query: Sequence[PairGroups],
-    intervals: Source,
-    confidence: float,
-    baseline: str | None,
-) -> CorrectedBoard:
-    """The leaderboard of a measure."""
-    systems = work.systems
-    judged = np.array([group_scores(pairs, pairs.judged) for pairs in per_query])
-    corrected = np.array([group_scores(pairs, pairs.corrected) for pairs in per_query])
-    means = corrected.mean(axis=0)
-    if baseline is None:
-        baseline = systems[int(means.argmax())]
-    elif baseline not in systems:
-        raise SelectionError(f"The baseline {baseline!r} is not a system of {work.data.source}.")
-    base = systems.index(baseline)
-    errors = _LabelErrors(work, per_query)
-    bounds = errors.bounds(confidence)
-    factors = _factors(work.probabilities)
-    larger = np.array([errors.of_larger_sample(factor) for factor in factors])
-    own, differences = errors.variances(), errors.variances_of_differences(base)
-    ranks, judged_ranks = _ranks(means), _ranks(judged.mean(axis=0))
-    thin = errors.too_thin()
-    estimates = []
-    for row, system in enumerate(systems):
-        interval, spread = _interval(
-            corrected[:, row], own[:, row], float(bounds[row]), intervals, confidence
-        )
-        difference = None
-        if row != base:
-            change = corrected[:, row] - corrected[:, base]
-            bound = float(bounds[row] + bounds[base])
-            difference, _ = _interval(change, differences[:, row], bound, intervals, confidence)
-        more = None
-        if spread is not None and not thin[row]:
-            other = max(0.0, spread.variance - max(0.0, larger[0, row])) if intervals == "queries" else 0.0
-            probabilities = np.array(work.probabilities)
-            more = more_labels(larger[:, row].tolist(), factors, other, spread.quantile, probabilities)
-        estimates.append(
-            SystemEstimate(
-                system,
-                float(judged[:, row].mean()),
-                judged_ranks[row],
-                interval,
-                ranks[row],
-                difference,
-                work.of_system[system],
-                work.errors_of_system[system],
-                more,
-                bool(thin[row]),
-                work.few(system, intervals),
-            )
-        )
-    estimates.sort(key=lambda estimate: (estimate.rank, estimate.system))
-    return CorrectedBoard(name, estimates, baseline)
-
-
-class _Spread(NamedTuple):
-    """The variance of an estimate, and half the width of its interval divided by its standard error."""
-
-    variance: float
-    quantile: float
-
-
-def _interval(
-    scores: Floats, variances: Floats, bound: float, intervals: Source, confidence: float
-) -> tuple[Interval, _Spread | None]:
-    """The mean of a system's scores with its interval, and the spread from which it was made.
-
-    ``variances`` are those by the labels, of each query's part of the mean.
-    """
-    value = float(scores.mean())
-    if intervals == "labels":
-        half, by_rule = label_half_width(variances, bound, confidence)
-        spread = None if by_rule else _Spread(float(variances.sum()), label_quantile(variances, confidence))
-        return Interval(value, value - half, value + half, by_rule), spread
-    width = query_half_width(scores, confidence)
-    if width is None:
-        return Interval(value), None
-    if width == 0:
-        return Interval(value, value - bound, value + bound, by_rule=True), None
-    spread = _Spread(
-        float(scores.var(ddof=1)) / len(scores), float(t.ppf((1 + confidence) / 2, len(scores) - 1))
-    )
-    return Interval(value, value - width, value + width), spread
-
-
-def _ranks(means: Floats) -> list[int]:
-    return [int(rank) for rank in rankdata(-means.round(_TIE_DECIMALS), method="min")]
-
-
-def _factors(probabilities: Sequence[float]) -> list[float]:
-    """Factors of the probabilities from 1 until every pair is drawn."""
-    return [float(factor) for factor in np.geomspace(1.0, 1 / min(probabilities), _FACTORS)]
-
-
-@dataclass
-class _LabelErrors:
-    """The variance by the labels of the mean scores of all systems."""
-
-    work: _Work
-    per_query: Sequence[PairGroups]
-
-    def __post_init__(self) -> None:
-        self.disputed = [pairs.disputed() for pairs in self.per_query if pairs.errors.any()]
-        self.every = np.arange(len(self.work.systems))
-        if self.disputed:
-            self.together = joined(self.disputed)
-
-    def _covariances(self, right: int | None) -> Floats:
-        others = self.every if right is None else np.full_like(self.every, right)
-        parts = [label_covariance(pairs, self.every, others) for pairs in self.disputed]
-        return np.array(parts).reshape(-1, len(self.every)) / len(self.per_query) ** 2
-
-    def variances(self) -> Floats:
-        """Parts of the variance of each mean, queries × systems; only of queries with a revealed error."""
-        return self._covariances(None)
-
-    def variances_of_differences(self, base: int) -> Floats:
-        """The same of the difference of each system's mean to that of a system."""
-        own = self.variances()
-        return own + own[:, [base]] - 2 * self._covariances(base)
-
-    def of_larger_sample(self, factor: float) -> Floats:
-        """Variance of each mean if the probabilities are multiplied by ``factor``."""
-        if not self.disputed:
-            return np.zeros(len(self.every))
-        return label_covariance(self.together, self.every, self.every, factor) / len(self.per_query) ** 2
-
-    def too_thin(self) -> Bools:
-        """Systems for which the labels cannot show the variance; see :class:`Evidence`."""
-        if all(pairs.members.shape[-1] == 1 for pairs in self.per_query):
-            return np.zeros(len(self.every), dtype=bool)
-        counts = [evidence(pairs) for pairs in self.per_query]
-        return Evidence(*(np.sum(column, axis=0) for column in zip(*counts, strict=True))).too_thin
-
-    def bounds(self, confidence: float) -> Floats:
-        """Most by which errors of the judge could change each mean if the labels show none of them."""
-        errors = most_errors(min(self.work.probabilities), confidence)
-        largest = np.array([pairs.weights.max(axis=1, initial=0.0) for pairs in self.per_query]).max(axis=0)
-        bounds: Floats = self.work.span * np.minimum(1.0, errors * largest / len(self.per_query))
-        return bounds
 
 
 def _board_notes(
@@ -708,26 +428,27 @@ def _board_notes(
             seen = f"Fewer than {FEW_ERRORS} labels are above the judge's grade, or as few below it,"
         affected = counted_names(few, "system", "systems")
         yield f"{seen} for {affected}: the intervals may be too narrow to trust."
-    thin = [row.system for row in systems if row.too_thin]
+    thin = [row.system for row in systems if row.scores.too_thin]
     if thin:
         yield (
             f"Do not trust the corrected scores and intervals with ? ({listed(thin)}): people contradict the "
             "judge on many pairs, but the sample has too few of the pairs that decide whether an entry is "
             "covered. Draw all pairs with high ratings, lower the cutoff, or use -m pair-share."
         )
-    if any(row.corrected.by_rule for board in boards for row in board.systems):
+    if any(row.scores.corrected.by_rule for board in boards for row in board.systems):
         yield (
             "Intervals with ≤ are bounds by the rule of three, because the labels show no error of the judge "
             "that changes the score."
         )
-    outside = [
-        row.system
+    ends = [
+        end
         for board in boards
+        if not board.measure.startswith("Label@")
         for row in board.systems
-        if row.corrected.low is not None and row.corrected.high is not None
-        and (row.corrected.low < 0 or (row.corrected.high > 1 and not board.measure.startswith("Label@")))
-    ]  # fmt: skip
-    if outside:
+        for end in row.scores.corrected[1:3]
+        if end is not None
+    ]
+    if ends and (min(ends) < 0 or max(ends) > 1):
         yield (
             "Estimates and intervals are not cut at the ends of the scale, because cut estimates would be "
             "biased."

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from exam_pp.data_model import DIRECT_ID, HUMAN, QueryView, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.metrics.corrected_pairs import LabelledPair
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.result import PathLike
@@ -17,16 +18,6 @@ JUDGMENTS = "judgments"
 """Name of the reviewer that stands for the judgments of the passages."""
 
 _Pair = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class LabelledPair:
-    """A drawn pair with its label, and the probability that it was drawn and labelled."""
-
-    passage_id: str
-    entry_id: str
-    label: int
-    probability: float
 
 
 @dataclass(frozen=True)

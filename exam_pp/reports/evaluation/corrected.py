@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exam_pp.phases.evaluation.corrected import Corrected, CorrectedBoard, Interval, SystemEstimate
+from exam_pp.metrics.corrected_estimates import Interval
+from exam_pp.phases.evaluation.corrected import Corrected, CorrectedBoard, SystemEstimate
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import confusion
 from exam_pp.rendering.pictures.rows import dot_plot
@@ -41,13 +42,14 @@ def _table(board: CorrectedBoard, *, formatted: bool, decimals: int) -> Table:
 
 
 def _formatted(row: SystemEstimate, decimals: int) -> list[Cell]:
-    more: Cell = None
-    if row.more is not None:
-        more = row.more.labels if row.more.labels is not None else f"never (± {row.more.limit:.{decimals}f})"
+    scores, more = row.scores, row.scores.more
+    further: Cell = None
+    if more is not None:
+        further = more.labels if more.labels is not None else f"never (± {more.limit:.{decimals}f})"
     return [
-        row.system, row.judged, row.corrected.value, _ends(row.corrected, decimals, row.too_thin), row.rank,
-        row.judged_rank, row.difference and row.difference.value,
-        row.difference and _ends(row.difference, decimals), row.labels, row.errors, more,
+        row.system, scores.judged, scores.corrected.value, _ends(scores.corrected, decimals, scores.too_thin),
+        scores.rank, scores.judged_rank, scores.difference and scores.difference.value,
+        scores.difference and _ends(scores.difference, decimals), row.labels, row.errors, further,
     ]  # fmt: skip
 
 
@@ -59,11 +61,12 @@ def _ends(interval: Interval, decimals: int, too_thin: bool = False) -> str | No
 
 
 def _script(row: SystemEstimate, _decimals: int) -> list[Cell]:
-    difference = row.difference or (None, None, None)
-    bound = _yes(row.corrected.by_rule)
+    scores = row.scores
+    difference = scores.difference or (None, None, None)
     return [
-        row.system, row.judged, row.judged_rank, *row.corrected[:3], bound, _yes(row.too_thin), row.rank,
-        *difference[:3], row.labels, row.errors, row.more and row.more.labels, row.more and row.more.limit,
+        row.system, scores.judged, scores.judged_rank, *scores.corrected[:3], _yes(scores.corrected.by_rule),
+        _yes(scores.too_thin), scores.rank, *difference[:3], row.labels, row.errors,
+        scores.more and scores.more.labels, scores.more and scores.more.limit,
     ]  # fmt: skip
 
 
@@ -88,8 +91,15 @@ def _pictures(result: Corrected) -> Iterator[Picture]:
     if len(board.systems) > 1:
         bars = []
         for row in board.systems:
-            bars.append(Bar(row.system, row.corrected.value, row.corrected.low, row.corrected.high))
-            bars.append(Bar(f"{row.system} (judge)", row.judged))
+            bars.append(
+                Bar(
+                    row.system,
+                    row.scores.corrected.value,
+                    row.scores.corrected.low,
+                    row.scores.corrected.high,
+                )
+            )
+            bars.append(Bar(f"{row.system} (judge)", row.scores.judged))
         whiskers = f"{100 * result.confidence:.4g} % intervals"
         yield dot_plot(bars, board.measure, f"{board.measure}, corrected and by the judge", whiskers)
     ratings = sorted({*(row.rating for row in result.errors)})

@@ -102,7 +102,7 @@ def correct(graded: Path, bank: Path | None, pairs: PairSample, **options: Any) 
 
 
 def values(result: Corrected, measure: int = 0) -> dict[str, float]:
-    return {row.system: row.corrected.value for row in result.boards[measure].systems}
+    return {row.system: row.scores.corrected.value for row in result.boards[measure].systems}
 
 
 def test_with_labels_of_all_pairs_the_score_is_that_of_the_person(graded: Path, bank: Path) -> None:
@@ -118,12 +118,12 @@ def test_with_labels_of_all_pairs_the_score_is_that_of_the_person(graded: Path, 
     }
 
     assert values(result) == pytest.approx(scores[ANA])
-    assert {row.system: row.judged for row in result.boards[0].systems} == pytest.approx(scores[JUDGE])
+    assert {row.system: row.scores.judged for row in result.boards[0].systems} == pytest.approx(scores[JUDGE])
     assert scores[ANA] == {"x": 0.5, "y": 0.75}
     for row in result.boards[0].systems:
-        assert row.corrected.by_rule
-        assert row.corrected.low == row.corrected.high == row.corrected.value
-    assert [(row.system, row.rank, row.judged_rank) for row in result.boards[0].systems] == [
+        assert row.scores.corrected.by_rule
+        assert row.scores.corrected.low == row.scores.corrected.high == row.scores.corrected.value
+    assert [(row.system, row.scores.rank, row.scores.judged_rank) for row in result.boards[0].systems] == [
         ("y", 1, 2),
         ("x", 2, 1),
     ]
@@ -143,12 +143,12 @@ def test_half_of_the_pairs_by_hand(graded: Path, bank: Path) -> None:
     rows = {row.system: row for row in result.boards[0].systems}
 
     assert values(result) == pytest.approx({"x": 0.5, "y": 0.25})
-    assert rows["x"].corrected.high == pytest.approx(0.5 + 12.7062 * 0.125**0.5, rel=1e-4)
+    assert rows["x"].scores.corrected.high == pytest.approx(0.5 + 12.7062 * 0.125**0.5, rel=1e-4)
     # The errors of both systems are the same, so their difference has no variance: bounds by the rule.
-    assert rows["y"].difference is not None
-    assert rows["y"].difference.value == pytest.approx(-0.25)
-    assert rows["y"].difference.by_rule
-    assert rows["x"].difference is None
+    assert rows["y"].scores.difference is not None
+    assert rows["y"].scores.difference.value == pytest.approx(-0.25)
+    assert rows["y"].scores.difference.by_rule
+    assert rows["x"].scores.difference is None
     assert [(row.labels, row.errors) for row in rows.values()] == [(1, 1), (1, 1)]
 
 
@@ -156,10 +156,10 @@ def test_intervals_over_queries(graded: Path, bank: Path) -> None:
     """The scores of x by the person are 1/2 and 1/2, those of y 1/2 and 1: t = 12.706, half width 3.177."""
     rows = {row.system: row for row in correct(graded, bank, sample()).boards[0].systems}
 
-    assert rows["y"].corrected.low == pytest.approx(0.75 - 12.7062 * 0.25, rel=1e-4)
-    assert rows["y"].more is not None
-    assert rows["y"].more.labels is None
-    assert rows["y"].more.limit == pytest.approx(12.7062 * 0.25, rel=1e-4)
+    assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 12.7062 * 0.25, rel=1e-4)
+    assert rows["y"].scores.more is not None
+    assert rows["y"].scores.more.labels is None
+    assert rows["y"].scores.more.limit == pytest.approx(12.7062 * 0.25, rel=1e-4)
 
 
 def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> None:
@@ -169,13 +169,10 @@ def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> Non
     """
     result = correct(graded, bank, sample(0.5, [("p1", "a"), ("p4", "b")]), intervals="labels")
 
-    assert all(row.corrected.by_rule for row in result.boards[0].systems)
-    assert [row.corrected.high for row in result.boards[0].systems] == [2, 1.75]
+    assert all(row.scores.corrected.by_rule for row in result.boards[0].systems)
+    assert [row.scores.corrected.high for row in result.boards[0].systems] == [2, 1.75]
     assert any("rule of three" in note for note in result.notes)
-    assert any(
-        "Fewer than 10 labels are above the judge's grade" in note
-        for note in result.notes
-    )
+    assert any("Fewer than 10 labels are above the judge's grade" in note for note in result.notes)
 
 
 def test_the_share_of_pairs_is_a_mean(graded: Path, bank: Path) -> None:
@@ -230,7 +227,9 @@ def test_nugget_scores_of_all_labels_are_those_of_the_person(write_jsonl: WriteJ
     }
 
     assert {
-        (board.measure, row.system): row.corrected.value for board in result.boards for row in board.systems
+        (board.measure, row.system): row.scores.corrected.value
+        for board in result.boards
+        for row in board.systems
     } == pytest.approx(expected)
 
 
