@@ -411,7 +411,7 @@ def _board_notes(
     if intervals == "labels":
         yield (
             f"Intervals: {level}, for these queries; they contain the error of the judge as estimated from "
-            "the labels (normal approximation)."
+            "the labels (Student's t)."
         )
     elif queries > 1:
         yield (
