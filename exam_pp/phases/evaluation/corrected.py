@@ -170,7 +170,7 @@ def corrected_scores(
 
     Raises:
         SelectionError: The grades are not those from which the pairs were drawn, the cutoff is larger than
-            that of the sample, there are no labels, or the baseline is unknown.
+            that of the sample, there are no labels, they are the judge's own, or the baseline is unknown.
         DataError: A file is not in its format.
     """
     sample = read_pair_sample(sample) if isinstance(sample, PathLike) else sample
@@ -191,6 +191,8 @@ def corrected_scores(
     judge = data.selector.key
     check_judge(judge, sample)
     check_names(data.queries.keys, data.file.first_ranks)
+    if reviewer == judge.model:
+        raise SelectionError(f"The reviewer {reviewer!r} is also the judge; choose another --reviewer.")
     prompt = PROMPTS.find(judge.prompt_class)
     if measure == "nuggets" and (prompt is None or prompt.kind != "assignment"):
         raise SelectionError(

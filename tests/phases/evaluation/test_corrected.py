@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.corrected_estimates import Interval
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.pair_sample import PairSample, SampledPair
 from exam_pp.phases.evaluation.corrected import Corrected, corrected_scores
@@ -17,6 +19,7 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.reports.evaluation.corrected import corrected_report
 from exam_pp.store.pair_samples import write_pair_sample
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
 from tests.tables import notes_of, pictures_of, tables_of
@@ -254,6 +257,7 @@ def test_a_reviewer_may_be_named_without_the_prefix(graded: Path, bank: Path) ->
         ({"prompt_class": "Other"}, {"grade_filter": GradeFilter(prompt_class=RATED)}, "--prompt-class 'Oth"),
         ({"cutoff": 5}, {"cutoff": 6}, "the first 5 ranks"),
         ({}, {"reviewer": "human:bo"}, "has grades of: human:ana"),
+        ({}, {"reviewer": JUDGE}, "is also the judge"),
         ({"pairs": []}, {}, "None of the 0 sampled pairs has a label"),
         ({}, {"reviewer": "judgments"}, "use -m label-mean"),
         ({}, {"baseline": "z"}, "The baseline 'z' is not a system"),
@@ -284,3 +288,36 @@ def test_report(graded: Path, bank: Path, tmp_path: Path) -> None:
     assert len(pictures_of(report)) == 2
     assert not pictures_of(script)
     assert "low" in tables_of(script)["Cover(min_grade=4)@20"].columns
+
+
+@pytest.mark.integration
+def test_judgments_correct_the_labels_of_flan_t5(shared_data: Path) -> None:
+    """All judgments give their own mean, and a thousand of them an interval that contains it."""
+    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    means, pairs = [], []
+    for query in read_passages_for_metrics(graded):
+        judged = [max(j.relevance for j in passage.judgments) for passage in query.passages]
+        means.append(sum(judged) / len(judged))
+        pairs += [(query.query_id, passage.passage_id) for passage in query.passages]
+    truth = sum(means) / len(means)
+
+    def corrected(probability: float) -> Interval:
+        rng = random.Random(0)
+        drawn = [
+            SampledPair(query_id=query, passage_id=passage, entry_id="direct", probability=probability)
+            for query, passage in pairs
+            if rng.random() < probability
+        ]
+        found = PairSample(model="flan-t5-large", by="even", seed=0, population=len(pairs), pairs=drawn)
+        result = corrected_scores(
+            graded, found, reviewer="judgments", measure="label-mean", intervals="labels"
+        )
+        (row,) = result.boards[0].systems
+        assert row.scores.judged - truth > 0.2
+        return row.scores.corrected
+
+    assert corrected(1.0).value == pytest.approx(truth)
+    interval = corrected(1000 / len(pairs))
+    assert interval.low is not None
+    assert interval.high is not None
+    assert truth - 0.1 < interval.low < truth < interval.high < truth + 0.1
