@@ -96,7 +96,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
-    "trust": {},
+    "trust": {
+        "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
+        "canary-report": ("canary_report", "Show what graders gave to canaries."),
+    },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
         "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),
