@@ -342,6 +342,7 @@ _GRADED_COMMANDS = (
     "query {} 'select query_id, count(*) from grades group by all order by all' -o out",
 )
 _KEEPING_COMMANDS = (
+    "canaries {} --bank bank.jsonl -o out",
     "merge {} -o out",
     "merge {} other.jsonl -o out",
     "rename {} --system a=z -o out",
@@ -455,6 +456,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
     *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),
     Target("bank.jsonl", f"evaluate cover graded.jsonl --bank {{}} {_SET} -o out"),
+    Target("bank.jsonl", "canaries graded.jsonl --bank {} -o out"),
     Target("bank.jsonl", "bank show {} -o out"),
     Target("bank.jsonl", "bank lint {} -o out"),
     Target("bank.jsonl", "bank stats {} -o out"),

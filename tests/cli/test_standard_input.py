@@ -59,6 +59,8 @@ COMMANDS = (
     "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
     "sample queries.jsonl --by query_id=q1:1 -o out",
     "filter graded.jsonl --queries queries.tsv -o out",
+    "canaries graded.jsonl --bank bank.jsonl -o out",
+    f"canary-report canaried.jsonl {SET} -o out",
     "rename graded.jsonl --system a=z -o out",
     "strip graded.jsonl --remove texts -o out",
     f"generate questions queries.jsonl {ASK} -o out",
@@ -158,6 +160,7 @@ COMMANDS = (
 ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 EXTRACT = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 SETUP = f"""
+canaries graded.jsonl --bank bank.jsonl -o canaried.jsonl
 strip graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
