@@ -11,6 +11,7 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     GRADED,
     MIN_GRADE,
+    SCRIPT_FORMATS,
     emit_report,
     filter_options,
     format_option,
@@ -29,7 +30,7 @@ def command(*, graded: Path, min_grade: int | None, form: str, output: Path, **c
     """Show what every grader in GRADED gave to the canaries of `exam-pp canaries`.
 
     For each grader and canary: the mean rating, the share of pairs of passage and entry that are covered, and
-    Cover, next to the same for the passages of all real systems.
+    Cover, next to the same for the passages of all real systems, and for the unchanged passages (control).
 
     Examples:
 
@@ -41,5 +42,5 @@ def command(*, graded: Path, min_grade: int | None, form: str, output: Path, **c
     from exam_pp.reports.trust.canaries import canary_grades_report
 
     result = canary_report(graded, grade_filter=grade_filter(**criteria), min_grade=min_grade)
-    report = canary_grades_report(result, decimals=6 if form == "tsv" else 3)
+    report = canary_grades_report(result, formatted=form not in SCRIPT_FORMATS)
     emit_report(report, form, output, [graded])

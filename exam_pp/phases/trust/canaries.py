@@ -85,7 +85,7 @@ class CanarySummary:
 
 @dataclass
 class _Pool:
-    """What canaries need of a pool: good texts by query, and the role of its passages.
+    """The parts of a pool that canaries are made of: good texts by query, and the role of its passages.
 
     ``role`` is what most systems have, ``recorded`` what ranking entries of canaries record.
     """

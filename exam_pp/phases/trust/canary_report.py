@@ -1,18 +1,20 @@
-"""What each grader gave to canaries, compared with the passages of real systems."""
+"""Grades of canaries by every grader, compared with those of the passages of real systems."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
-from exam_pp.data_model import is_canary
+from exam_pp.data_model import CANARY, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery, gather
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.selected_grades import default_min_grade, selectors
+from exam_pp.phases.trust.canary_texts import control_of
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, graded_by
 
@@ -29,39 +31,54 @@ class CanaryGrades:
         canary: Name of the system; :data:`REAL` for the real passages.
         min_grade: The lowest rating that covers an entry.
         passages: Number of passages.
-        ratings: The ratings of all graded pairs.
+        by_query: Query to the ratings of all graded pairs.
         covers: For each query the share of the entries that the passages cover; empty for real passages.
+        control: The canary that this one changes, with its grades for the same queries; None if it changes
+            none, or the file lacks it.
     """
 
     grader: GradeKey
     canary: str
     min_grade: int
     passages: int = 0
-    ratings: list[int] = field(default_factory=list)
+    by_query: dict[str, list[int]] = field(default_factory=dict)
     covers: list[float] = field(default_factory=list)
+    control: CanaryGrades | None = None
+
+    @property
+    def ratings(self) -> list[int]:
+        """The ratings of all graded pairs."""
+        return list(chain.from_iterable(self.by_query.values()))
 
     @property
     def mean(self) -> float | None:
         """The mean rating; None without ratings."""
-        return exact_mean([float(rating) for rating in self.ratings]) if self.ratings else None
+        ratings = self.ratings
+        return exact_mean([float(rating) for rating in ratings]) if ratings else None
 
     @property
     def covered(self) -> float | None:
         """The share of the graded pairs with a rating of at least the threshold; None without ratings."""
-        if not self.ratings:
-            return None
-        return sum(rating >= self.min_grade for rating in self.ratings) / len(self.ratings)
+        ratings = self.ratings
+        return sum(rating >= self.min_grade for rating in ratings) / len(ratings) if ratings else None
 
     @property
     def cover(self) -> float | None:
         """The mean over queries of the share of entries that the passages cover; None for real passages."""
         return exact_mean(self.covers) if self.covers else None
 
-    def add(self, passages: Iterable[GradedPassage]) -> None:
+    def add(self, query_id: str, passages: Iterable[GradedPassage]) -> None:
         """Add passages of a query."""
+        ratings = self.by_query.setdefault(query_id, [])
         for passage in passages:
             self.passages += 1
-            self.ratings += passage.ratings
+            ratings += passage.ratings
+
+    def compare(self, control: CanaryGrades | None) -> None:
+        """Set the control, for the queries of this canary."""
+        if control is not None:
+            shared = {query_id: control.by_query.get(query_id, []) for query_id in self.by_query}
+            self.control = replace(control, by_query=shared)
 
 
 @dataclass(frozen=True)
@@ -113,10 +130,13 @@ def _of_grader(key: GradeKey, queries: Iterable[GradedQuery], min_grade: int) ->
             indices = {index for _, _, index in ranking}
             of_canaries |= indices
             row = rows.setdefault(system, CanaryGrades(key, system, min_grade))
-            row.add(query.passages[index] for index in sorted(indices))
+            row.add(query.query_id, (query.passages[index] for index in sorted(indices)))
             if query.entries:
                 row.covers.append(_cover(query, indices, min_grade))
-        rows[REAL].add(p for index, p in enumerate(query.passages) if index not in of_canaries)
+        real = (p for index, p in enumerate(query.passages) if index not in of_canaries)
+        rows[REAL].add(query.query_id, real)
+    for system, row in rows.items():
+        row.compare(rows.get(f"{CANARY}{control_of(system.removeprefix(CANARY))}"))
     return list(rows.values())
 
 

@@ -37,7 +37,7 @@ AUTHORITY = (
 
 @dataclass(frozen=True)
 class Material:
-    """What a canary passage is made of.
+    """The texts that a canary passage is made of.
 
     Attributes:
         query: Text of the query; empty if the bank has none.
@@ -128,3 +128,11 @@ CANARIES: Mapping[str, Canary] = {
     ),
 }
 """Name to canary, in the order in which they are added to a query."""
+
+
+def control_of(name: str) -> str | None:
+    """The canary that another one changes: ``original`` or ``other-query``; None if it changes none."""
+    canary = CANARIES.get(name)
+    if canary is None or name in ("original", "other-query"):
+        return None
+    return "original" if canary.of_own else "other-query" if canary.of_other else None

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
-from exam_pp.phases.trust.canary_report import CanaryReport
-from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.phases.trust.canary_report import CanaryGrades, CanaryReport
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+
+_COLUMNS = (
+    "canary", "passages", "pairs", "mean rating", "control mean", "covered", "control covered", "Cover",
+)  # fmt: skip
 
 
-def canary_grades_report(result: CanaryReport, *, decimals: int = 3) -> Report:
-    """A table with a row for each grader and canary, and one for the real passages of each grader."""
-    table = Table(
-        [
-            "grader", "prompt class", "canary", "passages", "graded pairs", "mean rating", "min grade",
-            "covered", "Cover",
-        ],
-        [
-            [
-                row.grader.model, row.grader.prompt_class, row.canary, row.passages, len(row.ratings),
-                row.mean, row.min_grade, row.covered, row.cover,
-            ]
-            for row in result.rows
-        ],
-        decimals=decimals,
-    )  # fmt: skip
+def canary_grades_report(result: CanaryReport, *, formatted: bool = True) -> Report:
+    """The grades of each canary, and of the real passages, for every grader.
+
+    With ``formatted``, every grader has a table with its name as title; otherwise the only table has columns
+    of the grader.
+    """
+    graders = list(dict.fromkeys((row.grader, row.min_grade) for row in result.rows))
+    if formatted:
+        tables = [
+            Table(
+                _COLUMNS,
+                [_cells(row) for row in result.rows if row.grader == grader],
+                title=f"{grader.model}, {grader.prompt_class}, covered from {min_grade}",
+            )
+            for grader, min_grade in graders
+        ]
+    else:
+        rows: list[list[Cell]] = [
+            [row.grader.model, row.grader.prompt_class, row.min_grade, *_cells(row)] for row in result.rows
+        ]
+        tables = [Table(["grader", "prompt class", "min grade", *_COLUMNS], rows, decimals=6)]
     notes = [
-        "covered: share of the graded pairs of passage and entry with a rating of at least the min grade.",
-        "Cover: share of the entries of a query that the passages of a canary cover, as a mean over queries.",
-        "canary:doubled and canary:negated change canary:original; injections and canary:authority are added "
-        "to canary:other-query.",
+        "pairs: graded pairs of passage and entry. covered: the share of them with a rating of at least the "
+        "threshold. Cover: the share of the entries of a query that the passages cover, as a mean over "
+        "queries.",
+        "control: canary:original for doubled and negated, canary:other-query for injections and authority, "
+        "on the same queries.",
     ]
-    return Report("Grades of canaries", [table, *map(Paragraph, notes)], result.provenance)
+    return Report("Grades of canaries", [*tables, *map(Paragraph, notes)], result.provenance)
+
+
+def _cells(row: CanaryGrades) -> list[Cell]:
+    control = row.control
+    return [
+        row.canary,
+        row.passages,
+        len(row.ratings),
+        row.mean,
+        control and control.mean,
+        row.covered,
+        control and control.covered,
+        row.cover,
+    ]
