@@ -1,7 +1,7 @@
 """Canaries: systems added to a pool that deserve no score, or a known one, to test the grader.
 
-Sources: Alaofi, Arabzadeh, Clarke and Sanderson, "LLMs can be Fooled into Labelling a Document as Relevant",
-SIGIR-AP 2024 (query words, keyword stuffing, instructions in passages). The other canaries are our own.
+Source: Alaofi, Thomas, Scholer and Sanderson, "LLMs can be Fooled into Labelling a Document as Relevant",
+SIGIR-AP 2024, for words of the query and instructions in passages. The other canaries are our own.
 """
 
 from __future__ import annotations

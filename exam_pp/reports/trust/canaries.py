@@ -48,8 +48,8 @@ def _cells(row: CanaryGrades) -> list[Cell]:
         row.passages,
         len(row.ratings),
         row.mean,
-        control and control.mean,
+        None if control is None else control.mean,
         row.covered,
-        control and control.covered,
+        None if control is None else control.covered,
         row.cover,
     ]
