@@ -373,6 +373,46 @@ def test_grades_of_real_passages_do_not_change(files: Files) -> None:
         assert before.passages == after.passages[: len(before.passages)]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "analyze graders FILE --bank BANK --format json",
+        "analyze graders FILE --per-entry --format json",
+        "analyze sweep FILE --bank BANK --official OFFICIAL --grader lexical --format json",
+        "evaluate elo FILE --from-grades --bank BANK --grader lexical --tournaments 3 --samples 100 --format json",
+        "export games FILE --bank BANK --grader lexical",
+        "evaluate qrels FILE --bank BANK --grader lexical --format trec_eval --rankings --per-query",
+        "bank clinic FILE --bank BANK --grader lexical --format json",
+        "diff FILE BEFORE --bank BANK --grader lexical --grader-after lexical --format json",
+        "analyze agreement FILE --qrels QRELS --grader lexical --format json",
+    ],
+)
+def test_outputs_of_other_commands_do_not_change(files: Files, tmp_path: Path, command: str) -> None:
+    """Reports of analyses, games and clinics of a file without and with canaries, by two graders."""
+    outputs = []
+    for name, source in (("before", files.before), ("after", files.after)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "official.json").write_text(json.dumps({"good": 1, "middle": 2, "bad": 3}))
+        (folder / "qrels.txt").write_text("tides 0 t1 2\ntides 0 t2 0\nbread 0 b1 1\nbees 0 h2 0\n")
+        graded = folder / "graded.jsonl"
+        main(["-q", "grade", str(source), "--bank", str(files.bank), "--model", "random",
+              "--prompt-class", RATED, "-o", str(graded)])  # fmt: skip
+        paths = {
+            "FILE": graded,
+            "BANK": files.bank,
+            "BEFORE": files.before,
+            "OFFICIAL": folder / "official.json",
+            "QRELS": folder / "qrels.txt",
+        }
+        words = [str(paths.get(word, word)) for word in command.split()]
+        main(["-q", *words, "-o", str(folder / "out")])
+        outputs.append((folder / "out").read_text().replace(str(folder), ""))
+
+    assert outputs[0] == outputs[1]
+    assert outputs[0]
+
+
 def test_canaries_are_kept_out_of_every_reader_for_metrics(files: Files) -> None:
     """Objects in place of files, of which an iterator cannot be read again."""
     lines: list[QueryPassages] = list(read_passages(files.after))
