@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from exam_pp.data_model import CANARY, is_canary
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.phases.evaluation.result import Evaluation, counted_names
-from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
+from exam_pp.phases.evaluation.result import CanaryScores, Evaluation, counted_names
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
+from exam_pp.roles import CanaryQueries
 
 ORIGINAL = f"{CANARY}original"
 """The unchanged passages that ``canary:doubled`` and ``canary:negated`` change."""
@@ -42,6 +43,25 @@ class CanaryRow(NamedTuple):
     beaten: tuple[str, ...]
     systems: int
     original: float | None = None
+
+
+def add_canaries(
+    evaluation: Evaluation,
+    scores: Sequence[Score],
+    queries: CanaryQueries,
+    metrics: Iterable[str] | None = None,
+) -> None:
+    """Add the scores with the canaries in the pool to an evaluation, and warnings to its notes.
+
+    Args:
+        evaluation: The evaluation without canaries.
+        scores: Scores of all systems, canaries among them.
+        queries: Canary to the queries for which it has passages.
+        metrics: The metrics of the warnings. None: all.
+    """
+    evaluation.canaries = CanaryScores(scores, queries)
+    names = dict.fromkeys(score.metric for score in scores) if metrics is None else metrics
+    evaluation.notes += canary_notes(canary_rows(evaluation, names))
 
 
 def canary_rows(evaluation: Evaluation, metrics: Iterable[str]) -> list[CanaryRow]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.phases.evaluation.canaries import CanaryRow, canary_notes, canary_rows
+from exam_pp.phases.evaluation.canaries import CanaryRow, canary_rows
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, Uncertainty, uncertainty
 from exam_pp.provenance import Provenance
@@ -54,7 +54,7 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         {(row.system, row.metric): row for row in rows},
         options,
         uncertainty(evaluation, options),
-        [*evaluation.notes, *canary_notes(canaries)],
+        evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
         canaries,

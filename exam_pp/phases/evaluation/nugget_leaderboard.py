@@ -13,7 +13,7 @@ from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Extremes, extremes, standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, MissingVital
-from exam_pp.phases.evaluation.canaries import canary_notes, canary_rows
+from exam_pp.phases.evaluation.canaries import canary_rows
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_scores import (
@@ -316,7 +316,7 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
         rows,
         statistics,
         estimates,
-        [*evaluation.notes, *canary_notes(canaries)],
+        evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
         canaries,

@@ -11,6 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, LabelledNugget, MissingVital, answer_length
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
+from exam_pp.phases.evaluation.canaries import add_canaries
 from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
@@ -25,7 +26,6 @@ from exam_pp.phases.evaluation.nugget_labels import Labels, labels_in_order
 from exam_pp.phases.evaluation.nugget_notes import MissingRules, NuggetCounts
 from exam_pp.phases.evaluation.result import (
     NOT_READ_AGAIN,
-    CanaryScores,
     Evaluation,
     MissingQueries,
     PathLike,
@@ -97,7 +97,7 @@ def nugget_scores(
         joined = read(canaries=True)
         for key, evaluation in evaluations.items():
             scores = _evaluate(key, list(joined.graders[key]), joined, items, rules).scores
-            evaluation.canaries = CanaryScores(scores, assigned.left_out)
+            add_canaries(evaluation, scores, assigned.left_out, NUGGET_METRICS[:1])
     elif assigned.left_out:
         for evaluation in evaluations.values():
             evaluation.notes.append(NOT_READ_AGAIN)

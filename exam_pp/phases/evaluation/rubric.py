@@ -20,11 +20,11 @@ from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.metrics.qrels import Facets, Label, Labelling, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
+from exam_pp.phases.evaluation.canaries import add_canaries
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import (
-    CanaryScores,
     Evaluation,
     MissingQueries,
     check_names,
@@ -179,7 +179,7 @@ def cover_of(
             missing_queries=missing_queries,
             soft=soft,
         )
-        evaluation.canaries = CanaryScores(with_canaries.scores, data.canaries)
+        add_canaries(evaluation, with_canaries.scores, data.canaries)
     return evaluation
 
 

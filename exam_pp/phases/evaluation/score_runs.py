@@ -13,9 +13,9 @@ from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures, relevance_level
+from exam_pp.phases.evaluation.canaries import add_canaries
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import (
-    CanaryScores,
     Evaluation,
     PathLike,
     check_names,
@@ -162,7 +162,7 @@ def score_rankings(
             role=role,
             canaries=True,
         )
-        evaluation.canaries = CanaryScores(joined.scores, _targets(left_out, query_ids, facets))
+        add_canaries(evaluation, joined.scores, _targets(left_out, query_ids, facets))
     return evaluation
 
 
