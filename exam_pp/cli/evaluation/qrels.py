@@ -271,7 +271,7 @@ class _Labels:
     ungraded: Callable[[], Ungraded] | None = None
     default_level: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
-    with_canaries: Callable[[], Sequence[Qrel]] | None = None
+    with_canaries: Callable[[], Sequence[Qrel | SubtopicQrel]] | None = None
 
 
 def _labels(
@@ -323,12 +323,14 @@ def _labels(
     from exam_pp.phases.evaluation import fill_holes as filling
 
     filled = filling.fill_holes(fill_holes, rubric.qrels)
+    labels = rubric.lines_with_canaries
     return _Labels(
         filled.qrels,
         [*rubric.notes, *filled.notes],
         rubric.min_grade,
         levels,
         partial(filling.write_filled, filled),
+        with_canaries=None if labels is None else lambda: filling.fill_holes(fill_holes, labels()).qrels,
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
     )
 
@@ -372,6 +374,7 @@ def _subtopics(
         partial(write_qrels, subtopics.qrels),
         "alpha_nDCG@20",
         provenance=subtopics.provenance,
+        with_canaries=subtopics.with_canaries,
     )
 
 

@@ -362,6 +362,23 @@ def test_qrels_and_their_measures_do_not_change(files: Files, measure: str) -> N
     assert len(list(after.with_canaries().qrels)) > len(list(after.qrels))
 
 
+@pytest.mark.parametrize("options", ["--subtopics", "--fill-holes QRELS", "--label count --min-grade 1"])
+def test_boards_of_other_labels_do_not_change(
+    files: Files, tmp_path: Path, options: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("tides 0 t1 5\nbread 0 b1 0\n")
+    words = options.replace("QRELS", str(qrels)).split()
+    boards = []
+    for graded in (files.before, files.after):
+        main(["-q", "evaluate", "qrels", str(graded), "--bank", str(files.bank), "--rankings", *words])
+        boards.append(capsys.readouterr().out)
+
+    assert boards[1].startswith(boards[0].partition("\n\nMeans")[0])
+    assert "canary:bank" in boards[1]
+    assert "canary" not in boards[0]
+
+
 def test_nugget_scores_do_not_change(files: Files) -> None:
     (before,) = nugget_scores(files.assigned_before, files.nuggets).values()
     (after,) = nugget_scores(files.assigned_after, files.nuggets).values()
