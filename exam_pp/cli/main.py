@@ -96,7 +96,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
-    "trust": {},
+    "trust": {
+        "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
+    },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
         "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),
