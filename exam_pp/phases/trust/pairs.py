@@ -139,7 +139,9 @@ def sample_pairs(
     _check_population(population, data, cutoff)
     if budget > population:
         pairs = counted(population, "graded pair")
-        notes.append(f"--budget {budget} is above the {pairs}: the sample has all of them, with probability 1.")
+        notes.append(
+            f"--budget {budget} is above the {pairs}: the sample has all of them, with probability 1."
+        )
     if by == "disagreement" and not any(sizes):
         notes.append("The graders agree on all pairs, so all pairs have the same probability.")
     probabilities = inclusion_probabilities(sizes, _weights(sizes, by), budget)
