@@ -53,8 +53,8 @@ def weights_of_equal_strata(sizes: Mapping[S, int]) -> dict[S, float]:
 def weights_by_spread(sizes: Mapping[float, int]) -> dict[float, float]:
     """Return weights that grow with the spread, which is the key of a stratum.
 
-    A share of :data:`EVEN_SHARE` is spread evenly, so that no item has a weight of 0; the rest is proportional
-    to the spread. If all spreads are 0, all weights are equal.
+    A share of :data:`EVEN_SHARE` is spread evenly, so that no item has a weight of 0; the rest is
+    proportional to the spread. If all spreads are 0, all weights are equal.
     """
     count = sum(sizes.values())
     total = sum(size * spread for spread, size in sizes.items())

@@ -51,6 +51,7 @@ def command(
     *,
     graded: Path,
     bank: Path | None,
+    pairs: Path | None,
     output: Path,
     prompt_files: tuple[Path, ...],
     **options: Any,
@@ -76,23 +77,13 @@ def command(
     from exam_pp.phases.review.review_material import ReviewOptions, review_material
     from exam_pp.reports.review.page import render_page
 
-    names = (
-        "answers_class",
-        "queries",
-        "limit",
-        "blind",
-        "reviewer",
-        "min_grade",
-        "cutoff",
-        "pairs",
-        "force",
-    )
-    if options["pairs"] is not None and options["limit"] is not None:
+    names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff", "force")
+    if pairs is not None and options["limit"] is not None:
         raise click.UsageError("--limit would drop pairs of --pairs; use only one of them.")
-    shown = ReviewOptions(**take(options, *names))
+    shown = ReviewOptions(**take(options, *names), pairs=pairs)
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
-    emit(render_page(material.head, material.tables), output, [graded, bank, shown.pairs, *prompt_files])
+    emit(render_page(material.head, material.tables), output, [graded, bank, pairs, *prompt_files])
     log_notes(dict.fromkeys(note for board in material.head["leaderboards"] for note in board["notes"]))
     if str(output) != "-":
         size = output.stat().st_size / 1e6

@@ -38,8 +38,8 @@ from exam_pp.pair_sample import SampledBy
     type=click.Choice(get_args(SampledBy)),
     default="even",
     show_default=True,
-    help="All pairs are equally likely (even); the same number of pairs is expected for each rating (rating); "
-    "or pairs are likelier if graders disagree on them (disagreement).",
+    help="All pairs are equally likely (even); the same number of pairs is expected for each rating "
+    "(rating); or pairs are likelier if graders disagree on them (disagreement).",
 )
 @click.option(
     "--grader",

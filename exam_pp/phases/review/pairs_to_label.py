@@ -65,8 +65,8 @@ def read_pairs_to_label(path: str | Path, graded: str | Path, *, force: bool = F
         raise DataError("has no pairs to label.", file=str(path), field="pairs")
     if not force and sample.graded_sha256 != file_sha256(graded):
         raise DataError(
-            f"the pairs were drawn from another file than {graded}, or it has changed since then. Use --force "
-            "if its passages are those from which the pairs were drawn.",
+            f"the pairs were drawn from another file than {graded}, or it has changed since then. Use "
+            "--force if its passages are those from which the pairs were drawn.",
             file=str(path), field="graded_sha256",
         )  # fmt: skip
     entries: dict[str, dict[str, set[str]]] = {}

@@ -123,8 +123,8 @@ def sample_pairs(
     data = read_selected(graded, bank, criteria, None, None, role=role)
     if data.selector.key.is_reviewer:
         raise SelectionError(
-            f"The selected grades in {graded} are those of the reviewer {data.selector.key.model!r}, but pairs "
-            "are drawn from the grades of a model: name it with --grader."
+            f"The selected grades in {graded} are those of the reviewer {data.selector.key.model!r}, but "
+            "pairs are drawn from the grades of a model: name it with --grader."
         )
     notes = list(data.notes)
     if not data.file.first_ranks and cutoff is not None:
@@ -138,9 +138,9 @@ def sample_pairs(
     population = sizes.total()
     _check_population(population, data, cutoff)
     if budget > population:
-        pairs = counted(population, "graded pair")
         notes.append(
-            f"--budget {budget} is above the {pairs}: the sample has all of them, with probability 1."
+            f"--budget {budget} is above the number of graded pairs ({population}): the sample has all of "
+            "them, with probability 1."
         )
     if by == "disagreement" and not any(sizes):
         notes.append("The graders agree on all pairs, so all pairs have the same probability.")
@@ -161,7 +161,7 @@ def sample_pairs(
 
 
 def _pairs_of(data: SelectedGrades, cutoff: int | None, by: SampledBy) -> _Pairs:
-    """The pairs of a query that can be drawn; the rating is the stratum, unless all pairs are equally likely."""
+    """The pairs of a query that can be drawn; the rating is the stratum, except for ``even``."""
 
     def pairs(query: GradedQuery) -> Iterator[_Pair]:
         indexes: set[int] = set(range(len(query.passages)))
@@ -255,8 +255,8 @@ def _by_disagreement(pairs_of: _Pairs, data: SelectedGrades, others: Sequence[_G
 def _check_population(population: int, data: SelectedGrades, cutoff: int | None) -> None:
     if not population:
         raise SelectionError(
-            f"No passage within the first {cutoff} ranks of a system has a grade in {data.source}. Use a larger "
-            "--cutoff, or --cutoff 0 for all graded passages."
+            f"No passage within the first {cutoff} ranks of a system has a grade in {data.source}. Use a "
+            "larger --cutoff, or --cutoff 0 for all graded passages."
         )
 
 
@@ -279,7 +279,7 @@ def _drawn(
                     SampledPair(
                         query_id=query.query_id,
                         passage_id=pair.passage_id,
-                        id=pair.entry_id,
+                        entry_id=pair.entry_id,
                         probability=probability,
                     )
                 )
