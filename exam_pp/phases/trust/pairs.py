@@ -30,6 +30,7 @@ from exam_pp.phases.tournaments.pairs import draw
 from exam_pp.prompts.base import with_aliases
 from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.files import allow_rereading, is_read_once
+from exam_pp.store.inputs import reading
 from exam_pp.wording import counted, listed
 
 _DIGITS = 9
@@ -75,6 +76,7 @@ class _Pair(NamedTuple):
 _Pairs = Callable[[GradedQuery], Iterator[_Pair]]
 
 
+@reading()
 def sample_pairs(
     graded: PathLike,
     *,
@@ -134,8 +136,10 @@ def sample_pairs(
     if by == "disagreement":
         others = _other_graders(graded, data, criteria, compared, role)
         pairs_of = _by_disagreement(pairs_of, data, others)
-    sizes = Counter(pair.stratum for query in data.queries for pair in pairs_of(query))
-    population = sizes.total()
+    counts = Counter(pair.stratum for query in data.queries for pair in pairs_of(query))
+    # Sorted, because the last digits of sums depend on their order, and the order of the file must not count.
+    sizes = dict(sorted(counts.items()))
+    population = counts.total()
     _check_population(population, data, cutoff)
     if budget > population:
         notes.append(
