@@ -111,6 +111,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
     ``families.toml``           families of models and systems
     ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
+    ``pairs.json``              pairs of graded.jsonl.gz that people label
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
     ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
@@ -217,6 +218,7 @@ grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-cl
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
+sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 30 -o pairs.json
 """
 
 

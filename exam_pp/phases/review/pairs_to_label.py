@@ -40,9 +40,12 @@ class PairsToLabel:
         return with_aliases(replace(criteria, prompt_class=sampled))
 
     def check_all(
-        self, known: Container[tuple[str, str, str]], graded: str | Path, queries: Collection[str] = ()
+        self, known: Container[tuple[str, str, str]], where: str | Path, queries: Collection[str] = ()
     ) -> None:
-        """Raise DataError unless ``known`` has all pairs, or all pairs of the queries."""
+        """Raise DataError unless ``known`` has all pairs, or all pairs of the queries.
+
+        ``where`` names the files that should have them.
+        """
         absent = [
             f"{pair.query_id}/{pair.passage_id} for {pair.entry_id}"
             for pair in self.sample.pairs
@@ -51,7 +54,7 @@ class PairsToLabel:
         ]
         if absent:
             names = counted_names(absent, "pair", "pairs")
-            raise DataError(f"names {names} not in {graded} or not in the bank.", file=str(self.path))
+            raise DataError(f"names {names} not in {where}.", file=str(self.path))
 
 
 def read_pairs_to_label(path: str | Path, graded: str | Path, *, force: bool = False) -> PairsToLabel:

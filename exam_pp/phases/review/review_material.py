@@ -119,7 +119,7 @@ def review_material(
         for table in material.tables.values():
             table.keep_only(DIRECT_ID)
     if pairs is not None:
-        _ask_only(material, pairs, graded, options)
+        _ask_only(material, pairs, f"{graded}" if bank is None else f"{graded} or {bank}", options)
     if options.blind:
         for table in material.tables.values():
             table.shuffle()
@@ -202,13 +202,13 @@ def _graded(
     return cells_by_grader
 
 
-def _ask_only(material: _Reading, pairs: PairsToLabel, graded: str | Path, options: ReviewOptions) -> None:
+def _ask_only(material: _Reading, pairs: PairsToLabel, where: str, options: ReviewOptions) -> None:
     """Drop all pairs that were not sampled; raises DataError if the file or the bank lacks a sampled pair."""
     for query_id in options.queries:
         if not pairs.of(query_id):
             raise SelectionError(f"{pairs.path} has no pairs of the query {query_id!r}.")
     known = {pair for table in material.tables.values() for pair in table.pairs()}
-    pairs.check_all(known, graded, options.queries)
+    pairs.check_all(known, where, options.queries)
     material.tables = {key: table for key, table in material.tables.items() if pairs.of(key)}
     for query_id, table in material.tables.items():
         table.ask_only(pairs.of(query_id))
