@@ -212,7 +212,7 @@ def test_a_list_of_the_sampled_pairs(
         ("q1", "p1", "q1/b", "0"),
         ("007", "p3", "007/a", "2"),
     ]
-    assert {row["probability"] for row in rows} == {"0.5"}
+    assert {row["probability"] for row in rows} == {"0.500000000"}
     run("verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --query q1")
     text = " ".join(capsys.readouterr().out.split())
     assert "1 of 2 sampled pairs of pairs.json, drawn from 5 graded pairs (--by even, seed 7)." in text

@@ -7,6 +7,9 @@ from exam_pp.rendering.document import Block, Heading, Table
 from exam_pp.reports.review.verification.base import VerificationReport
 from exam_pp.reports.review.verification.cards import card, judged
 
+_DECIMALS = 9
+"""Decimals of probabilities, which can be small."""
+
 
 def summary(selection: GivenPairs) -> str:
     """The number of shown pairs, and how they were drawn."""
@@ -42,6 +45,7 @@ def table(selection: GivenPairs) -> Table:
             for (query, entry_id, passage), probability in selection.drawn
             for pair in [passage.pairs[entry_id]]
         ],
+        decimals=_DECIMALS,
     )  # fmt: skip
 
 
