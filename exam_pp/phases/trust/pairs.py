@@ -135,6 +135,7 @@ def sample_pairs(
     pairs_of = _pairs_of(data, cutoff, by)
     if by == "disagreement":
         others = _other_graders(graded, data, criteria, compared, role)
+        _check_shared_pairs(pairs_of, data, others)
         pairs_of = _by_disagreement(pairs_of, data, others)
     counts = Counter(pair.stratum for query in data.queries for pair in pairs_of(query))
     # Sorted, because the last digits of sums depend on their order, and the order of the file must not count.
@@ -240,6 +241,17 @@ def _grader(graded: PathLike, data: SelectedGrades, selector: GradeSelector, rol
     kind = entry_kind(selector.filter)
     file = gather(views(graded, role, mixed=True), selector, data.bank, kind=kind)
     return _Grader(file, highest_grade(selector, file))
+
+
+def _check_shared_pairs(pairs_of: _Pairs, data: SelectedGrades, others: Sequence[_Grader]) -> None:
+    for query in data.queries:
+        keys = {(pair.passage_id, pair.entry_id) for pair in pairs_of(query)}
+        if any(not keys.isdisjoint(grader.ratings(query.query_id)) for grader in others):
+            return
+    raise SelectionError(
+        f"--by disagreement needs pairs with ratings by two graders, but no other grader in {data.source} "
+        f"rated the pairs of {data.selector.key.model!r}."
+    )
 
 
 def _by_disagreement(pairs_of: _Pairs, data: SelectedGrades, others: Sequence[_Grader]) -> _Pairs:

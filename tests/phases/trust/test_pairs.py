@@ -233,6 +233,13 @@ def test_refusals(graded: Path, write_jsonl: WriteLines) -> None:
         drawn(graded, 3, "disagreement", compared=["gpt"])
 
 
+def test_graders_without_common_pairs(write_jsonl: WriteLines) -> None:
+    lines = of_model("one", {"q1/a": 1})
+    lines[0][1][0]["exam_grades"].append(rubric({"q1/b": 4}, llm="two"))
+    with pytest.raises(SelectionError, match=r"no other grader in .* rated the pairs of 'one'"):
+        drawn(write_jsonl("graded.jsonl", lines), 1, "disagreement")
+
+
 def test_people_count_as_graders_only_if_they_are_named(write_jsonl: WriteLines) -> None:
     lines = of_model("one", {"q1/a": 1, "q1/b": 1})
     lines[0][1][0]["exam_grades"].append(rubric({"q1/a": 4}, llm="human:ann"))
