@@ -26,6 +26,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--method-name": "Where the name of a run's system comes from",
         "--official": "Official leaderboard",
         "--pages": "Run pages of TREC CAR",
+        "--pairs": "Sample of pairs that people label",
         "--param": "Value of a parameter of the SQL",
         "--passages": "Passages file that the input belongs to",
         "--pool": "Queries that are written before the new ones",
@@ -96,7 +97,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Filter": {
         "--answers-class": "Prompt class of extracted answers",
         "--answers-grader": "Model that extracted answers",
-        "--by": "Draw queries by the values of a field",
+        "--by": "Draw by the values of a field, or by ratings",
         "--by-judgment": "Stratify a sample by judgment",
         "--grade-choice": "Which sets of grades count if there are several",
         "--graded": "Only passages with grades",
@@ -124,7 +125,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Method": {
         "--adaptive": "Play the most informative games first",
         "--both-orders": "Compare answers in both orders",
-        "--budget": "Number of new games",
+        "--budget": "Number of new games, or of pairs to label",
         "--citations": "Citations of a part of an answer that count",
         "--claims": "Score whole answers or their parts",
         "--count": "Maximum number of entries per query or facet",
@@ -251,7 +252,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "Checks and messages": {
         "--help": "Show the help",
-        "--force": "Apply edits made for another version",
+        "--force": "Accept edits or pairs made for another version",
         "--quiet": "Log only warnings and errors",
         "--strict": "Differences or warnings are errors",
         "--verbose": "Log more",
@@ -262,7 +263,7 @@ OPTIONS: dict[str, dict[str, str]] = {
 REPEATABLE_ONLY_IN = {
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
     "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
-    "in `analyze graders` and `analyze verdicts`, to compare these; in `rename` as OLD=NEW",
+    "in `analyze graders`, `analyze verdicts` and `sample-pairs`, to compare these; in `rename` as OLD=NEW",
     "--measure": "except in `convert`, which ranks by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",

@@ -99,6 +99,9 @@ COMMANDS = (
         for report in ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
     ),
     f"review graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
+    f"review graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",
+    f"verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",
+    f"sample-pairs graded.jsonl --bank bank.jsonl --budget 3 {SET} -o out",
     "apply-ratings answers-passages.jsonl ratings.csv --reviewer ann -o out",
     "apply-edits graded.jsonl ratings.json --prompt-file prompt.toml --bank bank.jsonl --force -o out",
     "review-games compared.jsonl --queries queries.tsv --games judged-games.jsonl -o out",
