@@ -206,6 +206,11 @@ GOOD: dict[str, str] = {
         {"format": "exam_pp.edits.v1", "reviewer": "bea",
          "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
     ) + "\n",
+    "pairs.json": json.dumps(
+        {"format": "exam_pp.pair-sample.v1", "graded_sha256": "0" * 64, "model": "model",
+         "prompt_class": RATED, "by": "even", "seed": 0, "cutoff": 20, "population": 3,
+         "pairs": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "probability": 0.5}]}
+    ) + "\n",
     "compared.jsonl": _lines(_COMPARED),
     "reasoned.jsonl": _lines(["q1", [*_COMPARED[1], _reasoned("p1", 1), _reasoned("p2", 2)]]),
     "judged-games.jsonl": _lines(
@@ -323,6 +328,8 @@ _GRADED_COMMANDS = (
     f"verify disagreements {{}} --bank bank.jsonl {_SET} -o out",
     f"verify unparsed {{}} --bank bank.jsonl {_SET} -o out",
     f"verify sample {{}} --bank bank.jsonl {_SET} -o out",
+    f"sample-pairs {{}} --bank bank.jsonl --budget 2 {_SET} -o out",
+    f"review {{}} --bank bank.jsonl --pairs pairs.json --force {_SET} -o out",
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
     f"analyze agreement {{}} {_SET} -o out",
     f"analyze graders {{}} --prompt-class {RATED} -o out",
@@ -442,6 +449,7 @@ _TOURNAMENT_COMMANDS = (
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
     ("eval.txt", "export games {} -m F1 -o out", False),
+    ("eval.txt", "gate {0} {0} -m F1 --system one --system-after two --max-drop 1e300 -o out", False),
 )  # fmt: skip
 
 TARGETS: tuple[Target, ...] = (
@@ -478,6 +486,8 @@ TARGETS: tuple[Target, ...] = (
     Target("official.tsv", "analyze correlation board.tsv --official {} -o out"),
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
+    Target("pairs.json", f"review graded.jsonl --bank bank.jsonl --pairs {{}} --force {_SET} -o out"),
+    Target("pairs.json", "validate {} -o out"),
     Target("compared.jsonl", "apply-games {} decisions.json -o out"),
     Target("compared.jsonl", "review-games {} --queries queries.tsv -o out"),
     Target("decisions.json", "apply-games compared.jsonl {} -o out"),

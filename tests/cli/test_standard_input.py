@@ -101,6 +101,9 @@ COMMANDS = (
         for report in ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
     ),
     f"review graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
+    f"review graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",
+    f"verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",
+    f"sample-pairs graded.jsonl --bank bank.jsonl --budget 3 {SET} -o out",
     "apply-ratings answers-passages.jsonl ratings.csv --reviewer ann -o out",
     "apply-edits graded.jsonl ratings.json --prompt-file prompt.toml --bank bank.jsonl --force -o out",
     "review-games compared.jsonl --queries queries.tsv --games judged-games.jsonl -o out",
@@ -146,6 +149,7 @@ COMMANDS = (
     "analyze paired rated.jsonl -o out",
     "analyze nuggets assigned.jsonl assigned-too.jsonl --bank nuggets-bank.jsonl --queries queries.json "
     "--run-types types.tsv -o out",
+    "gate eval.txt after.txt --system one --system-after two --max-drop 1 -o out",
     f"diff graded.jsonl other.jsonl --bank bank.jsonl --bank-after other-bank.jsonl {SET} -o out",
     "query graded.jsonl 'SELECT count(*) FROM grades' -o out",
     "query --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run --sql-file sql.txt "
@@ -245,6 +249,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     (path / "official-answers.json").write_text(json.dumps(dict.fromkeys(systems, 1)))
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
+    (path / "after.txt").write_bytes((path / "eval.txt").read_bytes())
     (path / "other-qrels.txt").write_text("q1 0 p1 2\nq1 0 p2 1\n")
     (path / "sql.txt").write_text("SELECT count(*) FROM bank, queries, scores, runs\n")
     return path

@@ -58,9 +58,7 @@ class SelectedGrades:
     @property
     def highest_grade(self) -> int:
         """The highest grade of the prompt's scale; for an unknown prompt, the highest grade in the file."""
-        if not self.selector.rated:
-            return _UNRATED_MIN_GRADE
-        return _highest_of_scale(self.selector) or self.file.best_grade or 0
+        return highest_grade(self.selector, self.file)
 
 
 def selectors(
@@ -166,6 +164,13 @@ def default_min_grade(selector: GradeSelector) -> int:
     if not selector.rated:
         return _UNRATED_MIN_GRADE
     return min(DEFAULT_MIN_GRADE, _highest_of_scale(selector) or DEFAULT_MIN_GRADE)
+
+
+def highest_grade(selector: GradeSelector, file: GradedFile) -> int:
+    """The highest grade of the prompt's scale; for an unknown prompt, the highest grade in the file."""
+    if not selector.rated:
+        return _UNRATED_MIN_GRADE
+    return _highest_of_scale(selector) or file.best_grade or 0
 
 
 def _highest_of_scale(selector: GradeSelector) -> int | None:
