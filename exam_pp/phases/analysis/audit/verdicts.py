@@ -1,0 +1,45 @@
+"""Verdicts of the sections of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from exam_pp.metrics.uncertainty import Interval
+
+Finding = Literal["evidence", "no evidence", "cannot be told"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a section of an audit says about a bias.
+
+    Attributes:
+        finding: Whether the data show the bias, do not show it, or cannot say.
+        reason: The reason with its number, as a sentence without capital and full stop.
+    """
+
+    finding: Finding
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as one sentence."""
+        return f"{self.finding.capitalize()}: {self.reason}."
+
+
+def untold(reason: str) -> Verdict:
+    """The verdict ``cannot be told``."""
+    return Verdict("cannot be told", reason)
+
+
+def excludes(interval: Interval, value: float = 0.0) -> bool:
+    """Whether an interval excludes a value."""
+    return not interval.low <= value <= interval.high
+
+
+def with_interval(value: float, interval: Interval | None, confidence: float, unit: str = "") -> str:
+    """A number with its interval: ``0.12 (95 % interval 0.03 to 0.20)``."""
+    if interval is None:
+        return f"{value:z.3f}{unit}"
+    return f"{value:z.3f}{unit} ({100 * confidence:.4g} % interval {interval.low:z.3f} to {interval.high:z.3f})"
