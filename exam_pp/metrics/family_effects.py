@@ -1,7 +1,7 @@
 """Advantage of a family of systems by one source of scores against another: difference in differences.
 
-The advantage is the mean score of the family's systems minus that of the other systems. Sources of scores have
-different scales, so advantages are compared in standard deviations of the systems' means.
+The advantage is the mean score of the family's systems minus that of the other systems. Sources of scores
+have different scales, so advantages are compared in standard deviations of the systems' means.
 
 Source: Angrist and Pischke, "Mostly Harmless Econometrics" (2009), section 5.2 (differences in differences).
 """

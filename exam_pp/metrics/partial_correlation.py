@@ -1,7 +1,7 @@
 """Correlations within queries and partial correlations, with bootstrap intervals over queries.
 
-A unit is a row of two or three numbers: x and y, whose correlation is computed, and z, which is kept constant.
-The partial correlation is r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)).
+A unit is a row of two or three numbers: x and y, whose correlation is computed, and z, which is held
+constant. The partial correlation is r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)).
 
 Sources: Fisher, "The distribution of the partial correlation coefficient", Metron 3 (1924). Correlations of
 deviations from the query's means are those that hold the query constant (Frisch and Waugh, "Partial time
@@ -55,8 +55,8 @@ def correlation_within(
 
     Numbers are replaced by their deviations from the means of their group. With ``ranks``, they are first
     replaced by their ranks in the group (ties: average rank), divided by the number of its units, so that a
-    large group has no larger ranks. For a single group this is Spearman's ρ; without ``ranks`` it is Pearson's
-    r.
+    large group has no larger ranks. For a single group this is Spearman's ρ; without ``ranks`` it is
+    Pearson's r.
 
     Args:
         queries: For each query its groups: one group to hold the query constant; several groups, such as one

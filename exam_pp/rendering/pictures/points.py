@@ -242,9 +242,8 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], title: str, *, ece: floa
     if known:
         worst = max(known, key=lambda each: (abs(each.share - each.probability), each.low))
         description += f" Largest gap: probability {worst.probability:.3f}, share {worst.share:.3f}."
-    caption = (
-        "Each dot is a bin; its area grows with the number of pairs. Dashed: a calibrated grader. Orange: the gap."
-    )
+    caption = "Each dot is a bin; its size grows with the number of pairs. Dashed: a calibrated grader."
+    caption += " Orange: the difference from it."
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 

@@ -8,11 +8,11 @@ from exam_pp.metrics.calibration import BINS, Calibration, Measured
 from exam_pp.metrics.partial_correlation import Estimate
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.audit.audit import Audit
-from exam_pp.phases.analysis.audit.soft_grades import CalibrationAudit
 from exam_pp.phases.analysis.audit.circularity import CircularityAudit, FamilyAdvantage
 from exam_pp.phases.analysis.audit.games import GamesAudit
 from exam_pp.phases.analysis.audit.length import LengthAudit
 from exam_pp.phases.analysis.audit.mined import MinedAudit
+from exam_pp.phases.analysis.audit.soft_grades import CalibrationAudit
 from exam_pp.phases.analysis.audit.verdicts import Verdict
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.rendering.pictures.points import ReliabilityBin, reliability_diagram
@@ -49,7 +49,7 @@ def audit_report(result: Audit, *, decimals: int = 3) -> Report:
         ],
         title="Findings",
     )
-    blocks: list[Block] = [summary, *map(Paragraph, _notes(result))]
+    blocks: list[Block] = [summary, *map(Paragraph, [*_notes(result), *result.notes])]
     for title, (content, found) in sections.items():
         blocks += [Heading(title), *content]
         if isinstance(found, Verdict):
@@ -72,19 +72,18 @@ def _of_mined(mined: MinedAudit | Verdict) -> Verdict:
 
 def _worst(verdicts: _GameVerdicts) -> str:
     findings = [verdict.finding for _, _, verdict in verdicts]
-    return next(
-        finding for finding in ("evidence", "no evidence", "cannot be told") if finding in findings
-    )
+    return next(finding for finding in ("evidence", "no evidence", "cannot be told") if finding in findings)
 
 
 def _notes(result: Audit) -> Iterator[str]:
     options = result.options
     people = "no labels of people" if result.people is None else f"labels of people: {result.people}"
     yield (
-        f"Grader: {result.grader} ({result.prompt_class}); {people}. Score of systems: {result.measure}. low and "
-        f"high: {100 * options.confidence:.4g} % intervals by the percentile bootstrap over queries "
+        f"Grader: {result.grader} ({result.prompt_class}); {people}. Score of systems: {result.measure}. low "
+        f"and high: {100 * options.confidence:.4g} % intervals by the percentile bootstrap over queries "
         f"({options.samples:,} samples, seed {options.seed}). Evidence is an interval without the value of no "
-        "effect; several findings are tested at once, so about one in twenty shows evidence by chance."
+        f"effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such findings are evidence "
+        "by chance."
     )
 
 
@@ -129,9 +128,9 @@ def _circularity(found: CircularityAudit, decimals: int) -> Iterator[Block]:
         decimals=decimals,
     )  # fmt: skip
     yield Paragraph(
-        "Advantage: mean score of the family's systems minus that of the others, in standard deviations of the "
-        "means of all systems, because scores have different scales. Score by judgments: sum of the judgments of "
-        "the first passages, divided by the cutoff; unjudged passages count 0."
+        "Advantage: mean score of the family's systems minus that of the others, in standard deviations of "
+        "the means of all systems, because scores have different scales. Score by judgments: sum of the "
+        "judgments of the first passages, divided by the cutoff; unjudged passages count 0."
     )
 
 
@@ -190,12 +189,14 @@ def _calibration(found: CalibrationAudit, decimals: int) -> Iterator[Block]:
         )
     yield Paragraph(
         f"ECE: mean difference of probability and share by people over the bins, weighted by pairs. It is "
-        f"above 0 even for a calibrated grader, the more so the fewer the pairs: {numbers.expected_ece:.3f} on "
-        f"average here. Its interval has the same bias. {found.soft} of {numbers.pairs} pairs have soft grades; "
-        "the others count with the probability 0 or 1."
+        f"above 0 even for a calibrated grader, the more so the fewer the pairs: {numbers.expected_ece:.3f} "
+        f"on average here. Its interval has the same bias. {found.soft} of {numbers.pairs} pairs have soft "
+        "grades; the others count with the probability 0 or 1."
     )
     yield reliability_diagram(
-        [ReliabilityBin(*each) for each in numbers.bins], "Reliability of the probabilities", ece=numbers.ece.value
+        [ReliabilityBin(*each) for each in numbers.bins],
+        "Reliability of the probabilities",
+        ece=numbers.ece.value,
     )
 
 

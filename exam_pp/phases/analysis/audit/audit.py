@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.data_model import Role
@@ -36,6 +36,7 @@ class Audit:
         mined: Ranks without the entries that a system brought; a verdict if their origin is unknown.
         calibration: Calibration of soft grades.
         options: Thresholds and intervals.
+        notes: Sentences on the thresholds.
         provenance: Grader, bank, judgments and number of queries.
     """
 
@@ -49,6 +50,7 @@ class Audit:
     mined: MinedAudit | Verdict
     calibration: CalibrationAudit
     options: AuditOptions = field(default_factory=AuditOptions)
+    notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
 
@@ -94,7 +96,13 @@ def audit(
     options = options or AuditOptions()
     known = known_families(families)
     data = read_input(
-        graded, bank=bank, grade_filter=grade_filter, reviewer=reviewer, qrels=qrels, role=role, options=options
+        graded,
+        bank=bank,
+        grade_filter=grade_filter,
+        reviewer=reviewer,
+        qrels=qrels,
+        role=role,
+        options=options,
     )
     return Audit(
         data.grader.key.model,
@@ -107,8 +115,15 @@ def audit(
         _mined(data, mined),
         audit_calibration(data),
         options,
+        list(_threshold_notes(data)),
         data.provenance,
     )
+
+
+def _threshold_notes(data: AuditInput) -> Iterator[str]:
+    best, least = data.grader.file.best_grade, data.grader.min_grade
+    if best is not None and best < least:
+        yield f"No grade reaches --min-grade {least}; the highest grade is {best}."
 
 
 def _mined(data: AuditInput, mined: PathLike | None) -> MinedAudit | Verdict:

@@ -105,9 +105,7 @@ def writers(bank: TestBank | None, writer: str | None = None) -> list[tuple[str,
     if writer is not None:
         return [("bank writer", writer)]
     names = dict.fromkeys(
-        (role, name)
-        for line in (() if bank is None else bank.lines)
-        for role, name in _writers_of_line(line)
+        (role, name) for line in (() if bank is None else bank.lines) for role, name in _writers_of_line(line)
     )
     return sorted(names)
 
@@ -127,7 +125,8 @@ def _warnings(parts: Sequence[Part], family: str | None, own: Sequence[str]) -> 
             if part.name.casefold() == grader.name.casefold():
                 yield f"The grader and the {part.role} are the same model ({grader.name})."
             elif family is not None and part.family == family:
-                yield f"The grader ({grader.name}) and the {part.role} ({part.name}) are of one family ({family})."
+                both = f"The grader ({grader.name}) and the {part.role} ({part.name})"
+                yield f"{both} are of one family ({family})."
             theirs = [
                 other.name
                 for other in parts
@@ -153,9 +152,7 @@ def _advantages(data: AuditInput, own: Sequence[str]) -> Iterator[FamilyAdvantag
         if not compare:
             return FamilyAdvantage(name, found, len(queries))
         mine = matrix(data.scores, queries, systems)
-        compared = difference_in_differences(
-            mine, scores, among, confidence=options.confidence, **bootstrap
-        )
+        compared = difference_in_differences(mine, scores, among, confidence=options.confidence, **bootstrap)
         return FamilyAdvantage(name, found, len(queries), compared)
 
     yield of(data.name_of(data.grader.key), data.scores, compare=False)
@@ -171,8 +168,8 @@ def _verdict(advantages: Sequence[FamilyAdvantage], family: str, confidence: flo
     compared = [row for row in advantages if row.compared is not None]
     if not compared:
         return untold(
-            "the file has neither judgments nor another grader, so a better score of the grader's family can be "
-            "quality"
+            "the file has neither judgments nor another grader, so a better score of the grader's family can "
+            "be quality"
         )
     row = compared[0]
     assert row.compared is not None

@@ -21,9 +21,7 @@ class GamesAudit:
     verdicts: Sequence[tuple[str, str, Verdict]]
 
 
-def audit_games(
-    games: Sequence[PathLike], families: Families | None, options: AuditOptions
-) -> GamesAudit:
+def audit_games(games: Sequence[PathLike], families: Families | None, options: AuditOptions) -> GamesAudit:
     """Measure the biases of the judges of games files."""
     found = game_biases(
         games, families=families, confidence=options.confidence, samples=options.samples, seed=options.seed

@@ -15,7 +15,7 @@ class LengthRow:
     """The correlation of a number with length in words.
 
     Attributes:
-        units: What is counted: ``passages``, ``pairs``, ``responses`` (of a system to a query) or ``systems``.
+        units: ``passages``, ``pairs``, ``responses`` (of a system to a query) or ``systems``.
         of: The number: ``grade``, ``judgment``, ``score`` ...
         constant: What is held constant, such as ``query, judgment``.
         spearman: Correlation of ranks.
@@ -44,13 +44,14 @@ def audit_length(data: AuditInput) -> LengthAudit:
     notes = []
     if data.people is None:
         notes.append(
-            "Without labels of people, this cannot separate length from quality: longer passages can be better."
+            "Without labels of people, this cannot separate length from quality: longer passages can be "
+            "better."
         )
     else:
         notes.append(
             f"Partial correlations hold the {data.people.noun} constant as a rank; rows with 'same' compare "
-            f"only units with the same {data.people.noun}. Labels of people are coarse, so a longer passage can "
-            "still be better than another with the same label, and it can cover more entries."
+            f"only units with the same {data.people.noun}. Labels of people are coarse, so a longer passage "
+            "can still be better than another with the same label, and it can cover more entries."
         )
     return LengthAudit(rows, _verdict(data, rows), notes)
 
@@ -147,13 +148,15 @@ def _row(
 
 def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
     level = data.options.confidence
-    by_constant = {row.constant: row for row in rows if row.units in ("passages", "pairs") and row.of == "grade"}
+    by_constant = {
+        row.constant: row for row in rows if row.units in ("passages", "pairs") and row.of == "grade"
+    }
     plain = by_constant["query"].spearman
     if data.people is None:
         number = "is undefined" if plain.value is None else f"is {with_interval(*plain[:2], level)}"
         return untold(
-            f"the correlation of grade and length within queries {number}, but without labels of people it can "
-            "be length or quality"
+            f"the correlation of grade and length within queries {number}, but without labels of people it "
+            "can be length or quality"
         )
     noun = data.people.noun
     row = by_constant.get(f"query, {noun}")
@@ -166,11 +169,12 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
     if not excludes(found.interval):
         return Verdict(
             "no evidence",
-            f"at the same {noun}, grade and length are not clearly related: partial Spearman correlation {number}",
+            f"at the same {noun}, grade and length are not clearly related: partial Spearman correlation "
+            f"{number}",
         )
     direction = "longer" if found.value > 0 else "shorter"
     return Verdict(
         "evidence",
-        f"at the same {noun}, {direction} passages of a query get higher grades: partial Spearman correlation "
-        f"{number}",
+        f"at the same {noun}, {direction} passages of a query get higher grades: partial Spearman "
+        f"correlation {number}",
     )

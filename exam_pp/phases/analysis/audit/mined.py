@@ -29,14 +29,14 @@ from exam_pp.wording import counted
 class MinedLine(Record):
     """Where entries come from: a window of the trace of ``nuggetize``, or a single entry.
 
-    A window has ``nuggets``, the texts of the list after it, and ``passages``. An entry has its ``id``, and the
-    passages or systems that it comes from.
+    A window has ``nuggets``, the texts of the list after it, and ``passages``. An entry has its ``id``, and
+    the passages or systems that it comes from.
     """
 
     query_id: Id
     entry_id: Id | None = Field(default=None, alias="id")
-    passages: list[Id] = []
-    systems: list[Id] = []
+    passages: list[Id] = Field(default_factory=list)
+    systems: list[Id] = Field(default_factory=list)
     nuggets: list[str] | None = None
 
 
@@ -83,7 +83,7 @@ class MinedAudit:
         entries: Number of entries of the evaluated queries.
         known: Number of these with a known source.
         rows: The systems, by rank.
-        kendall: Kendall's τ-b of the leaderboard and the one with every system's own score without its entries.
+        kendall: Kendall's τ-b of the scores and those that every system has without its entries.
         verdict: Whether ranks change.
         notes: Sentences on unknown entries.
     """
@@ -113,7 +113,9 @@ def entry_sources(bank: TestBank, mined: PathLike | None = None) -> tuple[EntryS
     windows: dict[str, list[tuple[list[str], list[str]]]] = {}
     for line in bank.lines:
         for window in _records(line.info, "windows"):
-            windows.setdefault(line.query_id, []).append((_texts(window, "passages"), _texts(window, "nuggets")))
+            windows.setdefault(line.query_id, []).append(
+                (_texts(window, "passages"), _texts(window, "nuggets"))
+            )
         for item in line.items:
             if references := set(_references(item.info)):
                 sources.setdefault((line.query_id, item.entry_id), Sources()).passages.update(references)
@@ -194,7 +196,13 @@ def audit_mined(data: AuditInput, sources: EntrySources, notes: Sequence[str]) -
         count = sum(mask.bit_count() for mask in lost.values())
         rows.append(
             LeftOut(
-                system, count, board[system], _rank(board, system), scores[system], _rank(scores, system), change
+                system,
+                count,
+                board[system],
+                _rank(board, system),
+                scores[system],
+                _rank(scores, system),
+                change,
             )
         )
     rows.sort(key=lambda row: (row.rank, row.system))

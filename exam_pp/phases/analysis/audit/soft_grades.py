@@ -41,7 +41,8 @@ def audit_calibration(data: AuditInput) -> CalibrationAudit:
         return CalibrationAudit(
             None, event, "", 0,
             untold(
-                "grades of bank entries need ratings of the same entries by a person: use --reviewer human:NAME"
+                "grades of bank entries need ratings of the same entries by a person: use --reviewer "
+                "human:NAME"
             ),
         )  # fmt: skip
     least = data.options.min_judgment if people.passages else min_grade
@@ -73,7 +74,12 @@ def _pairs(data: AuditInput) -> Iterator[tuple[str, float, bool, int]]:
                 if label is None or (people.passages and entry_id != DIRECT_ID):
                     continue
                 values = passage.soft.get(position)
-                yield query.query_id, _probability(values, reached >> position & 1, least), bool(values), label
+                yield (
+                    query.query_id,
+                    _probability(values, reached >> position & 1, least),
+                    bool(values),
+                    label,
+                )
 
 
 def _probability(values: Sequence[float] | None, reached: int, least: int) -> float:
@@ -87,8 +93,8 @@ def _verdict(found: Calibration | None, soft: int, confidence: float) -> Verdict
     brier = with_interval(*found.brier, confidence)
     if not soft:
         return untold(
-            "the grades have no probabilities (exam-pp grade --soft makes them); as certain statements they are "
-            f"wrong in a share of {brier} of {found.pairs} pairs"
+            "the grades have no probabilities (exam-pp grade --soft makes them); as certain statements they "
+            f"are wrong in a share of {brier} of {found.pairs} pairs"
         )
     ece = with_interval(*found.ece, confidence)
     chance = (

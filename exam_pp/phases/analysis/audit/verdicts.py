@@ -42,4 +42,6 @@ def with_interval(value: float, interval: Interval | None, confidence: float, un
     """A number with its interval: ``0.12 (95 % interval 0.03 to 0.20)``."""
     if interval is None:
         return f"{value:z.3f}{unit}"
-    return f"{value:z.3f}{unit} ({100 * confidence:.4g} % interval {interval.low:z.3f} to {interval.high:z.3f})"
+    return (
+        f"{value:z.3f}{unit} ({100 * confidence:.4g} % interval {interval.low:z.3f} to {interval.high:z.3f})"
+    )
