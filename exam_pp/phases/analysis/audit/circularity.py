@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 from exam_pp.metrics.family_effects import Advantage, Comparison, advantage, difference_in_differences
 from exam_pp.phases.analysis.audit.inputs import AuditInput, Table, matrix
-from exam_pp.phases.analysis.audit.verdicts import Verdict, excludes, untold, with_interval
+from exam_pp.phases.analysis.audit.verdicts import (
+    LEAST_QUERIES,
+    Verdict,
+    excludes,
+    too_few,
+    untold,
+    with_interval,
+)
 from exam_pp.store.families import Families
 from exam_pp.test_bank import BankLine, TestBank
 from exam_pp.wording import counted, listed
@@ -177,8 +184,8 @@ def _verdict(advantages: Sequence[FamilyAdvantage], family: str, confidence: flo
     if difference is None:
         return untold(f"all systems have the same score by the grader or by {row.source}")
     number = with_interval(difference, interval, confidence, " standard deviations")
-    if interval is None:
-        return untold(f"an interval needs two queries; the difference in differences is {number}")
+    if interval is None or row.queries < LEAST_QUERIES:
+        return too_few(row.queries, f"the difference in differences is {number}")
     if not excludes(interval):
         return Verdict(
             "no evidence",

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 from exam_pp.metrics.partial_correlation import Estimate, Group, correlation_of_means, correlation_within
 from exam_pp.phases.analysis.audit.inputs import AuditInput, matrix, ratings_of_pairs
-from exam_pp.phases.analysis.audit.verdicts import Verdict, excludes, untold, with_interval
+from exam_pp.phases.analysis.audit.verdicts import (
+    LEAST_QUERIES,
+    Verdict,
+    excludes,
+    too_few,
+    untold,
+    with_interval,
+)
 
 
 @dataclass(frozen=True)
@@ -164,8 +171,8 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
     if found is None or found.value is None:
         return untold(f"grade or length have only one value in every query with a {noun}")
     number = with_interval(found.value, found.interval, level)
-    if found.interval is None:
-        return untold(f"an interval needs two queries; the partial correlation is {number}")
+    if found.interval is None or found.queries < LEAST_QUERIES:
+        return too_few(found.queries, f"the partial Spearman correlation is {number}")
     if not excludes(found.interval):
         return Verdict(
             "no evidence",

@@ -9,7 +9,7 @@ from math import fsum
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.metrics.calibration import Calibration, calibration
 from exam_pp.phases.analysis.audit.inputs import AuditInput
-from exam_pp.phases.analysis.audit.verdicts import Verdict, untold, with_interval
+from exam_pp.phases.analysis.audit.verdicts import LEAST_QUERIES, Verdict, too_few, untold, with_interval
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ def _verdict(found: Calibration | None, soft: int, confidence: float) -> Verdict
         f"a calibrated grader would have {found.expected_ece:.3f} on average and at most "
         f"{found.highest_ece:.3f} with {100 * confidence:.4g} % probability"
     )
+    if found.queries < LEAST_QUERIES:
+        return too_few(found.queries, f"the ECE on {found.pairs} pairs is {ece}")
     if found.ece.value <= found.highest_ece:
         return Verdict("no evidence", f"the ECE on {found.pairs} pairs is {ece}; {chance}")
     side = "high" if found.bias.value > 0 else "low"

@@ -10,6 +10,14 @@ from exam_pp.metrics.uncertainty import Interval
 Finding = Literal["evidence", "no evidence", "cannot be told"]
 
 
+LEAST_QUERIES = 10
+"""Fewest queries for a verdict by an interval: with fewer, intervals over resampled queries are too narrow.
+
+Source: Cameron, Gelbach and Miller, "Bootstrap-based improvements for inference with clustered errors", Review
+of Economics and Statistics 90 (2008), which finds too many false alarms with 5 to 10 clusters.
+"""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a section of an audit says about a bias.
@@ -31,6 +39,11 @@ class Verdict:
 def untold(reason: str) -> Verdict:
     """The verdict ``cannot be told``."""
     return Verdict("cannot be told", reason)
+
+
+def too_few(queries: int, number: str) -> Verdict:
+    """The verdict for fewer than :data:`LEAST_QUERIES` queries; ``number`` says what was found."""
+    return untold(f"a verdict needs at least {LEAST_QUERIES} queries, here {queries}; {number}")
 
 
 def excludes(interval: Interval, value: float = 0.0) -> bool:
