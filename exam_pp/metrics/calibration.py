@@ -4,9 +4,9 @@ A grader that is calibrated is right in a share p of the pairs to which it gives
 
 Sources: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", ICML 2017, section 2
 (ECE, reliability diagram); Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using
-Bayesian binning", AAAI 2015 (the probability of the positive class); Nixon et al., "Measuring calibration in deep
-learning", CVPR workshops 2019 (bins of equal counts); Brier, "Verification of forecasts expressed in terms of
-probability", Monthly Weather Review 78 (1950); Bröcker and Smith, "Increasing the reliability of reliability
+Bayesian binning", AAAI 2015 (the probability of the positive class); Nixon et al., "Measuring calibration in
+deep learning", CVPR workshops 2019 (bins of equal counts); Brier, "Verification of forecasts expressed in
+terms of probability", Monthly Weather Review 78 (1950); Bröcker and Smith, "Increasing the reliability of reliability
 diagrams", Weather and Forecasting 22 (2007) (errors of a calibrated grader).
 """
 

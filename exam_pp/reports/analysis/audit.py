@@ -82,9 +82,9 @@ def _notes(result: Audit) -> Iterator[str]:
         f"Grader: {result.grader} ({result.prompt_class}); {people}. Score of systems: {result.measure}. low "
         f"and high: {100 * options.confidence:.4g} % intervals by the percentile bootstrap over queries "
         f"({options.samples:,} samples, seed {options.seed}). Evidence is an interval without the value of "
-        f"no effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such findings are evidence "
-        "by chance. For entries that one system brought, evidence is a changed rank; for calibration, an ECE "
-        "that a calibrated grader rarely has."
+        f"no effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such findings are "
+        "evidence by chance. For entries that one system brought, evidence is a changed rank; for "
+        "calibration, an ECE that a calibrated grader rarely has."
     )
 
 

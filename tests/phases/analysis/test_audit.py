@@ -144,6 +144,25 @@ def test_evidence_of_length_has_its_number(lengths: Path) -> None:
     )
 
 
+def test_two_ways_to_hold_the_judgment_constant_disagree(write_jsonl: WriteLines) -> None:
+    """The judgment is not linear in ranks, so the partial correlation has another sign than the groups."""
+    rows = [(10, 1, 2), (10, 0, 2), (40, 2, 0), (30, 1, 0), (40, 3, 0), (50, 0, 1)]
+
+    def query(name: str) -> list[dict[str, Any]]:
+        return [
+            graded(name, f"p{n}", rubric({f"{name}/a": y}), words=x, judgment=z)
+            for n, (x, y, z) in enumerate(rows)
+        ]
+
+    path = write_jsonl("graded.jsonl", [[name, query(name)] for name in TEN])
+    verdict = audit(path, options=QUICK).length.verdict
+    assert verdict.sentence == (
+        "Cannot be told: the two ways to hold the judgment constant disagree: partial Spearman correlation "
+        "-0.372 (95 % interval -0.372 to -0.372), and 0.693 (95 % interval 0.693 to 0.693) among units with "
+        "the same judgment."
+    )
+
+
 def test_without_people_length_is_not_separated(write_jsonl: WriteLines) -> None:
     lines = [[q, [graded(q, f"p{n}", rubric({f"{q}/a": n}), words=n + 1) for n in range(4)]] for q in "xy"]
     result = audit(write_jsonl("graded.jsonl", lines), options=QUICK)
@@ -450,9 +469,8 @@ def test_few_queries_give_no_verdict(systems: Path, write_jsonl: WriteLines) -> 
     lines = [json.loads(line) for line in systems.read_text().splitlines()][1:]
     found = audit(write_jsonl("few.jsonl", lines), families=FAMILIES, options=QUICK)
     for verdict in (found.length.verdict, found.circularity.verdict):
-        assert verdict.sentence.startswith(
-            "Cannot be told: a verdict needs at least 10 queries, here 9; the "
-        )
+        assert verdict.finding == "cannot be told"
+        assert verdict.reason.startswith("a verdict needs at least 10 queries, here 9; ")
 
 
 @pytest.mark.parametrize("form", REPORT_FORMATS)
@@ -464,7 +482,7 @@ def test_every_format_has_the_sections(systems: Path, form: str) -> None:
 
 def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLines) -> None:
     report = audit_report(audit(systems, families=FAMILIES, options=QUICK))
-    findings = dict(tables_of(report)["Findings"].rows)
+    findings = {row[0]: row[1] for row in tables_of(report)["Findings"].rows}
     assert findings == {
         "Length": "evidence",
         "Position, length and self-preference in games": "cannot be told",

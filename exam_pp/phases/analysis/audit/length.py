@@ -48,7 +48,7 @@ class LengthAudit:
 def audit_length(data: AuditInput) -> LengthAudit:
     """Correlations of grades and scores with length, within queries, with and without people's labels."""
     rows = [*_unit_rows(data), *_system_rows(data)]
-    notes = []
+    notes = [] if _has_full_rankings(data) else [_HOLES]
     if data.people is None:
         notes.append(
             "Without labels of people, this cannot separate length from quality: longer passages can be "
@@ -61,6 +61,17 @@ def audit_length(data: AuditInput) -> LengthAudit:
             "can still be better than another with the same label, and it can cover more entries."
         )
     return LengthAudit(rows, _verdict(data, rows), notes)
+
+
+_HOLES = (
+    "Systems have different numbers of passages within the cutoff, so lengths of responses and scores also "
+    "depend on how many passages the file has."
+)
+
+
+def _has_full_rankings(data: AuditInput) -> bool:
+    counts = data.over_passages(lambda _query_id, _passage_id: 1)
+    return len({count for of_query in counts.values() for count in of_query.values()}) < 2
 
 
 def _unit_rows(data: AuditInput) -> list[LengthRow]:
@@ -166,22 +177,34 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
             "can be length or quality"
         )
     noun = data.people.noun
-    row = by_constant.get(f"query, {noun}")
-    found = None if row is None else row.spearman
+    held, same = (by_constant.get(f"query, {kind}{noun}") for kind in ("", "same "))
+    found = None if held is None else held.spearman
     if found is None or found.value is None:
         return untold(f"grade or length have only one value in every query with a {noun}")
-    number = with_interval(found.value, found.interval, level)
-    if found.interval is None or found.queries < LEAST_QUERIES:
-        return too_few(found.queries, f"the partial Spearman correlation is {number}")
-    if not excludes(found.interval):
-        return Verdict(
-            "no evidence",
-            f"at the same {noun}, grade and length are not clearly related: partial Spearman correlation "
-            f"{number}",
+    number = f"partial Spearman correlation {with_interval(found.value, found.interval, level)}"
+    within = None if same is None else same.spearman
+    if within is not None and within.value is not None:
+        number += (
+            f", and {with_interval(within.value, within.interval, level)} among units with the same {noun}"
         )
-    direction = "longer" if found.value > 0 else "shorter"
+    if found.interval is None or found.queries < LEAST_QUERIES:
+        return too_few(found.queries, number)
+    sides = {_side(found), _side(found if within is None or within.value is None else within)}
+    if len(sides) > 1:
+        return untold(f"the two ways to hold the {noun} constant disagree: {number}")
+    (side,) = sides
+    if not side:
+        return Verdict(
+            "no evidence", f"at the same {noun}, grade and length are not clearly related: {number}"
+        )
+    direction = "longer" if side > 0 else "shorter"
     return Verdict(
-        "evidence",
-        f"at the same {noun}, {direction} passages of a query get higher grades: partial Spearman "
-        f"correlation {number}",
+        "evidence", f"at the same {noun}, {direction} passages of a query get higher grades: {number}"
     )
+
+
+def _side(found: Estimate) -> int:
+    """The sign of a correlation whose interval excludes 0, else 0."""
+    if found.value is None or found.interval is None or not excludes(found.interval):
+        return 0
+    return 1 if found.value > 0 else -1

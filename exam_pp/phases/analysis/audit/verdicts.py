@@ -13,8 +13,8 @@ Finding = Literal["evidence", "no evidence", "cannot be told"]
 LEAST_QUERIES = 10
 """Fewest queries for a verdict by an interval: with fewer, intervals over resampled queries are too narrow.
 
-Source: Cameron, Gelbach and Miller, "Bootstrap-based improvements for inference with clustered errors", Review
-of Economics and Statistics 90 (2008), which finds too many false alarms with 5 to 10 clusters.
+Source: Cameron, Gelbach and Miller, "Bootstrap-based improvements for inference with clustered errors",
+Review of Economics and Statistics 90 (2008): too many false alarms with 5 to 10 clusters.
 """
 
 
