@@ -6,8 +6,8 @@ Sources: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural netwo
 (ECE, reliability diagram); Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using
 Bayesian binning", AAAI 2015 (the probability of the positive class); Nixon et al., "Measuring calibration in
 deep learning", CVPR workshops 2019 (bins of equal counts); Brier, "Verification of forecasts expressed in
-terms of probability", Monthly Weather Review 78 (1950); Bröcker and Smith, "Increasing the reliability of reliability
-diagrams", Weather and Forecasting 22 (2007) (errors of a calibrated grader).
+terms of probability", Monthly Weather Review 78 (1950); Bröcker and Smith, "Increasing the reliability of
+reliability diagrams", Weather and Forecasting 22 (2007) (errors of a calibrated grader).
 """
 
 from __future__ import annotations

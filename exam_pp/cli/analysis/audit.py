@@ -40,7 +40,7 @@ from exam_pp.cli.options import (
     "--bank-writer", metavar="NAME", help="Model that wrote the bank.  [default: as the bank records it]"
 )
 @click.option(
-    "--games", type=FILE, multiple=True, help="Games file, for biases of place and length; may be repeated."
+    "--games", type=FILE, help="Games file, for the biases of its judges: place, length, own family."
 )
 @click.option(
     "--mined",
@@ -67,7 +67,7 @@ def command(
     qrels: Path | None,
     families: Path | None,
     bank_writer: str | None,
-    games: tuple[Path, ...],
+    games: Path | None,
     mined: Path | None,
     official: Path | None,
     min_grade: int | None,
@@ -83,7 +83,7 @@ def command(
 ) -> None:
     """Audit a grader: length, families, entries from single systems, calibration.
 
-    Every section ends with a verdict: evidence, no evidence, or cannot be told. Sections are: correlation of
+    Every section ends with a verdict: evidence, no evidence, or undecided. Sections are: correlation of
     grades with length at the same label of people; biases of the judges of games; grader, bank writer and
     systems of one family; ranks without the entries that only one system brought; calibration of soft grades.
     A section without its input names what is missing.
@@ -111,11 +111,11 @@ def command(
         qrels=qrels,
         families=families,
         bank_writer=bank_writer,
-        games=games,
+        games=[] if games is None else [games],
         mined=mined,
         official=official,
         role=role,
         options=AuditOptions(min_grade, min_relevant, cutoff, confidence, samples, seed),
     )
-    inputs = [graded, bank, qrels, families, mined, official, *games]
+    inputs = [graded, bank, qrels, families, mined, official, games]
     emit_report(audit_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)

@@ -72,7 +72,7 @@ def _of_mined(mined: MinedAudit | Verdict) -> Verdict:
 
 def _worst(verdicts: _GameVerdicts) -> str:
     findings = [verdict.finding for _, _, verdict in verdicts]
-    return next(finding for finding in ("evidence", "no evidence", "cannot be told") if finding in findings)
+    return next(finding for finding in ("evidence", "no evidence", "undecided") if finding in findings)
 
 
 def _notes(result: Audit) -> Iterator[str]:

@@ -157,7 +157,7 @@ def test_two_ways_to_hold_the_judgment_constant_disagree(write_jsonl: WriteLines
     path = write_jsonl("graded.jsonl", [[name, query(name)] for name in TEN])
     verdict = audit(path, options=QUICK).length.verdict
     assert verdict.sentence == (
-        "Cannot be told: the two ways to hold the judgment constant disagree: partial Spearman correlation "
+        "Undecided: the two ways to hold the judgment constant disagree: partial Spearman correlation "
         "-0.372 (95 % interval -0.372 to -0.372), and 0.693 (95 % interval 0.693 to 0.693) among units with "
         "the same judgment."
     )
@@ -167,11 +167,11 @@ def test_without_people_length_is_not_separated(write_jsonl: WriteLines) -> None
     lines = [[q, [graded(q, f"p{n}", rubric({f"{q}/a": n}), words=n + 1) for n in range(4)]] for q in "xy"]
     result = audit(write_jsonl("graded.jsonl", lines), options=QUICK)
     assert rows_of_length(result) == {("passages", "grade", "query"): pytest.approx(1)}
-    assert result.length.verdict.finding == "cannot be told"
+    assert result.length.verdict.finding == "undecided"
     assert (
         "1.000 (95 % interval 1.000 to 1.000), but without labels of people" in result.length.verdict.sentence
     )
-    assert result.calibration.verdict.sentence == "Cannot be told: the file has no labels of people."
+    assert result.calibration.verdict.sentence == "Undecided: the file has no labels of people."
 
 
 def test_a_reviewer_labels_pairs(write_jsonl: WriteLines) -> None:
@@ -260,7 +260,7 @@ def test_preference_for_the_own_family(systems: Path, write_jsonl: WriteLines) -
 )
 def test_missing_families(systems: Path, families: Families | None, reason: str) -> None:
     assert audit(systems, families=families, options=QUICK).circularity.verdict == Verdict(
-        "cannot be told", reason
+        "undecided", reason
     )
 
 
@@ -296,7 +296,7 @@ def test_a_bank_without_writer_and_without_sources(systems: Path, write_jsonl: W
     result = audit(systems, bank=bank, families=FAMILIES, options=QUICK)
     assert "The bank does not record who wrote it; use --bank-writer NAME." in result.circularity.warnings
     assert result.mined == Verdict(
-        "cannot be told",
+        "undecided",
         "the bank records no passages or systems that its entries come from; use --mined FILE",
     )
     named = audit(systems, bank=bank, families=FAMILIES, bank_writer="gpt-4o", options=QUICK).circularity
@@ -414,7 +414,7 @@ def test_evidence_of_miscalibration(write_jsonl: WriteLines) -> None:
 def test_hard_grades_are_no_probabilities(write_jsonl: WriteLines) -> None:
     passages = [graded("q", f"p{n}", judgment=n % 2, grades=[direct(1)]) for n in range(4)]
     found = audit(write_jsonl("graded.jsonl", [["q", passages]]), options=QUICK).calibration
-    assert found.verdict.finding == "cannot be told"
+    assert found.verdict.finding == "undecided"
     assert "wrong in a share of 0.500 of 4 pairs" in found.verdict.sentence
 
 
@@ -469,7 +469,7 @@ def test_few_queries_give_no_verdict(systems: Path, write_jsonl: WriteLines) -> 
     lines = [json.loads(line) for line in systems.read_text().splitlines()][1:]
     found = audit(write_jsonl("few.jsonl", lines), families=FAMILIES, options=QUICK)
     for verdict in (found.length.verdict, found.circularity.verdict):
-        assert verdict.finding == "cannot be told"
+        assert verdict.finding == "undecided"
         assert verdict.reason.startswith("a verdict needs at least 10 queries, here 9; ")
 
 
@@ -485,12 +485,12 @@ def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLine
     findings = {row[0]: row[1] for row in tables_of(report)["Findings"].rows}
     assert findings == {
         "Length": "evidence",
-        "Position, length and self-preference in games": "cannot be told",
+        "Position, length and self-preference in games": "undecided",
         "Circularity": "evidence",
-        "Entries that only one system brought": "cannot be told",
-        "Calibration": "cannot be told",
+        "Entries that only one system brought": "undecided",
+        "Calibration": "undecided",
     }
-    assert "Cannot be told: no games are given; use --games FILE." in notes_of(report)
+    assert "Undecided: no games are given; use --games FILE." in notes_of(report)
     assert "use --bank FILE" in notes_of(report)
     soft = audit_report(audit(soft_file(write_jsonl, [(0.9, 3), (0.1, 0)]), options=QUICK))
     assert list(pictures_of(soft)) == ["Reliability of the probabilities"]

@@ -13,7 +13,7 @@ from exam_pp.phases.analysis.audit.inputs import AuditInput, AuditOptions, read_
 from exam_pp.phases.analysis.audit.length import LengthAudit, audit_length
 from exam_pp.phases.analysis.audit.mined import MinedAudit, audit_mined, entry_sources, no_sources
 from exam_pp.phases.analysis.audit.soft_grades import CalibrationAudit, audit_calibration
-from exam_pp.phases.analysis.audit.verdicts import Verdict, untold
+from exam_pp.phases.analysis.audit.verdicts import Verdict, undecided
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.tournaments.biases import known_families
 from exam_pp.provenance import Provenance
@@ -81,7 +81,7 @@ def audit(
         families: Families of models and systems.
         bank_writer: Model that wrote the bank, in place of the recorded one.
         games: Games files.
-        mined: Where the entries of the bank come from (:class:`MinedLine`).
+        mined: Where the entries of the bank come from (:class:`~exam_pp.phases.analysis.audit.mined.MinedLine`).
         official: Official leaderboard.
         role: As for :func:`~exam_pp.phases.evaluation.rubric.cover`.
         options: Thresholds and intervals.
@@ -110,7 +110,7 @@ def audit(
         None if data.people is None else data.people.name,
         data.grader.measure(options.cutoff),
         audit_length(data),
-        audit_games(games, known, options) if games else untold("no games are given; use --games FILE"),
+        audit_games(games, known, options) if games else undecided("no games are given; use --games FILE"),
         audit_circularity(data, known, bank_writer, None if official is None else read_ranks(official)),
         _mined(data, mined),
         audit_calibration(data),
@@ -128,10 +128,10 @@ def _threshold_notes(data: AuditInput) -> Iterator[str]:
 
 def _mined(data: AuditInput, mined: PathLike | None) -> MinedAudit | Verdict:
     if data.bank is None:
-        return untold("the entries' origin is recorded in the bank; use --bank FILE")
+        return undecided("the entries' origin is recorded in the bank; use --bank FILE")
     if data.grader.is_direct:
-        return untold("the grades are of passages, not of bank entries")
+        return undecided("the grades are of passages, not of bank entries")
     if not data.systems:
-        return untold("the graded file has no rankings")
+        return undecided("the graded file has no rankings")
     sources, notes = entry_sources(data.bank, mined)
     return audit_mined(data, sources, notes) if sources else no_sources()

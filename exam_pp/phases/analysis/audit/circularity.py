@@ -12,7 +12,7 @@ from exam_pp.phases.analysis.audit.verdicts import (
     Verdict,
     excludes,
     too_few,
-    untold,
+    undecided,
     with_interval,
 )
 from exam_pp.store.families import Families
@@ -87,12 +87,12 @@ def audit_circularity(
     if data.bank is not None and not any(part.role in _WRITERS.values() for part in parts):
         warnings.append("The bank does not record who wrote it; use --bank-writer NAME.")
     if families is None:
-        verdict = untold("families of systems are unknown; use --families FILE")
+        verdict = undecided("families of systems are unknown; use --families FILE")
     elif family is None:
-        verdict = untold(f"the grader {model!r} has no family in the families file")
+        verdict = undecided(f"the grader {model!r} has no family in the families file")
     elif not own or len(own) == len(data.systems):
         noun = "no system is" if not own else "all systems are"
-        verdict = untold(f"{noun} of the grader's family ({family})")
+        verdict = undecided(f"{noun} of the grader's family ({family})")
     else:
         advantages = list(_advantages(data, own))
         ranks = [] if official is None else [official[name] for name in own if name in official]
@@ -174,7 +174,7 @@ def _advantages(data: AuditInput, own: Sequence[str]) -> Iterator[FamilyAdvantag
 def _verdict(advantages: Sequence[FamilyAdvantage], family: str, confidence: float) -> Verdict:
     compared = [row for row in advantages if row.compared is not None]
     if not compared:
-        return untold(
+        return undecided(
             "the file has neither judgments nor another grader, so a better score of the grader's family can "
             "be quality"
         )
@@ -182,7 +182,7 @@ def _verdict(advantages: Sequence[FamilyAdvantage], family: str, confidence: flo
     assert row.compared is not None
     difference, interval = row.compared
     if difference is None:
-        return untold(f"all systems have the same score by the grader or by {row.source}")
+        return undecided(f"all systems have the same score by the grader or by {row.source}")
     number = with_interval(difference, interval, confidence, " standard deviations")
     if interval is None or row.queries < LEAST_QUERIES:
         return too_few(row.queries, f"the difference in differences is {number}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from exam_pp.metrics.game_biases import Share
 from exam_pp.phases.analysis.audit.inputs import AuditOptions
-from exam_pp.phases.analysis.audit.verdicts import LEAST_QUERIES, Verdict, excludes, too_few, untold
+from exam_pp.phases.analysis.audit.verdicts import LEAST_QUERIES, Verdict, excludes, too_few, undecided
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.tournaments.biases import GameBiases, game_biases
 from exam_pp.store.families import Families
@@ -39,14 +39,14 @@ def _verdicts(found: GameBiases, confidence: float) -> Iterator[tuple[str, str, 
         }
         for bias, (share, subject) in shares.items():
             if bias == "self-preference" and row.family is None:
-                yield judge, bias, untold("the judge has no family; use --families FILE")
+                yield judge, bias, undecided("the judge has no family; use --families FILE")
             else:
                 yield judge, bias, _verdict(share, subject, row.queries, confidence)
 
 
 def _verdict(share: Share, subject: str, queries: int, confidence: float) -> Verdict:
     if share.share is None:
-        return untold("no decided games count for it")
+        return undecided("no decided games count for it")
     text = f"{subject} {100 * share.share:.1f} % of {share.total} decided games"
     if share.interval is None:
         return too_few(queries, text)

@@ -32,7 +32,7 @@ JUDGMENTS = "judgments"
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What an audit compares, and its intervals.
+    """Thresholds and intervals of an audit.
 
     Attributes:
         min_grade: Lowest grade that covers an entry. None: the default of the prompt's scale.
@@ -72,7 +72,7 @@ class People:
 
     @property
     def noun(self) -> str:
-        """What one label is called."""
+        """The name of one label."""
         return "judgment" if self.passages else "reviewer's rating"
 
 
@@ -121,7 +121,7 @@ class GraderScores:
 
 @dataclass(frozen=True)
 class AuditInput:
-    """What the sections of an audit read.
+    """The input of the sections of an audit.
 
     Attributes:
         source: The graded file.

@@ -12,7 +12,7 @@ from exam_pp.phases.analysis.audit.verdicts import (
     Verdict,
     excludes,
     too_few,
-    untold,
+    undecided,
     with_interval,
 )
 
@@ -172,7 +172,7 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
     plain = by_constant["query"].spearman
     if data.people is None:
         number = "is undefined" if plain.value is None else f"is {with_interval(*plain[:2], level)}"
-        return untold(
+        return undecided(
             f"the correlation of grade and length within queries {number}, but without labels of people it "
             "can be length or quality"
         )
@@ -180,7 +180,7 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
     held, same = (by_constant.get(f"query, {kind}{noun}") for kind in ("", "same "))
     found = None if held is None else held.spearman
     if found is None or found.value is None:
-        return untold(f"grade or length have only one value in every query with a {noun}")
+        return undecided(f"grade or length have only one value in every query with a {noun}")
     number = f"partial Spearman correlation {with_interval(found.value, found.interval, level)}"
     within = None if same is None else same.spearman
     if within is not None and within.value is not None:
@@ -191,7 +191,7 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
         return too_few(found.queries, number)
     sides = {_side(found), _side(found if within is None or within.value is None else within)}
     if len(sides) > 1:
-        return untold(f"the two ways to hold the {noun} constant disagree: {number}")
+        return undecided(f"the two ways to hold the {noun} constant disagree: {number}")
     (side,) = sides
     if not side:
         return Verdict(

@@ -19,7 +19,7 @@ from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.uncertainty import Interval, mean_interval
 from exam_pp.phases.analysis.audit.inputs import AuditInput
-from exam_pp.phases.analysis.audit.verdicts import Verdict, untold
+from exam_pp.phases.analysis.audit.verdicts import Verdict, undecided
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.store.json_lines import read_records
 from exam_pp.test_bank import Entry, TestBank, normalised_text
@@ -278,4 +278,4 @@ def _verdict(rows: Sequence[LeftOut], entries: int) -> Verdict:
 
 def no_sources() -> Verdict:
     """The verdict on a bank that records no sources."""
-    return untold("the bank records no passages or systems that its entries come from; use --mined FILE")
+    return undecided("the bank records no passages or systems that its entries come from; use --mined FILE")

@@ -9,7 +9,7 @@ from math import fsum
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.metrics.calibration import Calibration, calibration
 from exam_pp.phases.analysis.audit.inputs import AuditInput
-from exam_pp.phases.analysis.audit.verdicts import LEAST_QUERIES, Verdict, too_few, untold, with_interval
+from exam_pp.phases.analysis.audit.verdicts import LEAST_QUERIES, Verdict, too_few, undecided, with_interval
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ def audit_calibration(data: AuditInput) -> CalibrationAudit:
     people, min_grade = data.people, data.grader.min_grade
     event = f"grade of at least {min_grade}"
     if people is None:
-        return CalibrationAudit(None, event, "", 0, untold("the file has no labels of people"))
+        return CalibrationAudit(None, event, "", 0, undecided("the file has no labels of people"))
     if people.passages and not data.grader.is_direct:
         return CalibrationAudit(
             None, event, "", 0,
-            untold(
+            undecided(
                 "grades of bank entries need ratings of the same entries by a person: use --reviewer "
                 "human:NAME"
             ),
@@ -89,10 +89,10 @@ def _probability(values: Sequence[float] | None, reached: int, least: int) -> fl
 
 def _verdict(found: Calibration | None, soft: int, confidence: float) -> Verdict:
     if found is None:
-        return untold("people labelled none of the graded pairs")
+        return undecided("people labelled none of the graded pairs")
     brier = with_interval(*found.brier, confidence)
     if not soft:
-        return untold(
+        return undecided(
             "the grades have no probabilities (exam-pp grade --soft makes them); as certain statements they "
             f"are wrong in a share of {brier} of {found.pairs} pairs"
         )

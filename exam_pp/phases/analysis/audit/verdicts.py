@@ -7,7 +7,7 @@ from typing import Literal
 
 from exam_pp.metrics.uncertainty import Interval
 
-Finding = Literal["evidence", "no evidence", "cannot be told"]
+Finding = Literal["evidence", "no evidence", "undecided"]
 
 
 LEAST_QUERIES = 10
@@ -20,7 +20,7 @@ Review of Economics and Statistics 90 (2008): too many false alarms with 5 to 10
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a section of an audit says about a bias.
+    """The finding of a section of an audit, with its reason.
 
     Attributes:
         finding: Whether the data show the bias, do not show it, or cannot say.
@@ -36,14 +36,14 @@ class Verdict:
         return f"{self.finding.capitalize()}: {self.reason}."
 
 
-def untold(reason: str) -> Verdict:
-    """The verdict ``cannot be told``."""
-    return Verdict("cannot be told", reason)
+def undecided(reason: str) -> Verdict:
+    """The verdict ``undecided``."""
+    return Verdict("undecided", reason)
 
 
 def too_few(queries: int, number: str) -> Verdict:
     """The verdict for fewer than :data:`LEAST_QUERIES` queries; ``number`` says what was found."""
-    return untold(f"a verdict needs at least {LEAST_QUERIES} queries, here {queries}; {number}")
+    return undecided(f"a verdict needs at least {LEAST_QUERIES} queries, here {queries}; {number}")
 
 
 def excludes(interval: Interval, value: float = 0.0) -> bool:
