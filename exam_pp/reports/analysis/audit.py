@@ -42,12 +42,12 @@ def audit_report(result: Audit, *, decimals: int = 3) -> Report:
         CALIBRATION: (_calibration(result.calibration, decimals), result.calibration.verdict),
     }
     summary = Table(
-        ["section", "finding"],
+        ["section", "verdict"],
         [
-            [title, found.finding if isinstance(found, Verdict) else _worst(found)]
+            [title, found.outcome if isinstance(found, Verdict) else _worst(found)]
             for title, (_, found) in sections.items()
         ],
-        title="Findings",
+        title="Verdicts",
     )
     blocks: list[Block] = [summary, *map(Paragraph, [*_notes(result), *result.notes])]
     for title, (content, found) in sections.items():
@@ -71,8 +71,8 @@ def _of_mined(mined: MinedAudit | Verdict) -> Verdict:
 
 
 def _worst(verdicts: _GameVerdicts) -> str:
-    findings = [verdict.finding for _, _, verdict in verdicts]
-    return next(finding for finding in ("evidence", "no evidence", "undecided") if finding in findings)
+    outcomes = [verdict.outcome for _, _, verdict in verdicts]
+    return next(outcome for outcome in ("evidence", "no evidence", "undecided") if outcome in outcomes)
 
 
 def _notes(result: Audit) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _notes(result: Audit) -> Iterator[str]:
         f"Grader: {result.grader} ({result.prompt_class}); {people}. Score of systems: {result.measure}. low "
         f"and high: {100 * options.confidence:.4g} % intervals by the percentile bootstrap over queries "
         f"({options.samples:,} samples, seed {options.seed}). Evidence is an interval without the value of "
-        f"no effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such findings are "
+        f"no effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such verdicts are "
         "evidence by chance. For entries that one system brought, evidence is a changed rank; for "
         "calibration, an ECE that a calibrated grader rarely has."
     )

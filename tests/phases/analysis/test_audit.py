@@ -137,7 +137,7 @@ def test_evidence_of_length_has_its_number(lengths: Path) -> None:
     assert row.spearman.value is not None
     assert row.spearman.interval is not None
     assert row.spearman.interval.low > 0
-    assert result.verdict.finding == "evidence"
+    assert result.verdict.outcome == "evidence"
     assert result.verdict.sentence.startswith(
         "Evidence: at the same judgment, longer passages of a query get higher grades: partial Spearman "
         f"correlation {row.spearman.value:.3f} (95 % interval {row.spearman.interval.low:.3f} to "
@@ -167,7 +167,7 @@ def test_without_people_length_is_not_separated(write_jsonl: WriteLines) -> None
     lines = [[q, [graded(q, f"p{n}", rubric({f"{q}/a": n}), words=n + 1) for n in range(4)]] for q in "xy"]
     result = audit(write_jsonl("graded.jsonl", lines), options=QUICK)
     assert rows_of_length(result) == {("passages", "grade", "query"): pytest.approx(1)}
-    assert result.length.verdict.finding == "undecided"
+    assert result.length.verdict.outcome == "undecided"
     assert (
         "1.000 (95 % interval 1.000 to 1.000), but without labels of people" in result.length.verdict.sentence
     )
@@ -274,7 +274,7 @@ def test_other_graders_are_compared_if_nobody_judged(write_jsonl: WriteLines) ->
     path = write_jsonl("graded.jsonl", lines)
     found = audit(path, grade_filter=GradeFilter(model="gpt-4"), families=FAMILIES, options=QUICK).circularity
     assert [row.source for row in found.advantages] == ["gpt-4", "t5"]
-    assert found.verdict.finding == "evidence"
+    assert found.verdict.outcome == "evidence"
     # Means 1, 0, 1 and 0, 1, 1: advantages 1/2 and -1, each over the deviation sqrt(2)/3.
     assert f"by t5, by {1.5 / (2**0.5 / 3):.3f} standard deviations" in found.verdict.sentence
 
@@ -404,17 +404,17 @@ def test_calibration_by_hand(write_jsonl: WriteLines) -> None:
 def test_evidence_of_miscalibration(write_jsonl: WriteLines) -> None:
     path = soft_file(write_jsonl, [(0.9, 0)] * 10 + [(0.2, 0)] * 10)
     found = audit(path, options=QUICK).calibration
-    assert found.verdict.finding == "evidence"
+    assert found.verdict.outcome == "evidence"
     assert "the ECE on 200 pairs is 0.550" in found.verdict.sentence
     assert found.verdict.sentence.endswith("Probabilities are on average 0.550 too high.")
     well = soft_file(write_jsonl, [(0.9, 1)] * 9 + [(0.9, 0)])
-    assert audit(well, options=QUICK).calibration.verdict.finding == "no evidence"
+    assert audit(well, options=QUICK).calibration.verdict.outcome == "no evidence"
 
 
 def test_hard_grades_are_no_probabilities(write_jsonl: WriteLines) -> None:
     passages = [graded("q", f"p{n}", judgment=n % 2, grades=[direct(1)]) for n in range(4)]
     found = audit(write_jsonl("graded.jsonl", [["q", passages]]), options=QUICK).calibration
-    assert found.verdict.finding == "undecided"
+    assert found.verdict.outcome == "undecided"
     assert "wrong in a share of 0.500 of 4 pairs" in found.verdict.sentence
 
 
@@ -446,6 +446,9 @@ def test_games_have_their_own_verdicts(systems: Path, tmp_path: Path) -> None:
     assert found.verdicts[0][2] == Verdict(
         "evidence", f"place A wins 100.0 % of 30 decided games (95 % interval {100 * low:.1f} to 100.0)"
     )
+    for _, _, verdict in found.verdicts[1:]:
+        assert verdict.outcome == "undecided"
+        assert verdict.reason.endswith(", but these answers can also be better")
     assert found.verdicts[2][2].reason.startswith("systems of the family gpt win 100.0 % of 30 decided games")
     few = audit(systems, games=[few_games(tmp_path, lines)], options=QUICK).games
     assert isinstance(few, GamesAudit)
@@ -469,7 +472,7 @@ def test_few_queries_give_no_verdict(systems: Path, write_jsonl: WriteLines) -> 
     lines = [json.loads(line) for line in systems.read_text().splitlines()][1:]
     found = audit(write_jsonl("few.jsonl", lines), families=FAMILIES, options=QUICK)
     for verdict in (found.length.verdict, found.circularity.verdict):
-        assert verdict.finding == "undecided"
+        assert verdict.outcome == "undecided"
         assert verdict.reason.startswith("a verdict needs at least 10 queries, here 9; ")
 
 
@@ -482,8 +485,8 @@ def test_every_format_has_the_sections(systems: Path, form: str) -> None:
 
 def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLines) -> None:
     report = audit_report(audit(systems, families=FAMILIES, options=QUICK))
-    findings = {row[0]: row[1] for row in tables_of(report)["Findings"].rows}
-    assert findings == {
+    outcomes = {row[0]: row[1] for row in tables_of(report)["Verdicts"].rows}
+    assert outcomes == {
         "Length": "evidence",
         "Position, length and self-preference in games": "undecided",
         "Circularity": "evidence",

@@ -81,7 +81,8 @@ def audit(
         families: Families of models and systems.
         bank_writer: Model that wrote the bank, in place of the recorded one.
         games: Games files.
-        mined: Where the entries of the bank come from (:class:`~exam_pp.phases.analysis.audit.mined.MinedLine`).
+        mined: Where the entries of the bank come from, as lines of
+            :class:`~exam_pp.phases.analysis.audit.mined.MinedLine`.
         official: Official leaderboard.
         role: As for :func:`~exam_pp.phases.evaluation.rubric.cover`.
         options: Thresholds and intervals.

@@ -41,10 +41,10 @@ def _verdicts(found: GameBiases, confidence: float) -> Iterator[tuple[str, str, 
             if bias == "self-preference" and row.family is None:
                 yield judge, bias, undecided("the judge has no family; use --families FILE")
             else:
-                yield judge, bias, _verdict(share, subject, row.queries, confidence)
+                yield judge, bias, _verdict(bias, share, subject, row.queries, confidence)
 
 
-def _verdict(share: Share, subject: str, queries: int, confidence: float) -> Verdict:
+def _verdict(bias: str, share: Share, subject: str, queries: int, confidence: float) -> Verdict:
     if share.share is None:
         return undecided("no decided games count for it")
     text = f"{subject} {100 * share.share:.1f} % of {share.total} decided games"
@@ -54,4 +54,8 @@ def _verdict(share: Share, subject: str, queries: int, confidence: float) -> Ver
     text += f" ({100 * confidence:.4g} % interval {100 * low:.1f} to {100 * high:.1f})"
     if queries < LEAST_QUERIES:
         return too_few(queries, text)
-    return Verdict("evidence" if excludes(share.interval, 0.5) else "no evidence", text)
+    if not excludes(share.interval, 0.5):
+        return Verdict("no evidence", text)
+    if bias == "position":
+        return Verdict("evidence", text)
+    return undecided(f"{text}, but these answers can also be better")

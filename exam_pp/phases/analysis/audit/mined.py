@@ -183,11 +183,11 @@ def audit_mined(data: AuditInput, sources: EntrySources, notes: Sequence[str]) -
     known = sum((query.query_id, entry) in sources for query in queries for entry in query.entries)
     own = _own_entries(queries, sources)
     systems = data.systems
-    board = {system: _mean(data, queries, system, {}) for system in systems}
+    full = {system: _mean(data, queries, system, {}) for system in systems}
     rows = []
     for system in systems:
         lost = own.get(system, {})
-        scores = board if not lost else {name: _mean(data, queries, name, lost) for name in systems}
+        scores = full if not lost else {name: _mean(data, queries, name, lost) for name in systems}
         pairs = zip(_scores(data, queries, system, lost), _scores(data, queries, system, {}), strict=True)
         change = mean_interval(
             [after - before for after, before in pairs],
@@ -198,8 +198,8 @@ def audit_mined(data: AuditInput, sources: EntrySources, notes: Sequence[str]) -
             LeftOut(
                 system,
                 count,
-                board[system],
-                _rank(board, system),
+                full[system],
+                _rank(full, system),
                 scores[system],
                 _rank(scores, system),
                 change,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from exam_pp.metrics.uncertainty import Interval
 
-Finding = Literal["evidence", "no evidence", "undecided"]
+Outcome = Literal["evidence", "no evidence", "undecided"]
 
 
 LEAST_QUERIES = 10
@@ -20,20 +20,20 @@ Review of Economics and Statistics 90 (2008): too many false alarms with 5 to 10
 
 @dataclass(frozen=True)
 class Verdict:
-    """The finding of a section of an audit, with its reason.
+    """The outcome of a section of an audit, with its reason.
 
     Attributes:
-        finding: Whether the data show the bias, do not show it, or cannot say.
+        outcome: Whether the data show the bias, do not show it, or cannot say.
         reason: The reason with its number, as a sentence without capital and full stop.
     """
 
-    finding: Finding
+    outcome: Outcome
     reason: str
 
     @property
     def sentence(self) -> str:
         """The verdict as one sentence."""
-        return f"{self.finding.capitalize()}: {self.reason}."
+        return f"{self.outcome.capitalize()}: {self.reason}."
 
 
 def undecided(reason: str) -> Verdict:
