@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from exam_pp.metrics.entry_values import Floats
@@ -170,10 +171,11 @@ def equal_counts(probabilities: Floats | Sequence[float], bins: int = BINS) -> I
     [0, 0, 1, 1, 1, 2]
     """
     ranks = rankdata(np.asarray(probabilities, dtype=float))
-    return np.minimum((ranks - 0.5) / max(1, len(ranks)) * bins, bins - 1).astype(np.int64)
+    numbers: Ints = np.asarray((ranks - 0.5) / max(1, len(ranks)) * bins, dtype=np.int64)
+    return numbers
 
 
-def _bin(p: Floats, y: Floats, among: Floats, ends: tuple[float, float] | None = None) -> Bin:
+def _bin(p: Floats, y: Floats, among: NDArray[np.bool_], ends: tuple[float, float] | None = None) -> Bin:
     inside = p[among]
     low, high = ends or (float(inside.min()), float(inside.max()))
     return Bin(low, high, len(inside), float(inside.mean()), float(y[among].mean()))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from exam_pp.metrics.correlation import correlation_intervals
@@ -19,6 +20,7 @@ from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import Interval
 
+Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[float]]
 """Scores, systems × queries."""
 
@@ -86,7 +88,7 @@ def difference_in_differences(
     return Comparison(value, _interval(samples_of[0] - samples_of[1], confidence))
 
 
-def _drawn(values: Floats, own: Floats, samples: int, seed: int) -> Floats:
+def _drawn(values: Floats, own: Bools, samples: int, seed: int) -> Floats:
     """Standardised advantages of resampled queries; empty for fewer than two queries."""
     queries = values.shape[1]
     if queries < 2:
@@ -94,7 +96,7 @@ def _drawn(values: Floats, own: Floats, samples: int, seed: int) -> Floats:
     return _standardised(query_counts(queries, samples, seed) @ values.T / queries, own)
 
 
-def _standardised(means: Floats, own: Floats) -> Floats:
+def _standardised(means: Floats, own: Bools) -> Floats:
     """Advantage of each row of means, samples × systems; NaN if all means are equal."""
     deviation = means.std(axis=1)
     gap = means[:, own].mean(axis=1) - means[:, ~own].mean(axis=1)

@@ -36,8 +36,7 @@ class Part:
 class FamilyAdvantage:
     """The advantage of the family's systems by one source of scores.
 
-    ``compared`` is the grader's advantage minus this one; None for the grader itself. ``official_rank`` rows
-    have only a mean rank.
+    ``compared`` is the grader's advantage minus this one; None for the grader itself.
     """
 
     source: str
@@ -153,13 +152,17 @@ def _advantages(data: AuditInput, own: Sequence[str]) -> Iterator[FamilyAdvantag
 
     def of(name: str, table: Table, *, compare: bool) -> FamilyAdvantage:
         queries = [query_id for query_id in data.scores if query_id in table]
-        bootstrap = {"samples": options.samples, "seed": options.seed}
         scores = matrix(table, queries, systems)
-        found = advantage(scores, among, confidence=options.confidence, **bootstrap)
+        found = advantage(
+            scores, among, confidence=options.confidence, samples=options.samples, seed=options.seed
+        )
         if not compare:
             return FamilyAdvantage(name, found, len(queries))
         mine = matrix(data.scores, queries, systems)
-        compared = difference_in_differences(mine, scores, among, confidence=options.confidence, **bootstrap)
+        compared = difference_in_differences(
+            mine, scores, among,
+            confidence=options.confidence, samples=options.samples, seed=options.seed,
+        )  # fmt: skip
         return FamilyAdvantage(name, found, len(queries), compared)
 
     yield of(data.name_of(data.grader.key), data.scores, compare=False)

@@ -50,11 +50,6 @@ class AuditOptions:
     samples: int = 2000
     seed: int = 0
 
-    @property
-    def bootstrap(self) -> dict[str, float | int]:
-        """The arguments of functions that make intervals."""
-        return {"confidence": self.confidence, "samples": self.samples, "seed": self.seed}
-
 
 @dataclass(frozen=True)
 class People:
@@ -124,7 +119,6 @@ class AuditInput:
     """The input of the sections of an audit.
 
     Attributes:
-        source: The graded file.
         grader: The audited grader.
         others: Other models that graded the same entries.
         bank: The test bank.
@@ -134,7 +128,6 @@ class AuditInput:
         provenance: Grader, bank, judgments and number of queries.
     """
 
-    source: PathLike
     grader: GraderScores
     others: Sequence[GraderScores]
     bank: TestBank | None
@@ -236,7 +229,7 @@ def read_input(
         queries=len(file.graded),
     )
     others = _others(lines, selector, test_bank, options)
-    return AuditInput(graded, grader, others, test_bank, people, words, options, provenance)
+    return AuditInput(grader, others, test_bank, people, words, options, provenance)
 
 
 def _threshold(selector: GradeSelector, options: AuditOptions) -> int:

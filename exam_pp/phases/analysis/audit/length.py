@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.metrics.partial_correlation import Estimate, Group, correlation_of_means, correlation_within
-from exam_pp.phases.analysis.audit.inputs import AuditInput, matrix, ratings_of_pairs
+from exam_pp.phases.analysis.audit.inputs import AuditInput, Table, matrix, ratings_of_pairs
 from exam_pp.phases.analysis.audit.verdicts import (
     LEAST_QUERIES,
     Verdict,
@@ -125,9 +125,9 @@ def _system_rows(data: AuditInput) -> list[LengthRow]:
     if len(systems) < 2:
         return []
     rows = []
-    tables = {"query": (data.response_words, data.scores)}
+    tables: dict[str, list[Table]] = {"query": [data.response_words, data.scores]}
     if data.people_scores:
-        tables["query, score by judgments"] = (*tables["query"], data.people_scores)
+        tables["query, score by judgments"] = [*tables["query"], data.people_scores]
     for constant, columns in tables.items():
         queries = [query_id for query_id in columns[-1] if query_id in data.scores]
         groups: list[list[Group]] = [
@@ -171,9 +171,9 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
     }
     plain = by_constant["query"].spearman
     if data.people is None:
-        number = "is undefined" if plain.value is None else f"is {with_interval(*plain[:2], level)}"
+        known = "undefined" if plain.value is None else with_interval(plain.value, plain.interval, level)
         return undecided(
-            f"the correlation of grade and length within queries {number}, but without labels of people it "
+            f"the correlation of grade and length within queries is {known}, but without labels of people it "
             "can be length or quality"
         )
     noun = data.people.noun

@@ -152,8 +152,8 @@ def _add_windows(
         for text in nuggets:
             first.setdefault(normalised_text(text), passages)
     for entry_id, entry in entries.items():
-        if passages := first.get(normalised_text(entry.text)):
-            sources.setdefault((query_id, entry_id), Sources()).passages.update(passages)
+        if known := first.get(normalised_text(entry.text)):
+            sources.setdefault((query_id, entry_id), Sources()).passages.update(known)
 
 
 def _records(info: Any, key: str) -> list[Any]:
