@@ -160,8 +160,9 @@ def equal_width(probabilities: Floats | Sequence[float], bins: int = BINS) -> In
     [0, 0, 1, 9]
     """
     values = np.asarray(probabilities, dtype=float)
-    # Rounding, because 0.3 * 10 is above 3.
-    return np.clip(np.ceil((values * bins).round(9)).astype(np.int64) - 1, 0, bins - 1)
+    # A sum of probabilities such as 0.1 + 0.2 is above 0.3, so products are rounded.
+    numbers: Ints = np.clip(np.ceil((values * bins).round(9)).astype(np.int64) - 1, 0, bins - 1)
+    return numbers
 
 
 def equal_counts(probabilities: Floats | Sequence[float], bins: int = BINS) -> Ints:
