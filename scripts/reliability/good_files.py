@@ -286,6 +286,8 @@ GOOD: dict[str, str] = {
     "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
     "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
     'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
+    "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
+    '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
     "families.json": '{"gpt": {"models": ["mod?l"], "systems": ["b*"]}, "llama": {"systems": ["c"]}}\n',
     "kinds.jsonl": _lines(
@@ -501,6 +503,10 @@ TARGETS: tuple[Target, ...] = (
     Target("tqa.json", "bank import --from tqa {} -o out"),
     Target("autojudge.json", "bank import --from autojudge {} -o out"),
     Target("bank.csv", "bank import --from csv {} -o out"),
+    Target(
+        "mined.jsonl",
+        f"analyze audit graded.jsonl --bank bank.jsonl --mined {{}} {_SET} --samples 100 -o out",
+    ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
 
