@@ -97,7 +97,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
     "trust": {
+        "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
+        "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
+        "canary-report": ("canary_report", "Show what graders gave to canaries."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),

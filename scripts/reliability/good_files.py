@@ -286,6 +286,8 @@ GOOD: dict[str, str] = {
     "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
     "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
     'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
+    "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
+    '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
     "families.json": '{"gpt": {"models": ["mod?l"], "systems": ["b*"]}, "llama": {"systems": ["c"]}}\n',
     "kinds.jsonl": _lines(
@@ -330,6 +332,8 @@ _GRADED_COMMANDS = (
     f"verify disagreements {{}} --bank bank.jsonl {_SET} -o out",
     f"verify unparsed {{}} --bank bank.jsonl {_SET} -o out",
     f"verify sample {{}} --bank bank.jsonl {_SET} -o out",
+    f"sample-pairs {{}} --bank bank.jsonl --budget 2 {_SET} -o out",
+    f"review {{}} --bank bank.jsonl --pairs pairs.json --force {_SET} -o out",
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
     f"analyze agreement {{}} {_SET} -o out",
     f"analyze graders {{}} --prompt-class {RATED} -o out",
@@ -349,6 +353,7 @@ _GRADED_COMMANDS = (
     "query {} 'select query_id, count(*) from grades group by all order by all' -o out",
 )
 _KEEPING_COMMANDS = (
+    "canaries {} --bank bank.jsonl -o out",
     "merge {} -o out",
     "merge {} other.jsonl -o out",
     "rename {} --system a=z -o out",
@@ -463,6 +468,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
     *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),
     Target("bank.jsonl", f"evaluate cover graded.jsonl --bank {{}} {_SET} -o out"),
+    Target("bank.jsonl", "canaries graded.jsonl --bank {} -o out"),
     Target("bank.jsonl", "bank show {} -o out"),
     Target("bank.jsonl", "bank lint {} -o out"),
     Target("bank.jsonl", "bank stats {} -o out"),
@@ -485,6 +491,8 @@ TARGETS: tuple[Target, ...] = (
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
     Target("pairs.json", "evaluate corrected graded.jsonl --pairs {} --reviewer human:ana -o out"),
+    Target("pairs.json", f"review graded.jsonl --bank bank.jsonl --pairs {{}} --force {_SET} -o out"),
+    Target("pairs.json", "validate {} -o out"),
     Target("compared.jsonl", "apply-games {} decisions.json -o out"),
     Target("compared.jsonl", "review-games {} --queries queries.tsv -o out"),
     Target("decisions.json", "apply-games compared.jsonl {} -o out"),
@@ -498,6 +506,10 @@ TARGETS: tuple[Target, ...] = (
     Target("tqa.json", "bank import --from tqa {} -o out"),
     Target("autojudge.json", "bank import --from autojudge {} -o out"),
     Target("bank.csv", "bank import --from csv {} -o out"),
+    Target(
+        "mined.jsonl",
+        f"analyze audit graded.jsonl --bank bank.jsonl --mined {{}} {_SET} --samples 100 -o out",
+    ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
 

@@ -24,12 +24,10 @@ from exam_pp.cli.main import COMMANDS as PURPOSES
 from exam_pp.cli.main import cli, main
 from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.games import Game, GameSet, QueryGames
-from exam_pp.pair_sample import PairSample, SampledPair
 from exam_pp.phases.review.open_games import QueryAnswers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.games import write_games
-from exam_pp.store.pair_samples import write_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import command_tree, commands
 from tests.llm.endpoint_server import Answer, completion, serve
@@ -78,8 +76,7 @@ def _write_games(path: Path, judge: str, games: Mapping[str, Sequence[str]]) -> 
 def _make_files(folder: Path, data: Path) -> None:
     """The files that examples name.
 
-    ==========================  =====================================================================
-    ``data/``                   the demo collection of the repository
+    ==========================  ==============================================================    ``data/``                   the demo collection of the repository
     ``runs/``                   ten run files; ``bm25.run`` outside is a copy of one of them
     ``queries.jsonl``           texts of the queries
     ``passages.tsv``            texts of the passages
@@ -93,6 +90,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``answers.jsonl``           answers of a RAG system; ``answers-2.jsonl`` those of another
     ``passages.jsonl.gz``       passages file: texts, rankings, judgments; ``passages-1-of-2.jsonl.gz`` ...
     ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
+    ``graded-canaries.jsonl.gz``  a graded file with a canary
     ``two-models.jsonl.gz``     graded by two models, ratings and extracted answers
     ``answers.jsonl.gz``        whole answers as passages
     ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
@@ -120,8 +118,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
     ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
-    ==========================  =====================================================================
-    """
+    ==========================  ==============================================================    """
     demo = data / "demo"
     (folder / "data").symlink_to(data)
     copies = {
@@ -183,21 +180,7 @@ def _make_files(folder: Path, data: Path) -> None:
         ),
         "edits.json",
     )
-    _make_pairs()
     _make_games()
-
-
-def _make_pairs() -> None:
-    """All pairs of the first two passages of each query, each with the probability 0.5."""
-    pairs = [
-        SampledPair(query_id=query.query_id, passage_id=passage.passage_id, entry_id=entry, probability=0.5)
-        for query in read_passages("graded.jsonl.gz")
-        for passage in query.passages[:2]
-        for grades in passage.grade_sets()
-        for entry in grades.entry_ratings()
-    ]
-    sample = PairSample(model=LARGE, prompt_class=RATED, by="even", seed=0, population=9999, pairs=pairs)
-    write_pair_sample(sample, "pairs.json")
 
 
 def _make_games() -> None:
@@ -217,6 +200,8 @@ import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.tx
 split passages.jsonl.gz --parts 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 rename 1.gz --model lexical={LARGE} -o graded.jsonl.gz
+canaries 1.gz -o canaries.gz --bank questions.jsonl --canary query
+grade canaries.gz -o graded-canaries.jsonl.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
 rename 2.gz --model random=human:ana -o labelled-pairs.jsonl.gz
@@ -239,6 +224,7 @@ evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -
 evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
 evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
 export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
+sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 30 -o pairs.json
 """
 
 
