@@ -17,6 +17,7 @@ the drawn pairs only.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -37,6 +38,7 @@ from exam_pp.metrics.corrected import (
     most_errors,
     query_half_width,
 )
+from exam_pp.metrics.poisson_sampling import inclusion_probabilities, weights_of_equal_strata
 from exam_pp.pair_sample import PairSample, SampledBy, SampledPair
 from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_of
 from exam_pp.phases.evaluation.inputs import views
@@ -257,15 +259,10 @@ def population(data: SelectedGrades, cutoff: int | None) -> Iterator[GradedPair]
 
 def probabilities(pairs: Sequence[GradedPair], labels: int, by: SampledBy) -> Floats:
     """Probabilities of the pairs; ``rating`` expects equal numbers of each rating, as far as possible."""
-    strata = np.array([pair.rating if by == "rating" else 0 for pair in pairs])
-    chance = np.ones(len(pairs))
-    values, counts = np.unique(strata, return_counts=True)
-    left = float(labels)
-    for number, place in enumerate(counts.argsort(kind="stable")):
-        expected = min(float(counts[place]), left / (len(values) - number))
-        chance[strata == values[place]] = expected / counts[place]
-        left -= expected
-    return chance
+    strata = [pair.rating if by == "rating" else 0 for pair in pairs]
+    sizes = Counter(strata)
+    chance = inclusion_probabilities(sizes, weights_of_equal_strata(sizes), labels)
+    return np.array([chance[stratum] for stratum in strata])
 
 
 @dataclass(frozen=True)

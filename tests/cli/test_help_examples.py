@@ -76,7 +76,8 @@ def _write_games(path: Path, judge: str, games: Mapping[str, Sequence[str]]) -> 
 def _make_files(folder: Path, data: Path) -> None:
     """The files that examples name.
 
-    ==========================  ==============================================================    ``data/``                   the demo collection of the repository
+    ==========================  =====================================================================
+    ``data/``                   the demo collection of the repository
     ``runs/``                   ten run files; ``bm25.run`` outside is a copy of one of them
     ``queries.jsonl``           texts of the queries
     ``passages.tsv``            texts of the passages
@@ -118,7 +119,8 @@ def _make_files(folder: Path, data: Path) -> None:
     ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
     ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
-    ==========================  ==============================================================    """
+    ==========================  =====================================================================
+    """
     demo = data / "demo"
     (folder / "data").symlink_to(data)
     copies = {
