@@ -51,6 +51,15 @@ def is_human(model: str | None) -> bool:
     return model is not None and model.startswith(HUMAN)
 
 
+CONSENSUS = "consensus"
+"""The key of ``llm_options`` with the rule of a consensus (``exam-pp consensus``)."""
+
+
+def is_consensus(grades: GradesView | OfOneModel) -> bool:
+    """Whether a set of grades is a consensus of other graders."""
+    return CONSENSUS in (grades.model_options or {})
+
+
 class Record(BaseModel):
     """Base class of all records in files: keeps unknown keys, accepts Python names and file keys."""
 

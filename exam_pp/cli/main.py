@@ -96,7 +96,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
-    "trust": {},
+    "trust": {
+        "grade-panel": ("grade_panel", "Grade passages with the graders of a panel, into one file."),
+        "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
+    },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
         "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),

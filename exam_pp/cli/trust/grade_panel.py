@@ -1,0 +1,1 @@
+"""``exam-pp grade-panel``."""
