@@ -46,7 +46,9 @@ def command(
       exam-pp consensus two-models.jsonl.gz --rule mean --grader-name both -o with-mean.jsonl.gz
     """
     from exam_pp.phases.trust.consensus import consensus
+    from exam_pp.store.files import allow_rereading
 
+    allow_rereading(graded)
     summary = consensus(
         graded,
         output,
