@@ -29,7 +29,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
 class GraderTable(BaseModel):
-    """A table ``[[grader]]``: the options of `exam-pp grade` that choose the model, the prompts and the reading.
+    """A table ``[[grader]]``: the options of `exam-pp grade` for the model, the prompts and the reading.
 
     Names, meanings and defaults are those of the options, with ``_`` in place of ``-``. ``prompt_class`` and
     ``prompt_file`` are a name or a list of names.
@@ -179,8 +179,8 @@ def _check_different(graders: Sequence[PanelGrader], path: str | Path) -> None:
         first = asked.setdefault((model, prompt), number)
         if first != number:
             raise DataError(
-                f"asks {model!r} with {prompt}, like grader {first}: a file has one grade of a pair by a model "
-                "with a prompt class.",
+                f"asks {model!r} with {prompt}, like grader {first}: a file has one grade of a pair by a "
+                "model with a prompt class.",
                 file=str(path), field=f"grader {number}",
             )  # fmt: skip
 
