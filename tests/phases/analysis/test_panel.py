@@ -40,12 +40,12 @@ def lines(graders: Mapping[str, Ratings], queries: int = 2, **keys: Any) -> list
                     paragraph_data={
                         "judgments": [],
                         "rankings": [
-                            {"method": system, "paragraphId": f"{query}-{system}", "queryId": query, "rank": 1,
-                             "score": 1.0}
+                            {"method": system, "paragraphId": f"{query}-{system}", "queryId": query,
+                             "rank": 1, "score": 1.0}
                         ],
                     },
                     exam_grades=[
-                        rubric(dict(zip((f"{query}/1", f"{query}/2"), ratings[system], strict=True)), llm=name)
+                        rubric({f"{query}/{n}": rating for n, rating in enumerate(ratings[system])}, llm=name)
                         for name, ratings in graders.items()
                         if system in ratings
                     ],
@@ -112,13 +112,15 @@ def test_agreement(disputed: Path) -> None:
 
 def test_the_order_of_graders_has_no_effect(disputed: Path, write_jsonl: WriteLines) -> None:
     other = write_jsonl("other.jsonl", lines({"z": Z, "y": X, "x": X}))
-    first, second = (render(panel_report(analyze_panel(path)), "json") for path in (disputed, other))
+    first, second = (
+        render(panel_report(analyze_panel(path, cutoff=1)), "json") for path in (disputed, other)
+    )
     assert first == second
 
 
 def test_without_one_of_identical_graders_nothing_changes(write_jsonl: WriteLines) -> None:
     for names in ("xy", "xyz"):
-        result = analyze_panel(write_jsonl("same.jsonl", lines(dict.fromkeys(names, X))))
+        result = analyze_panel(write_jsonl("same.jsonl", lines(dict.fromkeys(names, X))), cutoff=1)
         assert result.consensus is not None
         for of_grader in result.graders:
             assert of_grader.without == of_grader.leaderboard == result.consensus
@@ -207,13 +209,13 @@ def test_files_without_rankings_have_agreement_only(write_jsonl: WriteLines) -> 
 
 
 def test_two_different_graders_are_not_called_outliers(write_jsonl: WriteLines) -> None:
-    result = analyze_panel(write_jsonl("graded.jsonl", lines({"x": X, "y": Z})))
+    result = analyze_panel(write_jsonl("graded.jsonl", lines({"x": X, "y": Z})), cutoff=1)
     (note,) = result.notes
     assert note.startswith("The leaderboards of x and y differ: τ -1.00")
 
 
 def test_mistakes(disputed: Path) -> None:
-    with pytest.raises(SelectionError, match="A panel needs two graders, but .* has the grades of one"):
+    with pytest.raises(SelectionError, match=r"A panel needs two graders, but .* has the grades of one"):
         analyze_panel(disputed, graders=["x"])
     with pytest.raises(SelectionError, match="no grades by --grader 'w'"):
         analyze_panel(disputed, graders=["w", "x"])

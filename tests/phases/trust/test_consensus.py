@@ -108,7 +108,8 @@ def test_the_order_of_sets_has_no_effect(graded: Path, write_jsonl: WriteLines, 
     consensus(graded, tmp_path / "a")
     consensus(reverse, tmp_path / "b")
     a, b = (sets_of(tmp_path / name, "panel:median")[0] for name in "ab")
-    assert a is not None and b is not None
+    assert a is not None
+    assert b is not None
     assert (a.entry_ratings(), a.model_options) == (b.entry_ratings(), b.model_options)
 
 
@@ -187,7 +188,9 @@ def test_prompt_classes_with_the_same_scale(write_jsonl: WriteLines, tmp_path: P
     assert grades is not None
     assert (grades.prompt_class, grades.max_rating, grades.entry_ratings()) == ("PanelConsensus", 5, {"x": 4})
 
-    with pytest.raises(SelectionError, match="different scales; choose with --prompt-class: A .*0 to 5.*; B"):
+    with pytest.raises(
+        SelectionError, match=r"different scales; choose with --prompt-class: A .*0 to 5.*; B"
+    ):
         consensus(file(3), output)
 
 

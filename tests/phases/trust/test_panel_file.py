@@ -36,10 +36,10 @@ def test_a_table_has_the_options_of_grade_with_their_defaults() -> None:
     }
     assert set(options) == set(GraderTable.model_fields)
     fields = GraderTable.model_fields
-    context = click.Context(grade)
+    defaults = grade.make_context("grade", [__file__, "-o", "-", "--model", "m"]).params
     for name, option in options.items():
         if name not in ("model", "prompt_class", "prompt_file", "stop"):
-            assert fields[str(name)].default == option.get_default(context), name
+            assert fields[str(name)].default == defaults[str(option.name)], name
 
 
 def test_the_options_of_a_grader(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_messages_name_file_table_and_field(tmp_path: Path, text: str, message: 
 
 def test_prompt_files_are_relative_to_the_panel(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
-        'name = "Mine"\nkind = "question"\nmax_rating = 3\ntemplate = "Rate {context} for {question}: "\n'
+        'name = "Mine"\nkind = "question"\nreading = "rating"\nscale = 3\ntemplate = "Rate {context} for {question}: "\n'
     )
     (grader,) = read_panel(panel(tmp_path, "[[grader]]\nmodel = 'a'\nprompt_file = 'mine.toml'"))
     assert [prompt.name for prompt in grader.prompts] == ["Mine"]
