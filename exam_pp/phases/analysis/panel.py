@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NamedTuple
 
-from scipy.stats import rankdata
-
 from exam_pp.data_model import QueryView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, grader_names
@@ -406,10 +404,9 @@ def _leaderboard(matrix: ScoreMatrix | None) -> PanelLeaderboard:
     if matrix is None:
         return PanelLeaderboard({}, {}, 0)
     means = {system: exact_mean(list(of.values())) for system, of in matrix.by_system().items()}
-    ranks = rankdata([-round(mean, _DECIMALS) for mean in means.values()], method="min")
-    return PanelLeaderboard(
-        means, dict(zip(means, ranks.astype(int).tolist(), strict=True)), len(matrix.query_ids)
-    )
+    falling = sorted((round(mean, _DECIMALS) for mean in means.values()), reverse=True)
+    ranks = {system: falling.index(round(mean, _DECIMALS)) + 1 for system, mean in means.items()}
+    return PanelLeaderboard(means, ranks, len(matrix.query_ids))
 
 
 def _kendall(a: PanelLeaderboard, b: PanelLeaderboard) -> float | None:

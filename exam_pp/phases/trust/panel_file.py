@@ -173,7 +173,7 @@ def _unknown(key: str, known: Sequence[str], owner: str) -> str:
 
 
 def _check_different(graders: Sequence[PanelGrader], path: str | Path) -> None:
-    """Raise DataError if two graders have the same model and prompt class, which grades cannot tell apart."""
+    """Raise DataError if two graders have the same model and prompt class."""
     asked: dict[tuple[str, str], int] = {}
     for number, model, prompt in _asked(graders):
         first = asked.setdefault((model, prompt), number)

@@ -126,7 +126,8 @@ def test_messages_name_file_table_and_field(tmp_path: Path, text: str, message: 
 
 def test_prompt_files_are_relative_to_the_panel(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
-        'name = "Mine"\nkind = "question"\nreading = "rating"\nscale = 3\ntemplate = "Rate {context} for {question}: "\n'
+        'name = "Mine"\nkind = "question"\nreading = "rating"\nscale = 3\n'
+        'template = "Rate {context} for {question}: "\n'
     )
     (grader,) = read_panel(panel(tmp_path, "[[grader]]\nmodel = 'a'\nprompt_file = 'mine.toml'"))
     assert [prompt.name for prompt in grader.prompts] == ["Mine"]
