@@ -99,6 +99,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "trust": {
         "grade-panel": ("grade_panel", "Grade passages with the graders of a panel, into one file."),
         "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
+        "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),

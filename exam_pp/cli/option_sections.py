@@ -120,6 +120,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--reasons-grader": "Model that labelled documents",
         "--shard": "Part of the work of a job",
         "--system": "Only this system",
+        "--system-after": "System of the new version",
     },
     "Method": {
         "--adaptive": "Play the most informative games first",
@@ -147,6 +148,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--keep": "Maximum number of nuggets or questions to keep",
         "--label": "How grades become a label",
         "--label-rule": "Rule that makes a label of ratings",
+        "--max-drop": "Largest drop of the mean that is accepted",
         "--max-nuggets": "Maximum number of nuggets in the list of a query",
         "--max-rating": "Highest rating of the scale",
         "--max-words": "Maximum number of words of a nugget",
@@ -199,6 +201,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--samples": "Number of random samples",
         "--seed": "Seed of random numbers",
         "--significance": "Significance letters",
+        "--test": "Test of a difference",
+        "--undecided": "Result if the queries are too few to decide",
         "--variance": "Population or sample variance",
     },
     "Interrupted runs": {
@@ -272,7 +276,8 @@ REPEATABLE_ONLY_IN = {
     "--prompt-file": "except in `show prompt`, `verify-answers` and `bank closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query` and `db`, which hold several files",
-    "--system": "except in `export candidates`, which writes one ranking",
+    "--system": "except in `export candidates`, which writes one ranking, and in `gate`, which compares two "
+    "systems",
 }
 """Options that only some commands accept several times, with the rule."""
 

@@ -109,6 +109,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
+    ``baseline.tsv``            scores of every query by bm25; ``new.tsv`` by rerank
     ``families.toml``           families of models and systems
     ``panel.toml``              a panel of the graders lexical and random
     ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
@@ -220,6 +221,8 @@ grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-cl
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
+evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
+evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
 export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
 """
 

@@ -147,6 +147,7 @@ COMMANDS = (
     "analyze paired rated.jsonl -o out",
     "analyze nuggets assigned.jsonl assigned-too.jsonl --bank nuggets-bank.jsonl --queries queries.json "
     "--run-types types.tsv -o out",
+    "gate eval.txt after.txt --system one --system-after two --max-drop 1 -o out",
     f"diff graded.jsonl other.jsonl --bank bank.jsonl --bank-after other-bank.jsonl {SET} -o out",
     "query graded.jsonl 'SELECT count(*) FROM grades' -o out",
     "query --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run --sql-file sql.txt "
@@ -245,6 +246,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     (path / "official-answers.json").write_text(json.dumps(dict.fromkeys(systems, 1)))
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
+    (path / "after.txt").write_bytes((path / "eval.txt").read_bytes())
     (path / "other-qrels.txt").write_text("q1 0 p1 2\nq1 0 p2 1\n")
     (path / "sql.txt").write_text("SELECT count(*) FROM bank, queries, scores, runs\n")
     return path
