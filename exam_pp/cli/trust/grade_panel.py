@@ -84,7 +84,7 @@ def command(
     from exam_pp.store.files import allow_rereading
 
     refuse_process_group()
-    allow_rereading(passages)
+    allow_rereading(passages, panel, bank, queries)
 
     def shown(title: str) -> AbstractContextManager[Advance]:
         return progress(title, "pairs")
