@@ -502,10 +502,11 @@ def _notes(graders: Sequence[PanelGrader], panel: _Analysis, pairs: int, togethe
     far = [
         (grader, grader.kendall) for grader in graders if grader.kendall is not None and grader.kendall < FAR
     ]
-    if len(graders) == 2 and far:
+    if len(far) == len(graders):
+        taus = listed([f"{grader.name} {tau:.2f}" for grader, tau in far])
         yield (
-            f"The leaderboards of {graders[0].name} and {graders[1].name} differ: τ {far[0][1]:.2f} (below "
-            f"{FAR}); a third grader would show which of them is far from the rest."
+            f"No leaderboard is close to the consensus of the other graders (τ: {taus}; all below {FAR}): the "
+            "order of the systems depends on the grader."
         )
         return
     for grader, tau in far:

@@ -82,7 +82,18 @@ def test_leaderboards_and_leave_one_grader_out(disputed: Path) -> None:
     assert [(g.name, g.kendall, g.kendall_without, g.moved) for g in result.graders] == [
         ("x", 0.0, 0.0, 3), ("y", 0.0, 0.0, 3), ("z", -1.0, 1.0, 0),
     ]  # fmt: skip
-    assert "z is far from the rest: τ -1.00" in " ".join(result.notes)
+    assert (
+        "No leaderboard is close to the consensus of the other graders (τ: x 0.00, y 0.00, z -1.00; all below"
+        in " ".join(result.notes)
+    )
+
+
+def test_a_grader_that_is_far_from_the_rest(write_jsonl: WriteLines) -> None:
+    """Without w, x or y, the median is that of the other two, who outvote z."""
+    result = analyze_panel(write_jsonl("graded.jsonl", lines({"w": X, "x": X, "y": X, "z": Z})), cutoff=1)
+    (note,) = result.notes
+    assert note.startswith("z is far from the rest: τ -1.00 of its leaderboard")
+    assert [of_grader.kendall for of_grader in result.graders] == [1.0, 1.0, 1.0, -1.0]
 
 
 def test_places_and_swaps(disputed: Path) -> None:
@@ -211,7 +222,9 @@ def test_files_without_rankings_have_agreement_only(write_jsonl: WriteLines) -> 
 def test_two_different_graders_are_not_called_outliers(write_jsonl: WriteLines) -> None:
     result = analyze_panel(write_jsonl("graded.jsonl", lines({"x": X, "y": Z})), cutoff=1)
     (note,) = result.notes
-    assert note.startswith("The leaderboards of x and y differ: τ -1.00")
+    assert note.startswith(
+        "No leaderboard is close to the consensus of the other graders (τ: x -1.00, y -1.00"
+    )
 
 
 def test_mistakes(disputed: Path) -> None:
