@@ -505,8 +505,8 @@ def _notes(graders: Sequence[PanelGrader], panel: _Analysis, pairs: int, togethe
     if len(far) == len(graders):
         taus = listed([f"{grader.name} {tau:.2f}" for grader, tau in far])
         yield (
-            f"No leaderboard is close to the consensus of the other graders (τ: {taus}; all below {FAR}): the "
-            "order of the systems depends on the grader."
+            f"No leaderboard is close to the consensus of the other graders (τ: {taus}; all below {FAR}): "
+            "the order of the systems depends on the grader."
         )
         return
     for grader, tau in far:
