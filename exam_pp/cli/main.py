@@ -99,7 +99,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "trust": {
         "grade-panel": ("grade_panel", "Grade passages with the graders of a panel, into one file."),
         "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
+        "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
+        "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
+        "canary-report": ("canary_report", "Show what graders gave to canaries."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),

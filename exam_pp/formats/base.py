@@ -16,12 +16,13 @@ from exam_pp.store.files import is_read_once
 from exam_pp.store.trec.runs import MethodName
 
 Content = Literal[
-    "passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games", "edits"
+    "passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games", "edits", "pairs"
 ]
 """The subject of a file, whatever its format.
 
 Each content has a Python type, which readers return and writers take: an iterable of QueryPassages, BankLine,
-Query, Qrel, Score, Answer or QueryGames; a mapping of system to lines (runs) or to rank (ranks); Edits.
+Query, Qrel, Score, Answer or QueryGames; a mapping of system to lines (runs) or to rank (ranks); Edits;
+PairSample (pairs).
 """
 
 

@@ -206,6 +206,11 @@ GOOD: dict[str, str] = {
         {"format": "exam_pp.edits.v1", "reviewer": "bea",
          "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
     ) + "\n",
+    "pairs.json": json.dumps(
+        {"format": "exam_pp.pair-sample.v1", "graded_sha256": "0" * 64, "model": "model",
+         "prompt_class": RATED, "by": "even", "seed": 0, "cutoff": 20, "population": 3,
+         "pairs": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "probability": 0.5}]}
+    ) + "\n",
     "compared.jsonl": _lines(_COMPARED),
     "reasoned.jsonl": _lines(["q1", [*_COMPARED[1], _reasoned("p1", 1), _reasoned("p2", 2)]]),
     "judged-games.jsonl": _lines(
@@ -281,6 +286,8 @@ GOOD: dict[str, str] = {
     "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
     "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
     'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
+    "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
+    '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
     "panel.toml": f'[[grader]]\nmodel = "fake"\nprompt_class = "{RATED}"\n\n'
     f'[[grader]]\nmodel = "random"\nprompt_class = ["{RATED}"]\nsoft = false\n',
@@ -325,6 +332,8 @@ _GRADED_COMMANDS = (
     f"verify disagreements {{}} --bank bank.jsonl {_SET} -o out",
     f"verify unparsed {{}} --bank bank.jsonl {_SET} -o out",
     f"verify sample {{}} --bank bank.jsonl {_SET} -o out",
+    f"sample-pairs {{}} --bank bank.jsonl --budget 2 {_SET} -o out",
+    f"review {{}} --bank bank.jsonl --pairs pairs.json --force {_SET} -o out",
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
     f"analyze agreement {{}} {_SET} -o out",
     f"analyze graders {{}} --prompt-class {RATED} -o out",
@@ -346,6 +355,7 @@ _GRADED_COMMANDS = (
     "query {} 'select query_id, count(*) from grades group by all order by all' -o out",
 )
 _KEEPING_COMMANDS = (
+    "canaries {} --bank bank.jsonl -o out",
     "merge {} -o out",
     "merge {} other.jsonl -o out",
     "rename {} --system a=z -o out",
@@ -462,6 +472,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
     *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),
     Target("bank.jsonl", f"evaluate cover graded.jsonl --bank {{}} {_SET} -o out"),
+    Target("bank.jsonl", "canaries graded.jsonl --bank {} -o out"),
     Target("bank.jsonl", "bank show {} -o out"),
     Target("bank.jsonl", "bank lint {} -o out"),
     Target("bank.jsonl", "bank stats {} -o out"),
@@ -483,6 +494,8 @@ TARGETS: tuple[Target, ...] = (
     Target("official.tsv", "analyze correlation board.tsv --official {} -o out"),
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
+    Target("pairs.json", f"review graded.jsonl --bank bank.jsonl --pairs {{}} --force {_SET} -o out"),
+    Target("pairs.json", "validate {} -o out"),
     Target("compared.jsonl", "apply-games {} decisions.json -o out"),
     Target("compared.jsonl", "review-games {} --queries queries.tsv -o out"),
     Target("decisions.json", "apply-games compared.jsonl {} -o out"),
@@ -497,6 +510,10 @@ TARGETS: tuple[Target, ...] = (
     Target("autojudge.json", "bank import --from autojudge {} -o out"),
     Target("bank.csv", "bank import --from csv {} -o out"),
     Target("panel.toml", "grade-panel graded.jsonl --panel {} --bank bank.jsonl -o out"),
+    Target(
+        "mined.jsonl",
+        f"analyze audit graded.jsonl --bank bank.jsonl --mined {{}} {_SET} --samples 100 -o out",
+    ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
 

@@ -18,6 +18,7 @@ command = group_of_files(
         "panel",
         "verdicts",
         "biases",
+        "audit",
         "paired",
         "nuggets",
     ),
