@@ -16,7 +16,7 @@ SUFFIX = ".manifest.json"
 
 
 def manifest_path(output: Path) -> Path:
-    """The place of the manifest of a file or folder; raises ValueError for a path without a name, as ``/``."""
+    """The place of the manifest of a file or folder; raises ValueError for a path without a name."""
     return output.with_name(output.name + SUFFIX)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +48,21 @@ class NamedOutput(NamedTuple):
     parameter: click.Parameter
 
 
+class Ran(NamedTuple):
+    """A command with its inputs, its outputs, and the files that it has read and written."""
+
+    context: click.Context
+    inputs: Collection[NamedInput]
+    outputs: Collection[NamedOutput]
+    running: Running
+
+    @property
+    def report(self) -> Provenance | None:
+        """What made the numbers of the report that the command wrote; None without a report."""
+        report: Provenance | None = self.context.meta.get(_REPORT)
+        return report
+
+
 @dataclass
 class _Files:
     """The files that the arguments of a command name."""
@@ -76,10 +91,10 @@ def note_output(context: click.Context, path: Path, option: click.Parameter) -> 
 
 
 @contextmanager
-def guarded(context: click.Context) -> Iterator[None]:
+def guarded(context: click.Context) -> Iterator[Ran]:
     """Check all outputs of a command against all of its inputs, and protect the inputs while it runs.
 
-    After the command, also after one that ends with an exit code for a finding, every output gets a manifest.
+    The block gets the files of the command, with those that it has written so far.
 
     Raises:
         OutputError: An output, or another file that the command writes, is also an input.
@@ -94,12 +109,7 @@ def guarded(context: click.Context) -> Iterator[None]:
         for path, option in files.outputs.values():
             if path.is_file() or path.parent.is_dir():  # else a folder that the command makes
                 check_output(path, option=option.opts[0])
-        try:
-            yield
-        except (click.exceptions.Exit, SystemExit):
-            _write_manifests(context, files, running)
-            raise
-        _write_manifests(context, files, running)
+        yield Ran(context, files.inputs, files.outputs.values(), running)
 
 
 def note_report(provenance: Provenance | None) -> None:
@@ -115,15 +125,11 @@ def switch_manifests_off(context: click.Context, _option: click.Parameter, chose
         context.meta[_NO_MANIFEST] = True
 
 
-def _write_manifests(context: click.Context, files: _Files, running: Running) -> None:
+def writes_manifests(context: click.Context) -> bool:
+    """Whether neither ``--no-manifest`` nor the environment switches manifests off."""
     from os import environ
 
-    if not running.written or context.meta.get(_NO_MANIFEST) or environ.get(MANIFEST_VARIABLE) == "0":
-        return
-    from exam_pp.cli.manifests import Ran, write_manifests
-
-    outputs = list(files.outputs.values())
-    write_manifests(Ran(context, files.inputs, outputs, running, context.meta.get(_REPORT)))
+    return not context.meta.get(_NO_MANIFEST) and environ.get(MANIFEST_VARIABLE) != "0"
 
 
 def _note_journal(context: click.Context) -> None:

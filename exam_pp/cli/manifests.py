@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
 import exam_pp
 from exam_pp.cli.command_line import SECRET, is_given
-from exam_pp.cli.guard import NamedInput, NamedOutput
+from exam_pp.cli.guard import NamedInput, NamedOutput, Ran
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import DataError, ExamError, OutputError
 from exam_pp.llm.masking import MASK, find_secrets
@@ -32,9 +32,8 @@ from exam_pp.manifest import (
     OutputContent,
     manifest_path,
 )
-from exam_pp.provenance import Provenance
 from exam_pp.store.files import check_output, is_read_once, size_and_sha256
-from exam_pp.store.inputs import Running, is_input
+from exam_pp.store.inputs import is_input
 from exam_pp.store.manifests import (
     combined_content,
     file_content,
@@ -61,19 +60,6 @@ DATA_SET = "irds:"
 """Prefix of names of data sets in place of files."""
 PACKAGE = Path(exam_pp.__file__).parent
 """The files of exam_pp, such as the bundled model, are known by its version."""
-
-
-class Ran(NamedTuple):
-    """A command that has run.
-
-    ``report`` is the provenance of the report that it wrote, or None.
-    """
-
-    context: click.Context
-    inputs: list[NamedInput]
-    outputs: list[NamedOutput]
-    running: Running
-    report: Provenance | None
 
 
 def write_manifests(ran: Ran) -> None:
@@ -186,16 +172,12 @@ def _options(ran: Ran) -> Iterator[OptionValue]:
             continue
         value = context.params[name]
         if isinstance(parameter.type, InputPath | UncheckedPath):
-            values = [
-                str(each) for each in (value if isinstance(value, tuple) else [value]) if each is not None
-            ]
-            # The temporary file of several merged banks is neither.
-            value = [
-                each
-                for each in values
-                if each not in read
-                and (isinstance(parameter.type, UncheckedPath) or each.startswith(DATA_SET))
-            ]
+            values = map(str, value if isinstance(value, tuple) else [value])
+            value = [each for each in values if each not in read and each != "None"]
+            if isinstance(
+                parameter.type, InputPath
+            ):  # the temporary file of several merged banks is no value
+                value = [each for each in value if each.startswith(DATA_SET)]
             if not value:
                 continue
         if name.endswith("base_url"):
@@ -205,7 +187,7 @@ def _options(ran: Ran) -> Iterator[OptionValue]:
 
 
 def _address(context: click.Context, url: str | None) -> str | None:
-    """The URL of an endpoint without user, password and parameters; from the environment if it counts there."""
+    """The URL of the endpoint, also that of the environment, without user, password and parameters."""
     if url is None and str(context.params.get("pipeline")).startswith("openai"):
         url = os.environ.get("OPENAI_BASE_URL")
     if not url:

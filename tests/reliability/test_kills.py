@@ -15,6 +15,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 RENAME = "rename graded.jsonl --system a=z -o out"
 
 
+@pytest.fixture(autouse=True)
+def _with_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
+
+
 @pytest.mark.parametrize("sent", [SIGKILL, SIGTERM])
 def test_a_command_that_is_stopped_at_some_calls(sent: Signals, tmp_path: Path) -> None:
     result = attack(RENAME, tmp_path, Functions(), sent, 3)
@@ -30,7 +35,7 @@ def test_half_outputs_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return target, target.open("wb")
 
     monkeypatch.setattr(files, "create_part", create)
-    result = attack(RENAME, tmp_path, Functions(), SIGKILL, 8)
+    result = attack(RENAME, tmp_path, Functions(), SIGKILL, 40)
     assert any("half an output" in problem for problem in result.problems)
 
 

@@ -234,6 +234,9 @@ def _differences(one: Found, two: Found, depth: int, notes: list[str]) -> Iterat
     def differ(kind: Kind, name: str, first: Any, second: Any, sentence: str) -> Difference:
         return Difference(kind, depth, step, name, _shown(first), _shown(second), sentence)
 
+    def both(first: str, second: str) -> str:
+        return f"{first} for {one.name}, and {second} for {two.name}"
+
     if a.command != b.command:
         sentence = f"{one.name} was made by `{a.command}`, and {two.name} by `{b.command}`."
         yield differ("command", "command", a.command, b.command, sentence)
@@ -259,9 +262,7 @@ def _differences(one: Found, two: Found, depth: int, notes: list[str]) -> Iterat
     for name, first, second in pairs:
         named.append((first, second))
         kind: Kind = "seed" if name in seeds else "option"
-        sentence = (
-            f"{name} of `{step}` is {_quoted(first)} for {one.name}, and {_quoted(second)} for {two.name}."
-        )
+        sentence = f"{name} of `{step}` is {both(_quoted(first), _quoted(second))}."
         yield differ(kind, name, first, second, sentence)
     for name, first, second in _values(_prompts(a), _prompts(b)):
         if first is not None and second is not None:  # else an option differs
@@ -271,11 +272,10 @@ def _differences(one: Found, two: Found, depth: int, notes: list[str]) -> Iterat
         if (first, second) in [*named, *(([x], [y]) for x, y in named)]:
             continue  # an option is this difference
         title = _REPORT_NAMES.get(name, name)
-        sentence = f"The {title} of the numbers: {_quoted(first)} for {one.name}, and {_quoted(second)} for {two.name}."
+        sentence = f"The {title} of the numbers: {both(_quoted(first), _quoted(second))}."
         yield differ("grader", title, first, second, sentence)
     for name, first, second in _values(dict(a.versions), dict(b.versions)):
-        missing = "not imported"
-        sentence = f"{name} is {first or missing} for {one.name}, and {second or missing} for {two.name}."
+        sentence = f"{name} is {both(first or 'not imported', second or 'not imported')}."
         yield differ("version", name, first, second, sentence)
 
 
