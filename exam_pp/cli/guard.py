@@ -107,7 +107,8 @@ def guarded(context: click.Context) -> Iterator[Ran]:
     _note_model_files(context)
     with reading(file for given in files.inputs for file in given.protected()) as running:
         for path, option in files.outputs.values():
-            if path.is_file() or path.parent.is_dir():  # else a folder that the command makes
+            # Others are folders, whose files the command checks.
+            if path.is_file() or (path.parent.is_dir() and not path.is_dir()):
                 check_output(path, option=option.opts[0])
         yield Ran(context, files.inputs, files.outputs.values(), running)
 

@@ -245,6 +245,12 @@ def _differences(one: Found, two: Found, depth: int, notes: list[str]) -> Iterat
             f"{one.name} is the file of {a.output.parameter}, and {two.name} that of {b.output.parameter}."
         )
         yield differ("command", "output", a.output.parameter, b.output.parameter, sentence)
+    for name in dict.fromkeys(content.parameter for content in (*a.inputs, *b.inputs)):
+        lists = [[each for each in side.inputs if each.parameter == name] for side in (a, b)]
+        order = [[each.path for each in each_side] for each_side in lists]
+        if _is_reordered(*lists):
+            sentence = f"`{step}` read the files of {name} in another order."
+            yield differ("input", name or "another file", *order, sentence)
     for left, right in _other_inputs(a, b, step, notes):
         known = left or right
         assert known is not None, "a pair has an input"
@@ -305,23 +311,28 @@ Pair = tuple[InputContent | None, InputContent | None]
 
 def _other_inputs(a: Manifest, b: Manifest, step: str, notes: list[str]) -> Iterator[Pair]:
     """The inputs of two commands that differ, paired by option and position."""
-    names = dict.fromkeys(content.parameter for content in (*a.inputs, *b.inputs))
-    for name in names:
-        left = [content for content in a.inputs if content.parameter == name]
-        right = [content for content in b.inputs if content.parameter == name]
-        for content in (*left, *right):
-            if content.sha256 is None:
-                reason = content.note or "it has no digest"
-                notes.append(f"The content of {content.path} of `{step}` is not recorded: {reason}.")
-        common = {content.sha256 for content in left} & {content.sha256 for content in right} - {None}
-        others = [
-            [content for content in side if content.sha256 not in common and not _is_stream(content)]
-            for side in (left, right)
-        ]
-        yield from zip_longest(*others)
-        orders = [[content.sha256 for content in side if content.sha256 in common] for side in (left, right)]
-        if orders[0] != orders[1]:
-            notes.append(f"`{step}` read the files of {name} in another order.")
+    for content in (*a.inputs, *b.inputs):
+        if content.sha256 is None:
+            reason = content.note or "it has no digest"
+            notes.append(f"The content of {content.path} of `{step}` is not recorded: {reason}.")
+    for name in dict.fromkeys(content.parameter for content in (*a.inputs, *b.inputs)):
+        left, right = (
+            [content for content in side.inputs if content.parameter == name and not _is_stream(content)]
+            for side in (a, b)
+        )
+        others = []
+        for content in left:
+            same = (other for other in right if content.sha256 and other.sha256 == content.sha256)
+            if (match := next(same, None)) is not None:
+                right.remove(match)
+            else:
+                others.append(content)
+        yield from zip_longest(others, right)
+
+
+def _is_reordered(left: list[InputContent], right: list[InputContent]) -> bool:
+    digests = [[content.sha256 or "" for content in side] for side in (left, right)]
+    return digests[0] != digests[1] and sorted(digests[0]) == sorted(digests[1])
 
 
 def _is_stream(content: InputContent) -> bool:
