@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -247,10 +247,10 @@ def _differences(one: Found, two: Found, depth: int, notes: list[str]) -> Iterat
         yield differ("command", "output", a.output.parameter, b.output.parameter, sentence)
     for name in dict.fromkeys(content.parameter for content in (*a.inputs, *b.inputs)):
         lists = [[each for each in side.inputs if each.parameter == name] for side in (a, b)]
-        order = [[each.path for each in each_side] for each_side in lists]
+        left_order, right_order = ([each.path for each in side] for side in lists)
         if _is_reordered(*lists):
             sentence = f"`{step}` read the files of {name} in another order."
-            yield differ("input", name or "another file", *order, sentence)
+            yield differ("input", name or "another file", left_order, right_order, sentence)
     for left, right in _other_inputs(a, b, step, notes):
         known = left or right
         assert known is not None, "a pair has an input"
@@ -281,8 +281,12 @@ def _differences(one: Found, two: Found, depth: int, notes: list[str]) -> Iterat
         sentence = f"The {title} of the numbers: {both(_quoted(first), _quoted(second))}."
         yield differ("grader", title, first, second, sentence)
     for name, first, second in _values(dict(a.versions), dict(b.versions)):
-        sentence = f"{name} is {both(first or 'not imported', second or 'not imported')}."
-        yield differ("version", name, first, second, sentence)
+        if first is not None and second is not None:
+            yield differ("version", name, first, second, f"{name} is {both(first, second)}.")
+    for found, other in ((one, two), (two, one)):
+        only = [name for name in found.manifest.packages if name not in other.manifest.packages]
+        if only:  # most often an effect of another option, so no difference of its own
+            notes.append(f"`{step}` used {listed(only)} only for {found.name}.")
 
 
 _REPORT_NAMES = {
@@ -358,11 +362,7 @@ def _input_sentence(step: str, name: str, left: InputContent | None, right: Inpu
             {file.path: file.sha256 for file in right.files or ()},
         )
     )
-    return f"{sentence} (files {_listed(name for name, *_ in files)})." if files else f"{sentence}."
-
-
-def _listed(names: Iterable[str]) -> str:
-    return listed(list(names))
+    return f"{sentence} (files {listed([name for name, *_ in files])})." if files else f"{sentence}."
 
 
 def _shown(value: Any) -> str | None:

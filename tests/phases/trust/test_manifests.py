@@ -110,10 +110,14 @@ def test_another_seed_and_another_version() -> None:
     third = pipeline("c", cover="--intervals queries --seed 4")
     assert ("option", "evaluate cover", "--intervals", None, "queries") in found(first, second)
     assert found(second, third) == [("seed", "evaluate cover", "--seed", "3", "4")]
-    change("c.tsv", packages={"numpy": "1.0"}, seeds={"--seed": 4})
-    rows = found(second, third)
-    assert rows[0][0] == "seed", "versions come last"
-    assert ("version", "evaluate cover", "numpy") in [row[:3] for row in rows]
+    change("b.tsv", packages={"numpy": "2.0", "scipy": "1.0"}, python="3.11.1")
+    change("c.tsv", packages={"numpy": "1.0"}, python="3.12.0")
+    assert found(second, third) == [
+        ("seed", "evaluate cover", "--seed", "3", "4"),
+        ("version", "evaluate cover", "Python", "3.11.1", "3.12.0"),
+        ("version", "evaluate cover", "numpy", "2.0", "1.0"),
+    ]
+    assert compare_manifests(second, third).notes == ["`evaluate cover` used scipy only for b.tsv."]
 
 
 def test_another_text_of_a_prompt() -> None:
@@ -148,7 +152,7 @@ def test_fewer_inputs() -> None:
     run("merge graded.jsonl -o a.jsonl")
     run("merge graded.jsonl rated.jsonl -o b.jsonl")
     (row,) = compare_manifests(Path("a.jsonl"), Path("b.jsonl")).differences
-    assert row.sentence == "Only for the second file, `merge` read rated.jsonl (PASSAGES)."
+    assert row.sentence == "Only for the second file, `merge` read rated.jsonl (FILES)."
     assert (row.first, (row.second or "")[:12]) == (None, "rated.jsonl ")
 
 
@@ -157,11 +161,11 @@ def test_the_same_file_twice_and_another_order() -> None:
     for output, files in {"a": "graded.jsonl", "b": "graded.jsonl copy.jsonl"}.items():
         run(f"merge {files} -o {output}.jsonl")
     (row,) = compare_manifests(Path("a.jsonl"), Path("b.jsonl")).differences
-    assert row.sentence == "Only for the second file, `merge` read copy.jsonl (PASSAGES)."
+    assert row.sentence == "Only for the second file, `merge` read copy.jsonl (FILES)."
     run("merge rated.jsonl graded.jsonl -o c.jsonl")
     run("merge graded.jsonl rated.jsonl -o d.jsonl")
     assert found(Path("c.jsonl"), Path("d.jsonl")) == [
-        ("input", "merge", "PASSAGES", "rated.jsonl, graded.jsonl", "graded.jsonl, rated.jsonl")
+        ("input", "merge", "FILES", "rated.jsonl, graded.jsonl", "graded.jsonl, rated.jsonl")
     ]
 
 
