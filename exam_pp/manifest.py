@@ -91,7 +91,7 @@ class AskedModel(Record):
 
 
 class Manifest(Record):
-    """What made one output: the command with all options, its inputs, seeds, graders and versions.
+    """The making of one output: the command with all options, its inputs, seeds, graders and versions.
 
     Attributes:
         exam_pp: Version of exam_pp.

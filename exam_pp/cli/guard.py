@@ -58,7 +58,7 @@ class Ran(NamedTuple):
 
     @property
     def report(self) -> Provenance | None:
-        """What made the numbers of the report that the command wrote; None without a report."""
+        """The provenance of the report that the command wrote; None without a report."""
         report: Provenance | None = self.context.meta.get(_REPORT)
         return report
 

@@ -16,10 +16,10 @@ from exam_pp.store.manifests import file_content, holds, is_manifest, manifest_o
 from exam_pp.wording import listed
 
 State = Literal["unchanged", "changed", "missing"]
-"""What became of the output of a manifest."""
+"""The present state of the output of a manifest."""
 
 Kind = Literal["command", "input", "option", "grader", "seed", "version"]
-"""What differs, most important first."""
+"""Kinds of differences, most important first."""
 KINDS: tuple[Kind, ...] = ("command", "input", "option", "grader", "seed", "version")
 
 
@@ -82,7 +82,7 @@ class Difference(NamedTuple):
 class Comparison:
     """The recorded differences between two files, most important first.
 
-    ``same_bytes`` says whether the outputs are equal. ``notes`` name what is not recorded.
+    ``same_bytes`` is true if the outputs are equal. ``notes`` are about facts that are not recorded.
     """
 
     first: Found
