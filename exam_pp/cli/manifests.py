@@ -19,7 +19,7 @@ import exam_pp
 from exam_pp.cli.command_line import SECRET, is_given
 from exam_pp.cli.guard import NamedInput, NamedOutput, Ran
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
-from exam_pp.errors import DataError, ExamError, OutputError
+from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.masking import MASK, find_secrets
 from exam_pp.manifest import (
     FORMAT,
@@ -58,6 +58,8 @@ _MAX_WEIGHTS = 2 * 2**30
 """Files of a model above this size in bytes are named without a digest, which would take many seconds."""
 DATA_SET = "irds:"
 """Prefix of names of data sets in place of files."""
+_PROBLEMS = (DataError, OutputError, OSError, ValueError)
+"""Errors of a manifest, which are warnings; a signal stops the command."""
 PACKAGE = Path(exam_pp.__file__).parent
 """The files of exam_pp, such as the bundled model, are known by its version."""
 
@@ -75,7 +77,7 @@ def write_manifests(ran: Ran) -> None:
     taken = {Path(os.path.realpath(target.path)) for target in targets}
     try:
         facts = _facts(ran)
-    except (ExamError, OSError, ValueError) as error:
+    except _PROBLEMS as error:
         log.warning("The outputs have no manifests: %s", error)
         return
     for target in targets:
@@ -83,7 +85,7 @@ def write_manifests(ran: Ran) -> None:
             place = _place(target.path, taken)
             output = OutputContent(**_fields(_digested(target)), parameter=target.name)
             write_manifest(Manifest(format=FORMAT, output=output, **facts), place)
-        except (ExamError, OSError, ValueError) as error:
+        except _PROBLEMS as error:
             log.warning("%s has no manifest: %s", target.path, error)
 
 

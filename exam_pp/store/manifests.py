@@ -45,9 +45,9 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 def is_manifest(path: Path) -> bool:
     """Whether a file has the name and the first key of a manifest."""
-    if not path.name.endswith(SUFFIX) or not path.is_file():
-        return False
     try:
+        if not (path.name.endswith(SUFFIX) and path.is_file()):
+            return False
         with path.open("rb") as stream:
             return f'"format": "{FORMAT}"'.encode() in stream.read(_BEGIN).replace(b'":"', b'": "')
     except OSError:

@@ -15,11 +15,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 RENAME = "rename graded.jsonl --system a=z -o out"
 
 
-@pytest.fixture(autouse=True)
-def _with_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
-
-
 @pytest.mark.parametrize("sent", [SIGKILL, SIGTERM])
 def test_a_command_that_is_stopped_at_some_calls(sent: Signals, tmp_path: Path) -> None:
     result = attack(RENAME, tmp_path, Functions(), sent, 3)

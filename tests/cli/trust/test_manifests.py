@@ -13,6 +13,7 @@ import pytest
 
 from exam_pp.cli import manifests
 from exam_pp.cli.main import main
+from exam_pp.errors import StoppedError
 from exam_pp.manifest import SUFFIX
 from exam_pp.phases.trust.manifests import find_manifest
 from exam_pp.store.manifests import read_manifest
@@ -343,3 +344,22 @@ def test_a_manifest_survives_reading_and_writing() -> None:
     place = Path(f"cover.tsv{SUFFIX}")
     write_manifest(read_manifest(place), Path("copy.json"))
     assert Path("copy.json").read_bytes() == place.read_bytes()
+
+
+def test_a_signal_stops_a_command_also_while_it_writes_a_manifest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(*_arguments: object) -> None:
+        raise StoppedError("stopped by SIGTERM.")
+
+    monkeypatch.setattr(manifests, "write_manifest", stopped)
+    assert run("merge graded.jsonl -o out.jsonl") == 143
+    assert f"out.jsonl{SUFFIX}" not in files()
+
+
+def test_a_name_that_is_too_long_for_a_manifest(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "o" * 250
+    assert run(f"merge graded.jsonl -o {name}") == 0
+    assert f"{name} has no manifest: " in capsys.readouterr().err
+    assert run(f"rename {name} --system a=z -o out.jsonl") == 0
+    assert manifest("out.jsonl")["inputs"][0]["path"] == name
