@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
     from exam_pp.phases.tournaments.from_grades import games_from_grades
+    from exam_pp.phases.trust.gate import gate
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
@@ -93,6 +94,7 @@ __all__ = [
     "criteria",
     "elo",
     "games_from_grades",
+    "gate",
     "grade",
     "grade_answers",
     "grade_citations",
@@ -158,6 +160,7 @@ _HOMES = {
     "cover": "phases.evaluation.rubric",
     "rubric_qrels": "phases.evaluation.rubric",
     "games_from_grades": "phases.tournaments.from_grades",
+    "gate": "phases.trust.gate",
     "PROMPTS": "prompts",
     "Prompt": "prompts",
     "Grades": "results",

@@ -51,6 +51,15 @@ def is_human(model: str | None) -> bool:
     return model is not None and model.startswith(HUMAN)
 
 
+CANARY = "canary:"
+"""Prefix of the systems that ``exam-pp canaries`` adds to a pool: ``canary:NAME``."""
+
+
+def is_canary(system: str) -> bool:
+    """Whether a system is a canary (``canary:NAME``), which evaluations of other systems leave out."""
+    return system.startswith(CANARY)
+
+
 class Record(BaseModel):
     """Base class of all records in files: keeps unknown keys, accepts Python names and file keys."""
 

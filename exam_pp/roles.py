@@ -21,6 +21,7 @@ from exam_pp.data_model import (
     RankingEntry,
     RankingView,
     Role,
+    is_canary,
 )
 from exam_pp.errors import SelectionError
 
@@ -106,6 +107,48 @@ def recorded_roles(queries: Iterable[QueryView]) -> dict[str, set[Role]]:
     for system, role in sorted(pairs):
         roles.setdefault(system, set()).add(role)
     return roles
+
+
+CanaryQueries = dict[str, set[str]]
+"""Canary system to the ids of the queries for which it has passages."""
+
+
+def canaries_of(query: QueryView) -> set[str]:
+    """The canary systems that have passages for a query."""
+    systems = {entry.method for passage in query.passages for entry in passage.rankings}
+    return {system for system in systems if is_canary(system)}
+
+
+def without_canaries(
+    queries: Iterable[QueryView], left_out: CanaryQueries | None = None
+) -> Iterator[QueryView]:
+    """Yield queries without the entries of canary systems, and without passages that only canaries returned.
+
+    Args:
+        queries: The lines of a passages file.
+        left_out: Gets the canaries that are left out, with their queries.
+
+    Returns:
+        The queries, unchanged if they have no canaries.
+    """
+    for query in queries:
+        canaries = canaries_of(query)
+        if not canaries:
+            yield query
+            continue
+        if left_out is not None:
+            for system in canaries:
+                left_out.setdefault(system, set()).add(query.query_id)
+        yield _Query(query.query_id, list(_real_passages(query)))
+
+
+def _real_passages(query: QueryView) -> Iterator[PassageView]:
+    for passage in query.passages:
+        kept = [entry for entry in passage.rankings if not is_canary(entry.method)]
+        if len(kept) == len(passage.rankings):
+            yield passage
+        elif kept:
+            yield _Passage(passage, kept)
 
 
 class AnswerPart(NamedTuple):

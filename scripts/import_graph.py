@@ -55,7 +55,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "reports": {
         "evaluation": (),
         "tournaments": ("evaluation",),
-        "analysis": ("evaluation", "review"),
+        "analysis": ("evaluation", "review", "tournaments"),
         "grading": (),
         "review": (),
         "banks": (),

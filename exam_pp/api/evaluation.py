@@ -124,6 +124,7 @@ def score_rankings(
         facets=facets,
         ungraded=ungraded,
         role=role,
+        with_canaries=labels.lines_with_canaries if isinstance(labels, RubricQrels) else None,
     )
     return _with_origin(evaluation, labels, notes)
 

@@ -98,6 +98,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
     "trust": {
+        "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
+        "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
+        "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
+        "canary-report": ("canary_report", "Show what graders gave to canaries."),
         "manifest": ("manifest", "Show what made a file, and why two numbers differ."),
     },
     "sql": {

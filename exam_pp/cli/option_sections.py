@@ -10,6 +10,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--assignments": "Nugget assignments of AutoNuggetizer",
         "--bank": "Test bank; several are merged as by `exam-pp bank merge`",
         "--bank-after": "Test bank of the second grading",
+        "--bank-writer": "Model that wrote the bank",
         "--base": "Bank before it was edited as a spreadsheet",
         "--candidates": "Retrieved segments of rank_llm, UMBRELA or AutoNuggetizer",
         "--closed-book": "Grades without a passage",
@@ -23,9 +24,11 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--from": "Format of the input",
         "--games": "Games file",
         "--like": "Passages file that gives the order",
+        "--mined": "Passages or systems that bank entries come from",
         "--method-name": "Where the name of a run's system comes from",
         "--official": "Official leaderboard",
         "--pages": "Run pages of TREC CAR",
+        "--pairs": "Sample of pairs that people label",
         "--param": "Value of a parameter of the SQL",
         "--passages": "Passages file that the input belongs to",
         "--pool": "Queries that are written before the new ones",
@@ -96,7 +99,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Filter": {
         "--answers-class": "Prompt class of extracted answers",
         "--answers-grader": "Model that extracted answers",
-        "--by": "Draw queries by the values of a field",
+        "--by": "Draw by the values of a field, or by ratings",
         "--by-judgment": "Stratify a sample by judgment",
         "--grade-choice": "Which sets of grades count if there are several",
         "--graded": "Only passages with grades",
@@ -108,6 +111,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--max-passages": "Maximum number of passages per query",
         "--max-queries": "Maximum number of queries",
         "--max-windows": "Number of windows to draw from documents",
+        "--no-canaries": "Leave out canaries",
         "--only-ungraded": "Only games without a winner",
         "--only-unjudged": "Only passages without a judgment",
         "--prompt-class-after": "--prompt-class for the second grading",
@@ -119,16 +123,19 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--reasons-grader": "Model that labelled documents",
         "--shard": "Part of the work of a job",
         "--system": "Only this system",
+        "--system-after": "System of the new version",
     },
     "Method": {
         "--adaptive": "Play the most informative games first",
         "--both-orders": "Compare answers in both orders",
-        "--budget": "Number of new games",
+        "--budget": "Number of new games, or of pairs to label",
+        "--canary": "Canary to add",
         "--citations": "Citations of a part of an answer that count",
         "--claims": "Score whole answers or their parts",
         "--count": "Maximum number of entries per query or facet",
         "--cutoff": "Depth to which rankings are evaluated",
         "--all-pairs": "Compare every two systems",
+        "--depth": "Number of passages of each canary and query",
         "--discrimination": "Limit of the sign discrimination",
         "--drop-repeated": "Drop nuggets that repeat another one",
         "--elo-integer": "Truncate Elo ratings to integers",
@@ -146,6 +153,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--keep": "Maximum number of nuggets or questions to keep",
         "--label": "How grades become a label",
         "--label-rule": "Rule that makes a label of ratings",
+        "--max-drop": "Largest drop of the mean that is accepted",
         "--max-nuggets": "Maximum number of nuggets in the list of a query",
         "--max-rating": "Highest rating of the scale",
         "--max-words": "Maximum number of words of a nugget",
@@ -196,6 +204,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--samples": "Number of random samples",
         "--seed": "Seed of random numbers",
         "--significance": "Significance letters",
+        "--test": "Test of a difference",
+        "--undecided": "Result if the queries are too few to decide",
         "--variance": "Population or sample variance",
     },
     "Interrupted runs": {
@@ -247,7 +257,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "Checks and messages": {
         "--help": "Show the help",
-        "--force": "Apply edits made for another version",
+        "--force": "Accept edits or pairs made for another version",
         "--quiet": "Log only warnings and errors",
         "--strict": "Differences or warnings are errors",
         "--verbose": "Log more",
@@ -258,7 +268,7 @@ OPTIONS: dict[str, dict[str, str]] = {
 REPEATABLE_ONLY_IN = {
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
     "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
-    "in `analyze graders` and `analyze verdicts`, to compare these; in `rename` as OLD=NEW",
+    "in `analyze graders`, `analyze verdicts` and `sample-pairs`, to compare these; in `rename` as OLD=NEW",
     "--measure": "except in `convert`, which ranks by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
@@ -267,7 +277,8 @@ REPEATABLE_ONLY_IN = {
     "--prompt-file": "except in `show prompt`, `verify-answers` and `bank closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query` and `db`, which hold several files",
-    "--system": "except in `export candidates`, which writes one ranking",
+    "--system": "except in `export candidates`, which writes one ranking, and in `gate`, which compares two "
+    "systems",
 }
 """Options that only some commands accept several times, with the rule."""
 

@@ -26,12 +26,14 @@ Content = Literal[
     "answers",
     "games",
     "edits",
+    "pairs",
     "manifest",
 ]
 """The subject of a file, whatever its format.
 
 Each content has a Python type, which readers return and writers take: an iterable of QueryPassages, BankLine,
-Query, Qrel, Score, Answer or QueryGames; a mapping of system to lines (runs) or to rank (ranks); Edits.
+Query, Qrel, Score, Answer or QueryGames; a mapping of system to lines (runs) or to rank (ranks); Edits;
+PairSample (pairs).
 """
 
 

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import nct, t
+from scipy.stats import nct, norm, t
 
 from exam_pp.metrics.entry_values import Floats
 
@@ -19,6 +19,9 @@ as the observation."""
 
 _BLOCK = 1000
 """Sign assignments per block."""
+
+_MILLION, _BILLION = 10**6, 10**9
+_SMALLEST_EFFECT = 1e-6
 
 _SMALL = 0.01
 """Only p-values below this get more samples when ``alpha`` is set."""
@@ -45,14 +48,14 @@ def randomisation_tests(
     pairs = np.triu(np.ones((systems, systems), dtype=np.bool_), k=1)
     enough = samples if alpha is None else max(samples, ceil(2 * pairs.sum() / alpha))
     if 2**queries <= enough:
-        p_values = _count_extreme(values, pairs, _all_signs(queries)) / 2**queries
+        p_values = _count_extreme(values, pairs, all_signs(queries)) / 2**queries
     else:
         rng = np.random.default_rng(seed)
-        extreme = _count_extreme(values, pairs, _random_signs(queries, samples, rng))
+        extreme = _count_extreme(values, pairs, random_signs(queries, samples, rng))
         p_values = (extreme + 1) / (samples + 1)
         small = pairs & (p_values < _SMALL)
         if enough > samples and small.any():
-            extreme += _count_extreme(values, small, _random_signs(queries, enough - samples, rng))
+            extreme += _count_extreme(values, small, random_signs(queries, enough - samples, rng))
             p_values[small] = (extreme[small] + 1) / (enough + 1)
     return np.where(pairs, p_values, np.where(pairs.T, p_values.T, 1.0))
 
@@ -72,14 +75,15 @@ def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Flo
     return extreme
 
 
-def _all_signs(queries: int) -> Iterator[Floats]:
+def all_signs(queries: int) -> Iterator[Floats]:
     """All assignments of ±1, in matrices of assignments × queries."""
     for start in range(0, 2**queries, _BLOCK):
         numbers = np.arange(start, min(start + _BLOCK, 2**queries))
         yield np.where(numbers[:, None] >> np.arange(queries) & 1, -1.0, 1.0)
 
 
-def _random_signs(queries: int, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
+def random_signs(queries: int, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Random assignments of ±1, in matrices of assignments × queries."""
     for start in range(0, samples, _BLOCK):
         yield rng.choice(np.array([-1.0, 1.0]), (min(_BLOCK, samples - start), queries))
 
@@ -179,12 +183,51 @@ def minimum_detectable_difference(values: Floats, *, alpha: float = 0.05, power:
     spread = float(np.median((values[first] - values[second]).std(axis=1, ddof=1)))
     if not spread:
         return 0.0
-    freedom = queries - 1
-    critical = float(t.ppf(1 - alpha / 2, freedom))
+    return detectable_mean(spread, queries, tail=alpha / 2, power=power)
+
+
+def detectable_mean(spread: float, queries: int, *, tail: float = 0.05, power: float = 0.8) -> float:
+    """The true mean difference that a t-test on differences detects with ``power``.
+
+    Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences" (1988), chapter 2; the power is
+    exact, from the noncentral t distribution.
+
+    Args:
+        spread: Standard deviation of the differences.
+        queries: Number of queries, at least 2.
+        tail: Level of a one-sided test, or half the level of a two-sided test.
+        power: Probability of detection.
+    """
+    critical = float(t.ppf(1 - tail, queries - 1))
 
     def excess_power(noncentrality: float) -> float:
-        # The other tail adds less than 1e-4 and is ignored. `sf` is NaN for large values.
-        return float(np.nan_to_num(nct.sf(critical, freedom, noncentrality), nan=1.0)) - power
+        return _power(noncentrality, queries, tail) - power
 
     noncentrality = float(np.float64(brentq(excess_power, 0.0, 3 * critical + 10)))
     return float(noncentrality * spread / queries**0.5)
+
+
+def queries_to_detect(
+    difference: float, spread: float, *, tail: float = 0.05, power: float = 0.8
+) -> int | None:
+    """The smallest number of queries on which a t-test detects a true mean difference with ``power``.
+
+    Arguments and source as of :func:`detectable_mean`; ``difference`` and ``spread`` are above 0. Above a
+    million queries, the normal approximation is used; returns None above a billion queries.
+    """
+    effect = difference / spread
+    ratio = float(norm.isf(tail) + norm.ppf(power)) / max(effect, _SMALLEST_EFFECT)
+    if effect < _SMALLEST_EFFECT or ratio**2 > _BILLION:
+        return None
+    # The t-test needs at least as many queries as the test with a known spread, and only a few more.
+    queries = max(2, ceil(ratio**2))
+    while queries < _MILLION and _power(effect * queries**0.5, queries, tail) < power:
+        queries += 1
+    return queries
+
+
+def _power(noncentrality: float, queries: int, tail: float) -> float:
+    """The power of a t-test in one direction."""
+    freedom = queries - 1
+    # The other tail of a two-sided test adds less than 1e-4 and is ignored. `sf` is NaN for large values.
+    return float(np.nan_to_num(nct.sf(t.ppf(1 - tail, freedom), freedom, noncentrality), nan=1.0))

@@ -206,6 +206,11 @@ GOOD: dict[str, str] = {
         {"format": "exam_pp.edits.v1", "reviewer": "bea",
          "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
     ) + "\n",
+    "pairs.json": json.dumps(
+        {"format": "exam_pp.pair-sample.v1", "graded_sha256": "0" * 64, "model": "model",
+         "prompt_class": RATED, "by": "even", "seed": 0, "cutoff": 20, "population": 3,
+         "pairs": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "probability": 0.5}]}
+    ) + "\n",
     "compared.jsonl": _lines(_COMPARED),
     "reasoned.jsonl": _lines(["q1", [*_COMPARED[1], _reasoned("p1", 1), _reasoned("p2", 2)]]),
     "judged-games.jsonl": _lines(
@@ -290,6 +295,8 @@ GOOD: dict[str, str] = {
          "asked": [{"option": "--model", "model": "m", "prompts": {RATED: "0123456789abcdef"}}],
          "report": {"cutoff": 20}, "python": "3.11.0", "platform": "Linux x86_64", "packages": {}}
     ) + "\n",
+    "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
+    '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
     "families.json": '{"gpt": {"models": ["mod?l"], "systems": ["b*"]}, "llama": {"systems": ["c"]}}\n',
     "kinds.jsonl": _lines(
@@ -332,6 +339,8 @@ _GRADED_COMMANDS = (
     f"verify disagreements {{}} --bank bank.jsonl {_SET} -o out",
     f"verify unparsed {{}} --bank bank.jsonl {_SET} -o out",
     f"verify sample {{}} --bank bank.jsonl {_SET} -o out",
+    f"sample-pairs {{}} --bank bank.jsonl --budget 2 {_SET} -o out",
+    f"review {{}} --bank bank.jsonl --pairs pairs.json --force {_SET} -o out",
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
     f"analyze agreement {{}} {_SET} -o out",
     f"analyze graders {{}} --prompt-class {RATED} -o out",
@@ -351,6 +360,7 @@ _GRADED_COMMANDS = (
     "query {} 'select query_id, count(*) from grades group by all order by all' -o out",
 )
 _KEEPING_COMMANDS = (
+    "canaries {} --bank bank.jsonl -o out",
     "merge {} -o out",
     "merge {} other.jsonl -o out",
     "rename {} --system a=z -o out",
@@ -450,6 +460,7 @@ _TOURNAMENT_COMMANDS = (
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
     ("eval.txt", "export games {} -m F1 -o out", False),
+    ("eval.txt", "gate {0} {0} -m F1 --system one --system-after two --max-drop 1e300 -o out", False),
 )  # fmt: skip
 
 TARGETS: tuple[Target, ...] = (
@@ -467,6 +478,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
     *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),
     Target("bank.jsonl", f"evaluate cover graded.jsonl --bank {{}} {_SET} -o out"),
+    Target("bank.jsonl", "canaries graded.jsonl --bank {} -o out"),
     Target("bank.jsonl", "bank show {} -o out"),
     Target("bank.jsonl", "bank lint {} -o out"),
     Target("bank.jsonl", "bank stats {} -o out"),
@@ -488,6 +500,8 @@ TARGETS: tuple[Target, ...] = (
     Target("official.tsv", "analyze correlation board.tsv --official {} -o out"),
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
+    Target("pairs.json", f"review graded.jsonl --bank bank.jsonl --pairs {{}} --force {_SET} -o out"),
+    Target("pairs.json", "validate {} -o out"),
     Target("compared.jsonl", "apply-games {} decisions.json -o out"),
     Target("compared.jsonl", "review-games {} --queries queries.tsv -o out"),
     Target("decisions.json", "apply-games compared.jsonl {} -o out"),
@@ -501,6 +515,10 @@ TARGETS: tuple[Target, ...] = (
     Target("tqa.json", "bank import --from tqa {} -o out"),
     Target("autojudge.json", "bank import --from autojudge {} -o out"),
     Target("bank.csv", "bank import --from csv {} -o out"),
+    Target(
+        "mined.jsonl",
+        f"analyze audit graded.jsonl --bank bank.jsonl --mined {{}} {_SET} --samples 100 -o out",
+    ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
 

@@ -10,7 +10,15 @@ import pytest
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.pictures.boxes import box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap
-from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, mean_difference, scatter
+from exam_pp.rendering.pictures.points import (
+    CurvePoint,
+    Point,
+    ReliabilityBin,
+    curve,
+    mean_difference,
+    reliability_diagram,
+    scatter,
+)
 from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
 from exam_pp.rendering.plots import Bar, Box, Level
 from exam_pp.rendering.render import render
@@ -47,6 +55,9 @@ def page_of_pictures(tmp_path: Path) -> Path:
             items=19,
         ),
         curve([CurvePoint(n, 1 - 1 / n, 0.0) for n in range(1, 9)], "entries", "tau", "Curve", enough=0.9),
+        reliability_diagram(
+            [ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10, n / 20) for n in range(10)], "Bins"
+        ),
         confusion(["4–5", "0+1+2+3"], ["0", "ungraded"], counts, "Counts", row_noun="a", column_noun="b"),
         slopes([Slope(name, n + 1, 75 - n) for n, name in enumerate(SYSTEMS)], "before", "after", "Ranks"),
         box_plot(boxes, "nDCG@10", "Boxes", "95 % intervals"),
@@ -67,7 +78,7 @@ def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str
     sizes = page.evaluate(
         "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
     )
-    assert len(sizes) == 10
+    assert len(sizes) == 11
     assert all(150 <= size <= 1100 for size in sizes)
     page.close()
 

@@ -93,6 +93,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``answers.jsonl``           answers of a RAG system; ``answers-2.jsonl`` those of another
     ``passages.jsonl.gz``       passages file: texts, rankings, judgments; ``passages-1-of-2.jsonl.gz`` ...
     ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
+    ``graded-canaries.jsonl.gz``  a graded file with a canary
     ``two-models.jsonl.gz``     graded by two models, ratings and extracted answers
     ``answers.jsonl.gz``        whole answers as passages
     ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
@@ -112,8 +113,10 @@ def _make_files(folder: Path, data: Path) -> None:
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query; ``cover-again.tsv`` is cover.tsv
                                 with another cutoff
+    ``baseline.tsv``            scores of every query by bm25; ``new.tsv`` by rerank
     ``families.toml``           families of models and systems
     ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
+    ``pairs.json``              pairs of graded.jsonl.gz that people label
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
     ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
@@ -201,6 +204,8 @@ import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.tx
 split passages.jsonl.gz --parts 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 rename 1.gz --model lexical={LARGE} -o graded.jsonl.gz
+canaries 1.gz -o canaries.gz --bank questions.jsonl --canary query
+grade canaries.gz -o graded-canaries.jsonl.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
 rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
@@ -220,7 +225,10 @@ grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-cl
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 evaluate cover graded.jsonl.gz --bank questions.jsonl --per-query --format tsv -o cover-again.tsv
+evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
+evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
 export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
+sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 30 -o pairs.json
 """
 _DIFFERS = ("manifest diff",)
 """Commands whose examples end with the exit code 3, because the files differ."""

@@ -59,6 +59,8 @@ COMMANDS = (
     "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
     "sample queries.jsonl --by query_id=q1:1 -o out",
     "filter graded.jsonl --queries queries.tsv -o out",
+    "canaries graded.jsonl --bank bank.jsonl -o out",
+    f"canary-report canaried.jsonl {SET} -o out",
     "rename graded.jsonl --system a=z -o out",
     "strip graded.jsonl --remove texts -o out",
     f"generate questions queries.jsonl {ASK} -o out",
@@ -99,6 +101,9 @@ COMMANDS = (
         for report in ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
     ),
     f"review graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
+    f"review graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",
+    f"verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",
+    f"sample-pairs graded.jsonl --bank bank.jsonl --budget 3 {SET} -o out",
     "apply-ratings answers-passages.jsonl ratings.csv --reviewer ann -o out",
     "apply-edits graded.jsonl ratings.json --prompt-file prompt.toml --bank bank.jsonl --force -o out",
     "review-games compared.jsonl --queries queries.tsv --games judged-games.jsonl -o out",
@@ -137,6 +142,8 @@ COMMANDS = (
     "analyze compare board.tsv eval.txt --official official.json -o out",
     "analyze distributions eval.txt -o out",
     "analyze biases graded-games.jsonl --families families.toml -o out",
+    f"analyze audit graded.jsonl --bank bank.jsonl --families families.toml --games graded-games.jsonl "
+    f"--qrels qrels.txt --mined mined.jsonl --official official.json {SET} -o out",
     "analyze sweep graded.jsonl --official official.json --bank bank.jsonl --queries queries.json "
     "--runs runs/a.run -o out",
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
@@ -146,6 +153,7 @@ COMMANDS = (
     "analyze paired rated.jsonl -o out",
     "analyze nuggets assigned.jsonl assigned-too.jsonl --bank nuggets-bank.jsonl --queries queries.json "
     "--run-types types.tsv -o out",
+    "gate eval.txt after.txt --system one --system-after two --max-drop 1 -o out",
     f"diff graded.jsonl other.jsonl --bank bank.jsonl --bank-after other-bank.jsonl {SET} -o out",
     "query graded.jsonl 'SELECT count(*) FROM grades' -o out",
     "query --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run --sql-file sql.txt "
@@ -160,6 +168,7 @@ COMMANDS = (
 ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 EXTRACT = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 SETUP = f"""
+canaries graded.jsonl --bank bank.jsonl -o canaried.jsonl
 strip graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
@@ -232,6 +241,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scores = [{"system": f"repeated-run-{n}", "query_id": "q1", "metric": "V", "value": n} for n in (1, 2)]
     (path / "repeated-scores.jsonl").write_text("".join(f"{json.dumps(score)}\n" for score in scores))
     (path / "repeated.json").write_text('{"repeated": 1}')
+    (path / "mined.jsonl").write_text('{"query_id": "q1", "id": "q1/a", "systems": ["a"]}\n')
     (path / "families.toml").write_text('[one]\nmodels = ["mod*"]\nsystems = ["a"]\n')
     games = [{"system_a": "one", "system_b": "two", "winner": winner} for winner in "AC"]
     (path / "rated-games.jsonl").write_text(
@@ -244,6 +254,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     (path / "official-answers.json").write_text(json.dumps(dict.fromkeys(systems, 1)))
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
+    (path / "after.txt").write_bytes((path / "eval.txt").read_bytes())
     (path / "other-qrels.txt").write_text("q1 0 p1 2\nq1 0 p2 1\n")
     (path / "sql.txt").write_text("SELECT count(*) FROM bank, queries, scores, runs\n")
     return path

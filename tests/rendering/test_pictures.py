@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 from exam_pp.rendering.document import Paragraph, Picture, Report
 from exam_pp.rendering.pictures.boxes import box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix
-from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, mean_difference, scatter
+from exam_pp.rendering.pictures.points import (
+    CurvePoint,
+    Point,
+    ReliabilityBin,
+    curve,
+    mean_difference,
+    reliability_diagram,
+    scatter,
+)
 from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
 from exam_pp.rendering.pictures.svg import HEAT, Axis, cut, svg, text_width, thinned
 from exam_pp.rendering.plots import Bar, Box, Level
@@ -63,6 +71,7 @@ def all_charts(name: str) -> list[Picture]:
         mean_difference(
             [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
         ),
+        reliability_diagram([ReliabilityBin(0.4, 0.5, 9, 0.45, 0.7)], name, ece=0.25),
         slopes([Slope(name, 1, 2), Slope(other, 2, 1)], name, name, name),
         box_plot([box(name), box(other)], name, name, name),
         share_bars([box(name), box(other)], name, name, name),
@@ -304,6 +313,29 @@ def test_curve_below_the_level_again() -> None:
     points = [CurvePoint(1, 0.95), CurvePoint(2, 0.8), CurvePoint(3, 0.9)]
     assert "From 3," in curve(points, "x", "y", "Title", enough=0.9).description
     assert "From" not in curve(points[:2], "x", "y", "Title", enough=0.9).description
+
+
+def test_reliability_diagram() -> None:
+    bins = [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)]
+    drawn = reliability_diagram(bins, "Title", ece=0.3)
+    low, high = tree(drawn).iter("circle")
+    titles = [node[0].text for node in (low, high)]
+    assert titles == [
+        "0.1 to 0.2: 4 pairs, probability 0.150, share 0.250",
+        "0.8 to 0.9: 16 pairs, probability 0.850, share 0.500",
+    ]
+    assert number(low, "cx") < number(high, "cx")
+    assert number(low, "cy") > number(high, "cy"), "a higher share is higher on the page"
+    assert number(low, "r") < number(high, "r")
+    gaps = next(p for p in tree(drawn).iter("path") if len(re.findall("M.*?V", p.get("d", ""))) == 2
+                and p.get("stroke-width") == "2")  # fmt: skip
+    ends = re.findall(r"M([\d.]+) ([\d.]+)V([\d.]+)", gaps.get("d", ""))
+    assert [float(end) for _, _, end in ends] == pytest.approx(
+        [number(low, "cy"), number(high, "cy")], abs=0.11
+    )
+    assert drawn.description == (
+        "20 pairs in 2 bins. Expected calibration error 0.300. Largest gap: probability 0.850, share 0.500."
+    )
 
 
 def test_slopes() -> None:

@@ -17,6 +17,7 @@ command = group_of_files(
         "graders",
         "verdicts",
         "biases",
+        "audit",
         "paired",
         "nuggets",
     ),

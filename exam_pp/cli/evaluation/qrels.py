@@ -238,7 +238,15 @@ def _scores(
         "ungraded": labels.ungraded,
     }
     if isinstance(ranked, Path):
-        evaluation = score_rankings(labels.lines, ranked, names, facets=facets, role=role, **settings)
+        evaluation = score_rankings(
+            labels.lines,
+            ranked,
+            names,
+            facets=facets,
+            role=role,
+            with_canaries=labels.with_canaries,
+            **settings,
+        )
     else:
         evaluation = score_runs(labels.lines, ranked, names, method=method, **settings)
     evaluation.notes[:0] = labels.notes
@@ -263,6 +271,7 @@ class _Labels:
     ungraded: Callable[[], Ungraded] | None = None
     default_level: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
+    with_canaries: Callable[[], Sequence[Qrel | SubtopicQrel]] | None = None
 
 
 def _labels(
@@ -308,17 +317,20 @@ def _labels(
             ungraded=rubric.ungraded,
             default_level=rubric.level,
             provenance=rubric.provenance,
+            with_canaries=rubric.lines_with_canaries,
         )
     # Judgments have a scale of their own, so the default threshold of grades is not used for them.
     from exam_pp.phases.evaluation import fill_holes as filling
 
     filled = filling.fill_holes(fill_holes, rubric.qrels)
+    labels = rubric.lines_with_canaries
     return _Labels(
         filled.qrels,
         [*rubric.notes, *filled.notes],
         rubric.min_grade,
         levels,
         partial(filling.write_filled, filled),
+        with_canaries=None if labels is None else lambda: filling.fill_holes(fill_holes, labels()).qrels,
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
     )
 
@@ -362,6 +374,7 @@ def _subtopics(
         partial(write_qrels, subtopics.qrels),
         "alpha_nDCG@20",
         provenance=subtopics.provenance,
+        with_canaries=subtopics.with_canaries,
     )
 
 

@@ -33,6 +33,7 @@ from exam_pp.cli.options import (
     "this system, or between several; may be repeated.",
 )
 @role_option("both")
+@click.option("--no-canaries", is_flag=True, help="Without the systems that `exam-pp canaries` added.")
 @click.option("--judged", is_flag=True, help="Only passages with a judgment.")
 @click.option("--min-judgment", type=int, help="Only passages with a judgment of at least this.")
 @click.option("--graded/--ungraded", default=None, help="Only passages with grades, or without grades.")
@@ -45,6 +46,7 @@ def command(
     queries: Path | None,
     systems: tuple[str, ...],
     role: Any,
+    no_canaries: bool,
     judged: bool,
     min_judgment: int | None,
     graded: bool | None,
@@ -76,6 +78,7 @@ def command(
         queries=ids,
         systems=systems,
         role=role,
+        canaries=not no_canaries,
         grade_filter=grade_filter(**criteria),
         graded=graded,
         min_grade=min_grade,

@@ -10,6 +10,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     CUTOFF,
+    FILE,
     GRADED,
     MIN_GRADE,
     ONLY_QUERY,
@@ -40,12 +41,17 @@ from exam_pp.cli.ranges import IntRange
 @click.option(
     "--reviewer", default="", metavar="NAME", help="Name of the reviewer, which can be changed on the page."
 )
+@click.option("--pairs", type=FILE, help="File of `exam-pp sample-pairs`: ask only about these pairs.")
+@click.option(
+    "--force", is_flag=True, help="Also accept --pairs that were drawn from another version of GRADED."
+)
 @MIN_GRADE
 @CUTOFF
 def command(
     *,
     graded: Path,
     bank: Path | None,
+    pairs: Path | None,
     output: Path,
     prompt_files: tuple[Path, ...],
     **options: Any,
@@ -57,23 +63,29 @@ def command(
     edits file: `exam-pp apply-edits` adds the ratings to GRADED, and `exam-pp bank apply` changes the bank.
     Beside parts of answers, the page shows the cited passages, so that the reviewer labels their support.
 
-    To collect ratings for passages without grades, use --prompt-class and --bank.
+    To collect ratings for passages without grades, use --prompt-class and --bank. To label a sample of pairs,
+    use --pairs and --blind, so that the labels do not depend on the grades.
 
     Examples:
 
     \b
       exam-pp review graded.jsonl.gz --bank questions.jsonl -o review.html
       exam-pp review graded.jsonl.gz --bank questions.jsonl --blind --limit 20 -o blind.html
+      exam-pp review graded.jsonl.gz --bank questions.jsonl --pairs pairs.json --blind -o label.html
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.review.review_material import ReviewOptions, review_material
     from exam_pp.reports.review.page import render_page
 
-    names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff")
-    shown = ReviewOptions(**take(options, *names))
+    names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff", "force")
+    if pairs is not None and options["limit"] is not None:
+        raise click.UsageError("--limit would drop pairs of --pairs; use only one of them.")
+    if pairs is None and options["force"]:
+        raise click.UsageError("--force needs --pairs.")
+    shown = ReviewOptions(**take(options, *names), pairs=pairs)
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
-    emit(render_page(material.head, material.tables), output, [graded, bank, *prompt_files])
+    emit(render_page(material.head, material.tables), output, [graded, bank, pairs, *prompt_files])
     log_notes(dict.fromkeys(note for board in material.head["leaderboards"] for note in board["notes"]))
     if str(output) != "-":
         size = output.stat().st_size / 1e6

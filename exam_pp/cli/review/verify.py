@@ -10,6 +10,7 @@ import click
 
 from exam_pp.cli.command import Group
 from exam_pp.cli.options import (
+    FILE,
     GRADED,
     MIN_GRADE,
     MIN_RELEVANT,
@@ -231,23 +232,57 @@ def unparsed(limit: int | None, **options: Any) -> None:
 @_report
 @click.option("--min-grade", type=int, help="Only pairs with a rating of at least this.")
 @_MIN_JUDGMENT
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random sample.")
-@_limit("pairs", default=50)
-def sample(min_grade: int | None, seed: int, limit: int, **options: Any) -> None:
+@click.option("--seed", type=int, help="Seed of the random sample.  [default: 0]")
+@click.option(
+    "--limit", type=IntRange(min=1), help="Maximum number of pairs.  [default: 50, or all of --pairs]"
+)
+@click.option("--pairs", type=FILE, help="Show the pairs of this file of `exam-pp sample-pairs` instead.")
+@click.option(
+    "--force", is_flag=True, help="Also accept --pairs that were drawn from another version of GRADED."
+)
+def sample(
+    min_grade: int | None,
+    seed: int | None,
+    limit: int | None,
+    pairs: Path | None,
+    force: bool,
+    **options: Any,
+) -> None:
     """Draw a random sample of pairs of passage and bank entry to check.
 
     The sample is spread as evenly as possible over the ratings, then over the queries. It depends only on the
     seed and the ids, not on the order of the file.
 
-    Example:
+    Examples:
 
     \b
       exam-pp verify sample graded.jsonl.gz --bank questions.jsonl --limit 30 --seed 1
+      exam-pp verify sample graded.jsonl.gz --bank questions.jsonl --pairs pairs.json
     """
+    if pairs is not None:
+        if (min_grade, seed, limit) != (None, None, None):
+            raise click.UsageError("--min-grade, --seed and --limit do not fit --pairs, which has the pairs.")
+        _write_given(pairs, force=force, **options)
+        return
+    if force:
+        raise click.UsageError("--force needs --pairs.")
     from exam_pp.phases.review.verification.sample import Sample
     from exam_pp.reports.review.verification.sample import REPORT
 
-    _write(Sample(limit, seed, min_grade), REPORT, **options)
+    _write(Sample(limit or 50, seed or 0, min_grade), REPORT, **options)
+
+
+def _write_given(pairs: Path, *, force: bool, **options: Any) -> None:
+    from exam_pp.phases.review.pairs_to_label import read_pairs_to_label
+    from exam_pp.phases.review.verification.given_pairs import GivenPairs
+    from exam_pp.reports.review.verification.given_pairs import REPORT
+    from exam_pp.store.files import allow_rereading
+
+    allow_rereading(options["graded"])
+    given = read_pairs_to_label(pairs, options["graded"], force=force)
+    options["grader"] = options["grader"] or given.sample.model
+    options["prompt_class"] = options["prompt_class"] or given.sample.prompt_class
+    _write(GivenPairs(given), REPORT, pairs=pairs, **options)
 
 
 @command.command()
@@ -297,15 +332,16 @@ def _write(
     systems: tuple[str, ...],
     min_grade: int | None = None,
     min_judgment: int | None = None,
+    pairs: Path | None = None,
     **filters: Any,
 ) -> None:
     from exam_pp.phases.review.verification.verify import Shown, verify
     from exam_pp.store.files import check_output
 
-    check_output(output, [path for path in (graded, bank) if path is not None])
+    check_output(output, [path for path in (graded, bank, pairs) if path is not None])
     shown = Shown(queries, systems, min_judgment, answers_class, min_grade)
     verified = verify(graded, selection, grade_filter(**filters), bank=bank, shown=shown)
     flat = form in SCRIPT_FORMATS
     if flat:
         log_summary([report.summary(selection)])
-    emit_rendered(report.report(verified, flat=flat), form, output, inputs=[graded, bank])
+    emit_rendered(report.report(verified, flat=flat), form, output, inputs=[graded, bank, pairs])

@@ -20,6 +20,7 @@ from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
+from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.wording import counted, listed
@@ -197,7 +198,7 @@ def _labels_by_grader(
     The judgments have no key.
     """
     bank = read_bank(bank_path) if bank_path is not None else None
-    lines = list(read_passages_for_metrics(graded))
+    lines = list(without_canaries(read_passages_for_metrics(graded)))
     graders = selectors(lines, criteria, graded)
     keys = _chosen(sorted(graders, key=lambda key: (key.is_reviewer, key)), models, graded)
     name = grader_names(keys)

@@ -16,6 +16,7 @@ from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import read_selected
 from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
@@ -146,7 +147,7 @@ def _ratings(grading: Grading) -> tuple[Ratings, GradeKey]:
     selector = GradeSelector(grading.grade_filter)
     bank = read_bank(grading.bank) if grading.bank is not None else None
     ratings: Ratings = {}
-    for query in read_passages_for_metrics(grading.file):
+    for query in without_canaries(read_passages_for_metrics(grading.file)):
         entries = None if bank is None else bank.entries(query.query_id)
         for passage in query.passages:
             by_entry = selector.ratings(passage)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import QueryPassages
+from exam_pp.data_model import QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.repeats import (
     Embedder,
@@ -78,7 +78,7 @@ def repeated_answers(
         if queries is not None and query.query_id not in queries:
             continue
         for (system, repeat), output in outputs_of(query).items():
-            if output.answered and (not systems or system in systems):
+            if output.answered and not is_canary(system) and (not systems or system in systems):
                 texts.setdefault(system, {}).setdefault(query.query_id, {})[repeat] = output.text
     result = RepeatedAnswers()
     for system, of_query in texts.items():

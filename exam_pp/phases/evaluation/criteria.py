@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import CriteriaGrades, QueryPassages
+from exam_pp.data_model import CriteriaGrades, QueryPassages, is_canary
 from exam_pp.phases.evaluation.graded_citations import (
     CitationGrader,
     SupportFilter,
@@ -78,6 +78,8 @@ def criteria(
         if queries is not None and query.query_id not in queries:
             continue
         for output in outputs_of(query).values():
+            if is_canary(output.system):
+                continue
             if output.parts and (not chosen.systems or output.system in chosen.systems):
                 known = output.parts[0].passage.criteria_grades or ()
                 sets = [each for each in known if each.system == output.name and chosen.accepts(each)]

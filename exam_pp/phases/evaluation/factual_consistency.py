@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_pp.data_model import ConsistencyGrade, QueryPassages
+from exam_pp.data_model import ConsistencyGrade, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
@@ -113,7 +113,7 @@ def _grades(query: QueryPassages, chosen: ConsistencyFilter) -> dict[tuple[str, 
         ): grade
         for passage in query.passages
         for grade in passage.consistency_grades or ()
-        if chosen.accepts(grade)
+        if chosen.accepts(grade) and not is_canary(grade.system)
     }
 
 

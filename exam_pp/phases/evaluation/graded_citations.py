@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages
+from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.citations import SUPPORT_VALUES
 from exam_pp.provenance import Provenance
@@ -99,7 +99,8 @@ class CitationReader:
             yield output, [(part, self._citations(output, part)) for part in parts]
 
     def _excludes(self, output: SystemOutput) -> bool:
-        return bool(self.selection.systems) and output.system not in self.selection.systems
+        chosen = not self.selection.systems or output.system in self.selection.systems
+        return not chosen or is_canary(output.system)
 
     def _citations(self, output: SystemOutput, part: AnswerPart) -> list[GradedCitation]:
         """The citations of a part; of several grades of one citation, the last one with a label counts."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Union
 
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.roles import choose_role, recorded_roles
+from exam_pp.roles import CanaryQueries, choose_role, recorded_roles, without_canaries
 from exam_pp.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -24,15 +24,23 @@ Queries = PathLike | Collection[str]
 
 
 def views(
-    passages: Passages, role: Role | None = None, *, preferred: Role = "answer", mixed: bool = False
+    passages: Passages,
+    role: Role | None = None,
+    *,
+    preferred: Role = "answer",
+    mixed: bool = False,
+    canaries: bool = False,
+    left_out: CanaryQueries | None = None,
 ) -> Iterable[QueryView]:
     """The queries, with the passages and ranking entries of a role (:func:`exam_pp.roles.choose_role`).
 
     A file is read with the fast reader for metrics. Without a role, a file that records roles is read twice.
+    Canary systems are left out and added to ``left_out``, unless ``canaries`` is True.
     """
-    if role is not None or mixed or not _can_be_read_again(passages):
-        return choose_role(_read(passages), role, preferred=preferred, mixed=mixed)
-    return choose_role(_read(passages), preferred=preferred, roles=partial(_roles, passages, preferred))
+    queries = _read(passages) if canaries else without_canaries(_read(passages), left_out)
+    if role is not None or mixed or not can_be_read_again(passages):
+        return choose_role(queries, role, preferred=preferred, mixed=mixed)
+    return choose_role(queries, preferred=preferred, roles=partial(_roles, passages, preferred))
 
 
 def _roles(passages: Passages, preferred: Role) -> dict[str, set[Role]]:
@@ -46,7 +54,8 @@ def _roles(passages: Passages, preferred: Role) -> dict[str, set[Role]]:
     return roles
 
 
-def _can_be_read_again(passages: Passages) -> bool:
+def can_be_read_again(passages: Passages) -> bool:
+    """Whether the passages are a file or a collection, and not a stream or an iterator."""
     if not isinstance(passages, PathLike):
         return isinstance(passages, Collection)
     from exam_pp.store.files import is_stream  # noqa: PLC0415 - slow to import

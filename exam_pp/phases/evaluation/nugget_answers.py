@@ -12,6 +12,7 @@ from exam_pp.metrics.nuggets import answer_length
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, better_labels
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.roles import CanaryQueries
 
 
 @dataclass(frozen=True)
@@ -60,27 +61,35 @@ class LabelledAnswers:
     """The answers of a file.
 
     ``graders`` maps each grader to the systems that it graded, ``hashes`` to the versions of its prompt.
-    ``available`` are the models and prompt classes of all grades in the file.
+    ``available`` are the models and prompt classes of all grades in the file. ``left_out`` are the canary
+    systems that are not among the answers, with their queries.
     """
 
     by_query: dict[str, dict[str, LabelledAnswer]] = field(default_factory=dict)
     graders: dict[GradeKey, dict[str, None]] = field(default_factory=dict)
     hashes: dict[GradeKey, set[str]] = field(default_factory=dict)
     available: dict[GradeKey, None] = field(default_factory=dict)
+    left_out: CanaryQueries = field(default_factory=dict)
 
 
 def labelled_answers(
-    graded: Passages, criteria: GradeFilter, cutoff: int | None, role: Role | None = None
+    graded: Passages,
+    criteria: GradeFilter,
+    cutoff: int | None,
+    role: Role | None = None,
+    *,
+    canaries: bool = False,
 ) -> LabelledAnswers:
     """The answers of all systems in a file, with the labels that the filter selects.
 
-    Every grader has all systems whose answers are empty, because nothing is there to label. Raises
+    Every grader has all systems whose answers are empty, because nothing is there to label. Canary systems
+    are left out, unless ``canaries`` is True. Raises
     SelectionError if no labels are selected, or labels of several versions of a prompt.
     """
     answers = LabelledAnswers()
     empty_answers: dict[str, bool] = {}
     first_ranks: dict[str, int] = {}
-    for line in views(graded, role):
+    for line in views(graded, role, canaries=canaries, left_out=answers.left_out):
         systems = answers.by_query.setdefault(line.query_id, {})
         for passage in line.passages:
             labels = _labels(passage, criteria, answers)

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, LabelledNugget, MissingVital, answer_length
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids
+from exam_pp.phases.evaluation.canaries import add_canaries
+from exam_pp.phases.evaluation.inputs import (
+    Bank,
+    Passages,
+    Queries,
+    bank_of,
+    can_be_read_again,
+    name_of,
+    query_ids,
+)
 from exam_pp.phases.evaluation.nugget_answers import LabelledAnswers, labelled_answers
 from exam_pp.phases.evaluation.nugget_labels import Labels, labels_in_order
 from exam_pp.phases.evaluation.nugget_notes import MissingRules, NuggetCounts
-from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names
+from exam_pp.phases.evaluation.result import (
+    NOT_READ_AGAIN,
+    Evaluation,
+    MissingQueries,
+    PathLike,
+    check_names,
+)
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
@@ -65,17 +81,27 @@ def nugget_scores(
         DataError: A file is not in its format.
     """
     items = _selected_items(bank, queries)
-    assigned = labelled_answers(answers, with_aliases(grade_filter or GradeFilter()), cutoff, role)
+    read = partial(labelled_answers, answers, with_aliases(grade_filter or GradeFilter()), cutoff, role)
+    assigned = read()
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = MissingRules(missing_queries, missing_vital)
     name = grader_names(list(assigned.graders))
-    return {
-        name(key): replace(
+    evaluations = {
+        key: replace(
             _evaluate(key, list(systems), assigned, items, rules),
             provenance=replace(graded_by([key]), banks=file_names(bank), queries=len(items), cutoff=cutoff),
         )
         for key, systems in assigned.graders.items()
     }
+    if assigned.left_out and can_be_read_again(answers):
+        joined = read(canaries=True)
+        for key, evaluation in evaluations.items():
+            scores = _evaluate(key, list(joined.graders[key]), joined, items, rules).scores
+            add_canaries(evaluation, scores, assigned.left_out, NUGGET_METRICS[:1])
+    elif assigned.left_out:
+        for evaluation in evaluations.values():
+            evaluation.notes.append(NOT_READ_AGAIN)
+    return {name(key): evaluation for key, evaluation in evaluations.items()}
 
 
 def sanity_scores(

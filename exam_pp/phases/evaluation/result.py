@@ -17,10 +17,28 @@ if TYPE_CHECKING:
 
     from exam_pp.metrics.entry_values import EntryValues
     from exam_pp.provenance import Provenance
+    from exam_pp.roles import CanaryQueries
 
 PathLike = str | Path
 MissingQueries = Literal["zero", "skip"]
 """A query without results of a system: it scores 0, or it is not in the means of the system."""
+
+NOT_READ_AGAIN = (
+    "The canaries are left out; name a file in place of a stream to see what the grader gave them."
+)
+
+
+@dataclass(frozen=True)
+class CanaryScores:
+    """The evaluation as it would be with the canaries in the pool.
+
+    Attributes:
+        scores: Scores of all systems, canaries among them.
+        queries: Canary to the queries for which it has passages.
+    """
+
+    scores: Sequence[Score]
+    queries: CanaryQueries
 
 
 @dataclass
@@ -36,6 +54,8 @@ class Evaluation:
         entry_values: Metric to a function that returns, for each query, the scores of the systems (in the
             order of :attr:`systems`) on every bank entry.
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
+        canaries: Scores with the canaries in the pool; None if the pool has none. All other attributes ignore
+            canaries.
     """
 
     scores: list[Score] | Scores = field(default_factory=list)
@@ -44,6 +64,7 @@ class Evaluation:
     worst_case: list[Score] | Scores = field(default_factory=list)
     entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
+    canaries: CanaryScores | None = None
 
     @property
     def systems(self) -> list[str]:

@@ -20,6 +20,7 @@ from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.metrics.qrels import Facets, Label, Labelling, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
+from exam_pp.phases.evaluation.canaries import add_canaries
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
@@ -50,7 +51,8 @@ class RubricQrels:
     that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
     ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade.
     ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and ``binary`` the
-    threshold.
+    threshold. Passages of canaries have no label in ``qrels``. ``with_canaries`` returns the labels of all
+    passages; it is None if the file has no canaries.
     """
 
     qrels: Sequence[Qrel]
@@ -59,6 +61,13 @@ class RubricQrels:
     ungraded: Callable[[], Ungraded] | None = None
     level: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
+    with_canaries: Callable[[], RubricQrels] | None = None
+
+    @property
+    def lines_with_canaries(self) -> Callable[[], Sequence[Qrel]] | None:
+        """A function that returns the labels of all passages, also of canaries; None without canaries."""
+        read_again = self.with_canaries
+        return None if read_again is None else lambda: read_again().qrels
 
 
 def cover(
@@ -162,6 +171,15 @@ def cover_of(
         evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
+    if data.with_canaries is not None:
+        with_canaries = cover_of(
+            data.with_canaries(),
+            min_grades=min_grades,
+            cutoff=cutoff,
+            missing_queries=missing_queries,
+            soft=soft,
+        )
+        add_canaries(evaluation, with_canaries.scores, data.canaries)
     return evaluation
 
 
@@ -239,7 +257,17 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
     if with_threshold:
         provenance = replace(provenance, min_grades=(data.min_grade,))
     ungraded_labels = partial(_ungraded, data, label, entries)
-    return RubricQrels(lines, data.min_grade, notes, ungraded_labels, level, provenance)
+    with_canaries = None
+    if data.with_canaries is not None:
+        read_again = data.with_canaries
+        with_canaries = partial(_qrels_again, read_again, data.min_grade, label, facets)
+    return RubricQrels(lines, data.min_grade, notes, ungraded_labels, level, provenance, with_canaries)
+
+
+def _qrels_again(
+    read_again: Callable[[], SelectedGrades], min_grade: int, label: Labelling, facets: Facets
+) -> RubricQrels:
+    return qrels_of(replace(read_again(), min_grade=min_grade), label, facets)
 
 
 def _ungraded(

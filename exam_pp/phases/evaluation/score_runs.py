@@ -13,10 +13,17 @@ from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures, relevance_level
+from exam_pp.phases.evaluation.canaries import add_canaries
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
-from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, missing_query_notes
+from exam_pp.phases.evaluation.result import (
+    Evaluation,
+    PathLike,
+    check_names,
+    missing_query_notes,
+)
 from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
+from exam_pp.roles import CanaryQueries
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.trec.runs import (
     MethodName,
@@ -91,12 +98,16 @@ def score_rankings(
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
     role: Role | None = None,
+    with_canaries: Callable[[], Iterable[Qrel | SubtopicQrel]] | None = None,
+    canaries: bool = False,
 ) -> Evaluation:
     """Score the rankings in a passages file (also of generated answers), as :func:`score_runs` does for runs.
 
     Ranks that are missing from the file stay empty, so that no passage moves up into the cutoff; bounds
     ignore them. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
     query is used for each of its facets. ``role`` is as in :func:`~exam_pp.phases.evaluation.rubric.cover`.
+    Canary systems are left out, unless ``canaries`` is True. ``with_canaries`` returns the labels with those
+    of their passages; the evaluation then also has the scores with canaries.
     Raises :class:`~exam_pp.errors.ExamError` for unknown measures,
     for a file without rankings, and for ranks above 100,000.
     """
@@ -105,7 +116,8 @@ def score_rankings(
     scorer = _Scorer(labels, measures, min_grade, default_min_grade, best_labels)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
-    for query in views(passages, role):
+    left_out: CanaryQueries = {}
+    for query in views(passages, role, canaries=canaries, left_out=left_out):
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:
@@ -139,7 +151,28 @@ def score_rankings(
     if empty := sum(holes.values()):
         ranks = counted(empty, "rank is", "ranks are")
         evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
+    if left_out and with_canaries is not None:
+        joined = score_rankings(
+            with_canaries(),
+            passages,
+            measures,
+            min_grade=min_grade,
+            default_min_grade=default_min_grade,
+            facets=facets,
+            role=role,
+            canaries=True,
+        )
+        add_canaries(evaluation, joined.scores, _targets(left_out, query_ids, facets))
     return evaluation
+
+
+def _targets(canaries: CanaryQueries, query_ids: Iterable[str], facets: Facets) -> CanaryQueries:
+    """Canary to the ids of the labels' queries, or of their facets, for which it has passages."""
+    titles = {key: key.partition("/")[0] if facets == "facet" else key for key in query_ids}
+    return {
+        canary: {key for key, title in titles.items() if key in of_canary or title in of_canary}
+        for canary, of_canary in canaries.items()
+    }
 
 
 def _missing_queries(matrix: RunMatrix, query_ids: Sequence[str]) -> dict[str, list[str]]:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from exam_pp.data_model import QueryView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.packed import SelectedValues
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import PathLike, counted_names
+from exam_pp.phases.evaluation.inputs import (
+    Bank,
+    Passages,
+    Queries,
+    bank_of,
+    can_be_read_again,
+    name_of,
+    query_ids,
+    views,
+)
+from exam_pp.phases.evaluation.result import NOT_READ_AGAIN, PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
+from exam_pp.roles import CanaryQueries
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.test_bank import EntryKind, TestBank
 
@@ -28,7 +39,9 @@ _UNRATED_MIN_GRADE = 1
 class SelectedGrades:
     """The selected grades of a file, the queries to evaluate, and the threshold.
 
-    ``provenance`` has the grader, the bank and the number of queries.
+    ``provenance`` has the grader, the bank and the number of queries. ``canaries`` are the canary systems
+    that were left out, with their queries; ``with_canaries`` reads the grades again with them, and is None if
+    nothing was left out or a stream cannot be read again.
     """
 
     source: PathLike
@@ -39,13 +52,13 @@ class SelectedGrades:
     notes: list[str]
     bank: TestBank | None
     provenance: Provenance
+    canaries: CanaryQueries = field(default_factory=dict)
+    with_canaries: Callable[[], SelectedGrades] | None = None
 
     @property
     def highest_grade(self) -> int:
         """The highest grade of the prompt's scale; for an unknown prompt, the highest grade in the file."""
-        if not self.selector.rated:
-            return _UNRATED_MIN_GRADE
-        return _highest_of_scale(self.selector) or self.file.best_grade or 0
+        return highest_grade(self.selector, self.file)
 
 
 def selectors(
@@ -77,11 +90,12 @@ def read_selected(
     soft: bool = False,
     role: Role | None = None,
     ranks: bool = True,
+    canaries: bool = False,
 ) -> SelectedGrades:
     """Read the grades that pass the filter, for the queries to evaluate.
 
     ``role`` selects passages and ranks; without ``ranks``, the ranks are not used, so a system may have both
-    roles.
+    roles. Canary systems are left out, unless ``canaries`` is True.
 
     A filter for a prompt class, questions or nuggets also selects the entries of this kind in the bank.
     Raises :class:`~exam_pp.errors.DataError` for invalid files, and :class:`~exam_pp.errors.SelectionError`
@@ -91,7 +105,9 @@ def read_selected(
     selected = query_ids(queries_source) if queries_source is not None else None
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)
-    file = gather(views(graded, role, mixed=not ranks), selector, bank, soft=soft, kind=entry_kind(criteria))
+    left_out: CanaryQueries = {}
+    queries_read = views(graded, role, mixed=not ranks, canaries=canaries, left_out=left_out)
+    file = gather(queries_read, selector, bank, soft=soft, kind=entry_kind(criteria))
     name = name_of(graded, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
@@ -107,7 +123,32 @@ def read_selected(
     if bank is not None:
         notes += _bank_notes(file, ids)
     provenance = replace(graded_by([selector.key]), banks=file_names(bank_source), queries=len(ids))
-    return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
+    again = partial(
+        read_selected,
+        graded,
+        bank if bank is not None else bank_source,
+        grade_filter,
+        min_grade,
+        selected,
+        soft=soft,
+        role=role,
+        ranks=ranks,
+        canaries=True,
+    )
+    if left_out and not can_be_read_again(graded):
+        notes.append(NOT_READ_AGAIN)
+    return SelectedGrades(
+        name,
+        file,
+        queries,
+        min_grade,
+        selector,
+        notes,
+        bank,
+        provenance,
+        left_out,
+        again if left_out and can_be_read_again(graded) else None,
+    )
 
 
 def entry_kind(criteria: GradeFilter) -> EntryKind | None:
@@ -123,6 +164,13 @@ def default_min_grade(selector: GradeSelector) -> int:
     if not selector.rated:
         return _UNRATED_MIN_GRADE
     return min(DEFAULT_MIN_GRADE, _highest_of_scale(selector) or DEFAULT_MIN_GRADE)
+
+
+def highest_grade(selector: GradeSelector, file: GradedFile) -> int:
+    """The highest grade of the prompt's scale; for an unknown prompt, the highest grade in the file."""
+    if not selector.rated:
+        return _UNRATED_MIN_GRADE
+    return _highest_of_scale(selector) or file.best_grade or 0
 
 
 def _highest_of_scale(selector: GradeSelector) -> int | None:

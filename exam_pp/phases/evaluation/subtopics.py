@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -9,7 +10,7 @@ from exam_pp.data_model import Role
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.selected_grades import read_selected, threshold_notes
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, threshold_notes
 from exam_pp.provenance import Provenance
 from exam_pp.results import SubtopicQrel
 from exam_pp.wording import counted
@@ -17,12 +18,16 @@ from exam_pp.wording import counted
 
 @dataclass(frozen=True)
 class SubtopicLabels:
-    """Qrels with bank entries as subtopics; ``min_grade`` is the threshold that was used."""
+    """Qrels with bank entries as subtopics; ``min_grade`` is the threshold that was used.
+
+    ``with_canaries`` returns the labels of all passages, also of canaries; it is None without canaries.
+    """
 
     qrels: list[SubtopicQrel]
     min_grade: int
     notes: list[str] = field(default_factory=list)
     provenance: Provenance = field(default_factory=Provenance)
+    with_canaries: Callable[[], list[SubtopicQrel]] | None = None
 
 
 def subtopic_labels(
@@ -42,11 +47,7 @@ def subtopic_labels(
     with the same threshold equals Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
     """
     data = read_selected(graded, bank, grade_filter, min_grade, queries, role=role, ranks=False)
-    lines = [
-        line
-        for query in data.queries
-        for line in subtopic_qrels(query, data.min_grade, binary=label == "binary")
-    ]
+    lines = _lines(data, data.min_grade, label)
     placeholders = sum(line.passage_id.startswith(PLACEHOLDER) for line in lines)
     notes = data.notes + threshold_notes(data)
     if placeholders:
@@ -57,4 +58,12 @@ def subtopic_labels(
     if any(query.weights for query in data.queries):
         notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
     provenance = replace(data.provenance, min_grades=(data.min_grade,))
-    return SubtopicLabels(lines, data.min_grade, notes, provenance)
+    read_again = data.with_canaries
+    with_canaries = None if read_again is None else lambda: _lines(read_again(), data.min_grade, label)
+    return SubtopicLabels(lines, data.min_grade, notes, provenance, with_canaries)
+
+
+def _lines(data: SelectedGrades, min_grade: int, label: Literal["max", "binary"]) -> list[SubtopicQrel]:
+    return [
+        line for query in data.queries for line in subtopic_qrels(query, min_grade, binary=label == "binary")
+    ]

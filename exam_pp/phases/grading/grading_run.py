@@ -31,6 +31,7 @@ from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.requests import LOW_MASS, Completion
+from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
 from exam_pp.store.inputs import reading
@@ -313,14 +314,15 @@ def _skips_soft(requested: GradeOptions, resolved: GradeOptions) -> bool:
 
 
 def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
-    """Load the model; a model that learns from passages reads all passages."""
+    """Load the model; a model that learns from passages reads all passages, except those of canaries."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
         if is_read_once(files.passages):
             raise SelectionError(
                 f"The model {model.model!r} reads the passages twice: use a file instead of a pipe."
             )
-        llm.learn(passage.text for query in read_raw_passages(files.passages) for passage in query.passages)
+        queries = without_canaries(read_raw_passages(files.passages))
+        llm.learn(passage.text for query in queries for passage in query.passages)
     return llm
 
 

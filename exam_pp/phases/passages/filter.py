@@ -8,7 +8,7 @@ from functools import partial
 from itertools import compress
 from pathlib import Path
 
-from exam_pp.data_model import Role
+from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
@@ -26,7 +26,8 @@ class FilterOptions:
     ``systems`` keeps the rankings of these systems, and the passages that they returned. ``grade_filter``
     keeps matching sets of grades and drops no passages. ``graded`` keeps passages with (True) or without
     (False) matching grades, ``min_grade`` passages with a matching grade of at least this; ``judged`` keeps
-    passages with a judgment, ``min_judgment`` passages with a judgment of at least this.
+    passages with a judgment, ``min_judgment`` passages with a judgment of at least this. Without
+    ``canaries``, canary systems and their passages are dropped.
     """
 
     queries: Collection[str] | None = None
@@ -37,6 +38,7 @@ class FilterOptions:
     judged: bool = False
     min_judgment: int | None = None
     role: Role | None = None
+    canaries: bool = True
 
 
 def filter_file(
@@ -69,7 +71,9 @@ def filter_file(
         query.passages = [
             passage
             for passage in query.passages
-            if _has_role(query.query_id, passage, options.role) and _keep(passage, options)
+            if (options.canaries or _is_real(passage))
+            and _has_role(query.query_id, passage, options.role)
+            and _keep(passage, options)
         ]
         return query if query.passages else None
 
@@ -93,6 +97,19 @@ def _has_role(query_id: str, passage: RawPassage, role: Role | None) -> bool:
     entries = passage.rankings
     kept = [role_of(query_id, passage.passage_id, entry) == role for entry in entries]
     if accepted_entries(query_id, passage.passage_id, entries, role) is None:
+        return False
+    if not all(kept):
+        passage.change(
+            ("paragraph_data", "rankings"), lambda old: encode_list(compress(decode_list(old), kept))
+        )
+    return True
+
+
+def _is_real(passage: RawPassage) -> bool:
+    """Return whether the passage is not only that of canaries; if so, drop the rankings of canaries."""
+    entries = passage.rankings
+    kept = [not is_canary(entry.method) for entry in entries]
+    if entries and not any(kept):
         return False
     if not all(kept):
         passage.change(

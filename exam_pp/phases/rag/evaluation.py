@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry, is_canary
 from exam_pp.errors import DataError, MissingExtraError, ModelError, SelectionError, UnknownNameError
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -232,6 +232,8 @@ class _Run:
         answers = rankings = False
         for query in read_passages(self.passages):
             for (system, repeat), output in outputs_of(query).items():
+                if is_canary(system):
+                    continue
                 result.systems.setdefault(system, {})[repeat] = output.name
                 result.retrieved[output.name, query.query_id] = [p.passage_id for p in output.retrieved]
                 answers |= output.answered
@@ -311,7 +313,7 @@ class _Run:
                     answers = [
                         _whole(query.query_id, found)
                         for found in outputs_of(query).values()
-                        if found.answered
+                        if found.answered and not is_canary(found.system)
                     ]
                     count += len(answers)
                     if answers:

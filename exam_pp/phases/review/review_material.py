@@ -16,6 +16,7 @@ from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
 from exam_pp.phases.review.citations import citations_of
+from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
 from exam_pp.phases.review.verification.checked import extracted_answers
@@ -40,7 +41,8 @@ class ReviewOptions:
     ``answers_class`` is the prompt whose answers explain the ratings (default: any prompt without a scale).
     ``queries`` limits the page to some queries, ``limit`` each query to its first passages in the file.
     ``blind`` hides the grades of models and other reviewers, and the systems, until the reviewer has rated.
-    ``min_grade`` is the threshold: by default 4, or the end of a shorter scale.
+    ``min_grade`` is the threshold: by default 4, or the end of a shorter scale. With ``pairs``, a file of
+    sampled pairs, the page asks only about these; ``force`` accepts pairs of another version of the file.
     """
 
     answers_class: str | None = None
@@ -50,6 +52,8 @@ class ReviewOptions:
     reviewer: str = ""
     min_grade: int | None = None
     cutoff: int = 20
+    pairs: str | Path | None = None
+    force: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,13 @@ def review_material(
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
+    pairs = None
+    if options.pairs is not None:
+        pairs = read_pairs_to_label(options.pairs, graded, force=options.force)
+        grade_filter = pairs.restrict(grade_filter)
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
-    material = _read(graded, test_bank, selector, options)
+    material = _read(graded, test_bank, selector, options, pairs)
     _check(graded, bank, material, options)
     cites = any(table.has_citations for table in material.tables.values())
     prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank, cites)
@@ -110,6 +118,8 @@ def review_material(
     if direct:
         for table in material.tables.values():
             table.keep_only(DIRECT_ID)
+    if pairs is not None:
+        _ask_only(material, pairs, f"{graded}" if bank is None else f"{graded} or {bank}", options)
     if options.blind:
         for table in material.tables.values():
             table.shuffle()
@@ -136,7 +146,11 @@ def review_material(
 
 
 def _read(
-    graded: str | Path, bank: TestBank | None, selector: GradeSelector, options: ReviewOptions
+    graded: str | Path,
+    bank: TestBank | None,
+    selector: GradeSelector,
+    options: ReviewOptions,
+    pairs: PairsToLabel | None,
 ) -> _Reading:
     material = _Reading()
     for query in read_passages(graded):
@@ -150,9 +164,13 @@ def _read(
             text = bank.queries[query.query_id].query_text if bank else ""
             entries = bank.entries(query.query_id) if bank else None
             table = material.tables[query.query_id] = QueryTable(query.query_id, text, entries)
-        citations = citations_of(query, selector.filter.model)
+        citations = citations_of(query, selector.filter.model) if pairs is None else {}
         for passage in query.passages:
-            if options.limit is not None and len(table) >= options.limit and passage.passage_id not in table:
+            if pairs is not None and passage.passage_id not in pairs.of(query.query_id):
+                _graded(passage, selector, material, options)  # for the scale and the checks of the grades
+            elif (
+                options.limit is not None and len(table) >= options.limit and passage.passage_id not in table
+            ):
                 material.beyond_limit += 1
             else:
                 graded_by = _graded(passage, selector, material, options)
@@ -182,6 +200,18 @@ def _graded(
             material.best_seen = max(best, material.best_seen or 0)
         cells_by_grader.append((grader, cells))
     return cells_by_grader
+
+
+def _ask_only(material: _Reading, pairs: PairsToLabel, where: str, options: ReviewOptions) -> None:
+    """Drop all pairs that were not sampled; raises DataError if the file or the bank lacks a sampled pair."""
+    for query_id in options.queries:
+        if not pairs.of(query_id):
+            raise SelectionError(f"{pairs.path} has no pairs of the query {query_id!r}.")
+    known = {pair for table in material.tables.values() for pair in table.pairs()}
+    pairs.check_all(known, where, options.queries)
+    material.tables = {key: table for key, table in material.tables.items() if pairs.of(key)}
+    for query_id, table in material.tables.items():
+        table.ask_only(pairs.of(query_id))
 
 
 def _prompt_class(
@@ -289,7 +319,8 @@ def _leaderboards(
         return []
     leaderboards: list[dict[str, Any]] = []
     # Queries of the bank that the file lacks count, unless the page shows selected queries only.
-    counted_queries = {query["id"] for query in head["queries"]} if options.queries or bank is None else None
+    shown_only = options.queries or (bank is None and options.pairs is None)
+    counted_queries = {query["id"] for query in head["queries"]} if shown_only else None
     for index, grader in enumerate(head["graders"]):
         counts = [query["graders"][index]["ratings"] for query in head["queries"]]
         if is_human(grader) or not any(map(sum, counts)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -114,6 +114,7 @@ class QueryTable:
         self.entries: list[str] = list(entries or ())
         self.foreign: set[str] = set()
         self._rows: dict[str, _Row] = {}
+        self._asked: Mapping[str, Collection[str]] | None = None
 
     @property
     def texts(self) -> set[str]:
@@ -172,9 +173,25 @@ class QueryTable:
         """Replace the entries with this entry, because direct grades have no bank entries."""
         self.entries = [entry_id]
 
+    def ask_only(self, asked: Mapping[str, Collection[str]]) -> None:
+        """Drop all pairs except these (passage id to entry ids), so that the page asks about no others."""
+        of_any = {entry_id for entry_ids in asked.values() for entry_id in entry_ids}
+        self._asked = asked
+        self.entries = [entry_id for entry_id in self.entries if entry_id in of_any]
+        self._rows = {key: row for key, row in self._rows.items() if key in asked}
+        for key, row in self._rows.items():
+            row.cells = {pair: cell for pair, cell in row.cells.items() if pair[1] in asked[key]}
+
+    def pairs(self) -> Iterator[tuple[str, str, str]]:
+        """The pairs of passage and entry, as query id, passage id and entry id."""
+        return (
+            (self.query_id, passage_id, entry_id) for passage_id in self._rows for entry_id in self.entries
+        )
+
     def head(self, graders: Sequence[str], highest: int, min_grade: int) -> dict[str, Any]:
         """The data that the page needs before the query is opened: text, entries and counts."""
         rows = self._rows.values()
+        asked = {} if self._asked is None else {"asked": self._indexes(self._asked)}
         return {
             "id": self.query_id,
             "text": self.text,
@@ -182,6 +199,15 @@ class QueryTable:
             "passages": len(self._rows),
             "judged": sorted(Counter(max(row.judgments) for row in rows if row.judgments).items()),
             "graders": [self._counts(grader, highest, min_grade) for grader in graders],
+        } | asked
+
+    def _indexes(self, asked: Mapping[str, Collection[str]]) -> dict[str, list[int]]:
+        """Passage id to the indexes of its entries."""
+        return {
+            passage_id: [
+                index for index, entry_id in enumerate(self.entries) if entry_id in asked[passage_id]
+            ]
+            for passage_id in self._rows
         }
 
     def _entry(self, entry_id: str) -> dict[str, Any]:

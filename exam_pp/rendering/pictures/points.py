@@ -47,6 +47,16 @@ class CurvePoint(NamedTuple):
     low: float | None = None
 
 
+class ReliabilityBin(NamedTuple):
+    """A bin of a reliability diagram: its ends, number of pairs, mean probability and share by people."""
+
+    low: float
+    high: float
+    pairs: int
+    probability: float
+    share: float
+
+
 def scatter(
     points: Sequence[Point],
     x: str,
@@ -192,6 +202,48 @@ def curve(
         description += f" From {reached[0].x:g}, it is at least {enough:g}." if reached else ""
     caption = f"Line: {y}." + (f" Band: down to {band}." if band else "")
     caption += f" Orange: {enough:g}." if enough is not None else ""
+    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
+
+
+def reliability_diagram(bins: Sequence[ReliabilityBin], title: str, *, ece: float | None = None) -> Picture:
+    """Draw the share by people against the probability, with the diagonal of a calibrated grader.
+
+    Source: the reliability diagram of Guo et al., "On calibration of modern neural networks", ICML 2017.
+
+    Args:
+        bins: The bins with pairs.
+        title: Title of the picture.
+        ece: The expected calibration error, for the description.
+    """
+    name = "mean probability of the bin"
+    across, up, shapes = _axes([0.0, 1.0], [0.0, 1.0], 300, name, "share of pairs that people label so")
+    diagonal = [(across(0.0), up(0.0)), (across(1.0), up(1.0))]
+    shapes += path(_line(diagonal), SERIES[2], stroke_width=1.5, stroke_dasharray="5 3")
+    known = [each for each in bins if defined(each.probability) and defined(each.share)]
+    gaps = "".join(
+        f"M{across(each.probability):.1f} {up(each.probability):.1f}V{up(each.share):.1f}" for each in known
+    )
+    shapes += path(gaps, SERIES[1], stroke_width=2)
+    most = max((each.pairs for each in known), default=1)
+    dots = [
+        dot(
+            across(each.probability),
+            up(each.share),
+            3 + 6 * (each.pairs / most) ** 0.5,
+            f"{each.low:.3g} to {each.high:.3g}: {counted(each.pairs, 'pair')}, probability "
+            f"{each.probability:.3f}, share {each.share:.3f}",
+        )
+        for each in known
+    ]
+    shapes += element("g", "".join(dots), fill=SERIES[0], fill_opacity=0.85)
+    description = f"{counted(sum(each.pairs for each in known), 'pair')} in {counted(len(known), 'bin')}."
+    if ece is not None:
+        description += f" Expected calibration error {ece:.3f}."
+    if known:
+        worst = max(known, key=lambda each: (abs(each.share - each.probability), each.low))
+        description += f" Largest gap: probability {worst.probability:.3f}, share {worst.share:.3f}."
+    caption = "Each dot is a bin; its size grows with the number of pairs. Dashed: a calibrated grader."
+    caption += " Orange: the difference from it."
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 

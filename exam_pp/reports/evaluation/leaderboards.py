@@ -21,6 +21,8 @@ from exam_pp.wording import counted
 SCRIPT_DECIMALS = 6
 """Decimals in tables for scripts; fewer decimals would tie systems when the tables are read again."""
 
+CANARY_TITLE = "Canaries: what the grader gave them"
+
 
 class ExtraColumn(NamedTuple):
     """An additional last column of a leaderboard.
@@ -76,8 +78,31 @@ def leaderboard_report(
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
+    if formatted:
+        below += canary_tables(standings, decimals)
     shown = leaderboard_pictures(standings) if formatted else []
     return Report(title, [table, *below, *map(Paragraph, notes), *shown], standings.provenance)
+
+
+def canary_tables(standings: Standings, decimals: int = 3, condition: str = "") -> list[Table]:
+    """The table of the canaries, if there are any; ``condition`` is put before its title.
+
+    For each metric: the mean, the rank that the canary would have, and the number of real systems with a
+    lower mean. ``original`` is the mean of the unchanged passages.
+    """
+    if not standings.canaries:
+        return []
+    compared = any(row.original is not None for row in standings.canaries)
+    rows: dict[str, list[Cell]] = {}
+    for row in standings.canaries:
+        cells = rows.setdefault(row.canary, [row.canary, row.queries])
+        cells += [row.mean, *([row.original] if compared else [])]
+        cells += [row.rank, f"{len(row.beaten)} of {row.systems}"]
+    columns = ["canary", "queries"]
+    for metric in dict.fromkeys(row.metric for row in standings.canaries):
+        columns += [metric, *(["original"] if compared else []), "rank", "beats"]
+    title = f"{condition}: {CANARY_TITLE}" if condition else CANARY_TITLE
+    return [Table(columns, list(rows.values()), title, decimals)]
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:

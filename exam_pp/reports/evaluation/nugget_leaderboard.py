@@ -11,7 +11,12 @@ from exam_pp.phases.evaluation.nugget_scores import ALL_NUGGETS, EMPTY_ANSWERS
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, leaderboard_pictures, metric_columns
+from exam_pp.reports.evaluation.leaderboards import (
+    SCRIPT_DECIMALS,
+    canary_tables,
+    leaderboard_pictures,
+    metric_columns,
+)
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
 from exam_pp.wording import counted, listed
 
@@ -62,6 +67,9 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
             for number, (name, standings) in enumerate(leaderboard.conditions)
             if len(metric_columns(standings, formatted=formatted)) > 1
         ]
+    for name, standings in leaderboard.conditions if formatted else ():
+        condition = name if len(leaderboard.conditions) > 1 else ""
+        tables += canary_tables(standings, decimals, condition)
     notes = [*_notes(leaderboard), *_row_notes(extra)]
     if leaderboard.types and (
         untyped := [system for system in leaderboard.systems if system not in leaderboard.types]

@@ -8,7 +8,7 @@ function revealsPair(query, p, e) {
 /** Whether the page may show systems, judgments and id of a passage: when all its pairs are rated and its citations labelled. */
 function revealsPassage(query, p) {
   if (!review.head.blind) return true;
-  return query.entries.every((_, e) => ownRating(query, p, e) !== undefined) && query.citations(p).every(({ id, text }) => text === null || ownSupport(query, p, id) !== undefined);
+  return query.asked(p).every((e) => ownRating(query, p, e) !== undefined) && query.citations(p).every(({ id, text }) => text === null || ownSupport(query, p, id) !== undefined);
 }
 
 function passageName(query, p) {

@@ -41,7 +41,7 @@ async function locate(rating) {
 }
 
 function passageLink({ rating, query, p, e }) {
-  if (p < 0 || e < 0) return `${rating.passage_id} (not on this page)`;
+  if (p < 0 || e < 0 || !query.asks(p, e)) return `${rating.passage_id} (not on this page)`;
   return el("a", { href: passageAddress(query.index, p, e) }, passageName(query, p));
 }
 

@@ -27,12 +27,35 @@ class Query {
     this.entries = head.entries;
     this.ids = chunk.ids;
     this.judgments = chunk.judgments;
+    this._allEntries = [...head.entries.keys()];
+    this._asked = head.asked;
     this._chunk = chunk;
     this._texts = chunk.texts.map((text) => (typeof text === "number" ? sharedTexts[text] : text));
   }
 
   get size() {
     return this.ids.length;
+  }
+
+  /** The indexes of the entries that the page asks about for a passage: all, or those of the sampled pairs. */
+  asked(p) {
+    return this._asked ? this._asked[this.ids[p]] : this._allEntries;
+  }
+
+  asks(p, e) {
+    return this.asked(p).includes(e);
+  }
+
+  /** The entry itself if the page asks about it, else the next such entry of the passage, else the last one. */
+  nearestAsked(p, e) {
+    const asked = this.asked(p);
+    return asked.find((index) => index >= e) ?? asked.at(-1) ?? e;
+  }
+
+  /** The next (1) or previous (-1) entry that the page asks about; undefined after the last and before the first. */
+  askedBeside(p, e, by) {
+    const asked = this.asked(p);
+    return asked[asked.indexOf(e) + by];
   }
 
   text(p) {

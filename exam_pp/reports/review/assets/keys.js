@@ -98,12 +98,14 @@ function moveEntry(by) {
   const { view, screen } = app;
   if (!screen || !["query", "passage"].includes(view.name)) return false;
   if (view.name === "query") {
-    screen.select(screen.view.row, screen.view.e + by);
+    const p = screen.view.order[screen.view.row];
+    if (p === undefined) return false;
+    screen.select(screen.view.row, screen.query.askedBeside(p, screen.view.e, by) ?? screen.view.e);
     screen.grid.focusSelected();
     return true;
   }
-  const e = view.e + by;
-  if (e >= 0 && e < screen.query.entries.length) navigate({ ...view, e }, { replace: true });
+  const e = screen.query.askedBeside(view.p, view.e, by);
+  if (e !== undefined) navigate({ ...view, e }, { replace: true });
   return true;
 }
 
@@ -135,7 +137,7 @@ function rateByKey({ key, repeat }) {
 /** Moves to the next entry, or from the last entry to the next passage; stays at the last pair. */
 function moveEntryOrPassage() {
   const { query, p, e } = currentPair();
-  if (e + 1 < query.entries.length) return moveEntry(1);
+  if (query.askedBeside(p, e, 1) !== undefined) return moveEntry(1);
   const { order } = app.screen.view;
   if (order.indexOf(p) + 1 === order.length) return false;
   if (app.view.name === "query") return app.screen.select(app.screen.view.row + 1, 0);

@@ -92,10 +92,13 @@ function graderChoice() {
 function drawStatus() {
   const ratings = work.ratings.size, labels = work.supports.size, edits = work.document.bank.length;
   const status = document.getElementById("status");
-  const parts = [ratings && count(ratings, "rating"), labels && count(labels, "label"), edits && count(edits, "edit")].filter(Boolean);
+  const { queries } = review.head;
+  const rated = isSample() ? `${total(queries.map(askedRatings))} of ${count(total(queries.map(askedPairs)), "sampled pair")} rated` : ratings && count(ratings, "rating");
+  const parts = [rated, labels && count(labels, "label"), edits && count(edits, "edit")].filter(Boolean);
   const dirty = hasUnsavedWork();
   const state = !dirty ? "saved" : work.kept ? "not saved" : "not saved, not kept";
-  status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no edits yet";
+  const edited = ratings || labels || edits;
+  status.textContent = parts.length ? `${parts.join(", ")}${edited ? `: ${state}` : ""}` : "no edits yet";
   status.title = saveState();
   status.classList.toggle("dirty", dirty);
   document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
@@ -136,8 +139,8 @@ async function confirmLoading(edits) {
   const warnings = [];
   if (!isOfThisFile(edits)) warnings.push("These edits were made for another graded file, or for another state of this file. If you load them, they are saved for this file.");
   if (!isOfThisBank(edits)) warnings.push("The changes of the bank were made for another bank, or for another state of this bank. If you load them, they are saved for this bank.");
-  const unknown = (edits.ratings ?? []).filter(({ query_id: queryId, id }) => !review.head.queries.some((query) => query.id === queryId && query.entries.some((entry) => entry.id === id)));
-  if (unknown.length) warnings.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
+  const unknown = (edits.ratings ?? []).filter((rating) => !review.head.queries.some((query) => query.id === rating.query_id && isAsked(query, rating)));
+  if (unknown.length) warnings.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not ask about; they are kept.`);
   const foreign = (edits.supports ?? []).filter(({ query_id: queryId }) => !review.head.queries.some((query) => query.id === queryId));
   if (foreign.length) warnings.push(`${count(foreign.length, "label is", "labels are")} for queries that this page does not show; they are kept.`);
   if (hasUnsavedWork()) warnings.push("Your unsaved work on this page will be replaced.");

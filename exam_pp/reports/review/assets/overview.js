@@ -21,11 +21,11 @@ const BLIND_NOTICE =
 function overviewSummary() {
   const { head } = review;
   const passages = total(head.queries.map((query) => query.passages));
-  const pairs = total(head.queries.map((query) => query.passages * query.entries.length));
+  const pairs = total(head.queries.map(askedPairs));
   const size = `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, "passage")}`;
   if (!head.prompt.name) return `${size}. Citations only, because the file has no ratings.`;
   return `${size}, ` +
-    `${count(pairs, "pair")} of passage and bank entry. Prompt: ${head.prompt.name}.`;
+    `${count(pairs, `${isSample() ? "sampled " : ""}pair`)} of passage and bank entry. Prompt: ${head.prompt.name}.`;
 }
 
 function panels() {
@@ -136,7 +136,7 @@ const QUERY_COLUMNS = [
   { name: "relevant", label: "Judged > 0", value: judgedRelevant, number: true },
   { name: "covered", label: "Covered", value: (query) => query.graders[app.grader]?.covered ?? -1, number: true, open: true },
   { name: "mean", label: "Ratings", value: meanRating, open: true },
-  { name: "own", label: "Yours", value: (query) => ownRatingsOf(query.id).length, number: true },
+  { name: "own", label: "Yours", value: askedRatings, number: true },
 ];
 
 function judgedRelevant(query) {
@@ -234,7 +234,7 @@ function queryRow(index, row, columns) {
     ],
     covered: () => `${query.graders[app.grader].covered} / ${query.entries.length}`,
     mean: () => shareBar(query.graders[app.grader].ratings, "Ratings"),
-    own: () => column("own").value(query) || "",
+    own: () => isSample() ? `${askedRatings(query)} / ${askedPairs(query)}` : askedRatings(query) || "",
   };
   const column = (name) => QUERY_COLUMNS.find((item) => item.name === name);
   return el(

@@ -8,7 +8,8 @@ async function renderPassage(main, { q, p, e }) {
   const view = queryView(q);
   if (!view.order) arrangePassages(query, view);
   view.row = Math.max(0, view.order.indexOf(p));
-  view.e = e;
+  e = query.nearestAsked(p, e);
+  view.e = app.view.e = e;
   const text = passageText(query, p, e);
   text.classList.add("panel");
   const facts = el("div", { class: "heading" });
@@ -17,7 +18,7 @@ async function renderPassage(main, { q, p, e }) {
   const draw = () => {
     redraw(facts, () => passageHeading(query, view, p));
     redraw(citations, () => [citationPanel(query, p, draw)]);
-    redraw(cards, () => query.entries.map((_, i) => entryCard(query, p, i, draw)));
+    redraw(cards, () => query.asked(p).map((i) => entryCard(query, p, i, draw)));
     drawText(text, query, p, app.view.e);
   };
   app.screen = { query, view, p, refresh: draw };

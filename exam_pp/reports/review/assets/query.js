@@ -20,19 +20,19 @@ const FILTERS = [
   ["covering", "covering an entry", coversAnyEntry],
   ["missed", "judged > 0, covering no entry", (query, p) => query.judgment(p) > 0 && !coversAnyEntry(query, p)],
   ["spurious", "judged 0 or less, covering an entry", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0 && coversAnyEntry(query, p)],
-  ["odd", "with a rating by the default rule", (query, p) => anyEntry(query, (e) => (query.string("source", p, e, app.grader) ?? "").startsWith("default"))],
-  ["ungraded", "with ungraded pairs", (query, p) => anyEntry(query, (e) => query.rating(p, e, app.grader) === null)],
+  ["odd", "with a rating by the default rule", (query, p) => anyEntry(query, p, (e) => (query.string("source", p, e, app.grader) ?? "").startsWith("default"))],
+  ["ungraded", "with ungraded pairs", (query, p) => anyEntry(query, p, (e) => query.rating(p, e, app.grader) === null)],
   ["disagree", "on which graders disagree", gradersDisagree],
-  ["differs", "where your rating differs", (query, p) => anyEntry(query, (e) => differs(query, p, e))],
-  ["open", "not all rated by you", (query, p) => anyEntry(query, (e) => ownRating(query, p, e) === undefined)],
+  ["differs", "where your rating differs", (query, p) => anyEntry(query, p, (e) => differs(query, p, e))],
+  ["open", "not all rated by you", (query, p) => anyEntry(query, p, (e) => ownRating(query, p, e) === undefined)],
   ["citing", "with citations", (query, p) => query.citations(p).length > 0],
   ["unlabelled", "with citations not labelled by you", (query, p) => query.citations(p).some(({ id }) => ownSupport(query, p, id) === undefined)],
-  ["own", "rated by you", (query, p) => anyEntry(query, (e) => ownRating(query, p, e) !== undefined)],
+  ["own", "rated by you", (query, p) => anyEntry(query, p, (e) => ownRating(query, p, e) !== undefined)],
 ];
 const BLIND_FILTERS = new Set(["all", "open", "citing", "unlabelled", "own"]);
 
-function anyEntry(query, test) {
-  return query.entries.some((_, e) => test(e));
+function anyEntry(query, p, test) {
+  return query.asked(p).some((e) => test(e));
 }
 
 function coversAnyEntry(query, p) {
@@ -40,7 +40,7 @@ function coversAnyEntry(query, p) {
 }
 
 function gradersDisagree(query, p) {
-  return anyEntry(query, (e) => {
+  return anyEntry(query, p, (e) => {
     const ratings = review.head.graders.map((_, g) => query.rating(p, e, g)).filter((rating) => rating !== null);
     return new Set(ratings).size > 1;
   });
@@ -86,6 +86,7 @@ function arrangePassages(query, view) {
     .filter((p) => !search || query.text(p).toLowerCase().includes(search) || named(p));
   sortBy(view.order, (p) => sortValue(query, view, p), view.descending);
   view.row = Math.max(0, Math.min(view.row, view.order.length - 1));
+  if (view.order.length) view.e = query.nearestAsked(view.order[view.row], view.e);
 }
 
 // The page
@@ -193,18 +194,19 @@ function gridHeader(query, view, draw) {
 
 function gridRow(query, view, row) {
   const p = view.order[row];
-  const own = query.entries.filter((_, e) => ownRating(query, p, e) !== undefined).length;
+  const own = query.asked(p).filter((e) => ownRating(query, p, e) !== undefined).length;
   return el(
     "tr",
     { class: row === view.row ? "selected" : null, "data-row": row },
     el("th", { scope: "row", class: "passage", dir: "auto" }, el("a", { href: passageAddress(query.index, p, view.e), tabindex: -1 }, passageName(query, p))),
-    el("td", { class: "number" }, review.head.blind ? `${own} / ${query.entries.length}` : query.judgments[p].join(", ")),
+    el("td", { class: "number" }, review.head.blind ? `${own} / ${query.asked(p).length}` : query.judgments[p].join(", ")),
     query.entries.map((_, e) => gridCell(query, view, row, p, e)),
     el("td", { class: "rest", dir: "auto" }, shortened(query.text(p), 160)),
   );
 }
 
 function gridCell(query, view, row, p, e) {
+  if (!query.asks(p, e)) return el("td", { class: "cell", "data-row": row, "aria-label": `Entry ${e + 1}: not asked` });
   const rating = shownRating(query, p, e, app.grader);
   const own = ownRating(query, p, e);
   const selected = row === view.row && e === view.e;
@@ -264,6 +266,7 @@ function selectPair(query, view, grid, row, e, showSelected) {
   const before = view.row;
   view.row = Math.max(0, Math.min(view.order.length - 1, row));
   view.e = Math.max(0, Math.min(query.entries.length - 1, e));
+  if (view.order.length) view.e = query.nearestAsked(view.order[view.row], view.e);
   grid.update([before, view.row]);
   grid.reveal(view.row);
   showSelected();

@@ -171,8 +171,25 @@ function setComment(query, p, e, text) {
   workChanged();
 }
 
-function ownRatingsOf(queryId) {
-  return [...work.ratings.values()].filter((rating) => rating.query_id === queryId);
+/** Whether the page asks only about a sample of pairs. */
+function isSample() {
+  return review.head.queries.some((query) => query.asked);
+}
+
+/** The number of pairs that the page asks about, of a query in the head. */
+function askedPairs(query) {
+  return query.asked ? Object.values(query.asked).flat().length : query.passages * query.entries.length;
+}
+
+/** The number of these pairs that the reviewer has rated; without a sample, of all rated pairs of the query. */
+function askedRatings(query) {
+  const rated = [...work.ratings.values()].filter((rating) => rating.query_id === query.id);
+  return query.asked ? rated.filter((rating) => isAsked(query, rating)).length : rated.length;
+}
+
+function isAsked(query, { passage_id: passageId, id }) {
+  const e = query.entries.findIndex((entry) => entry.id === id);
+  return e >= 0 && (!query.asked || (Object.hasOwn(query.asked, passageId) && query.asked[passageId].includes(e)));
 }
 
 // Labels of citations

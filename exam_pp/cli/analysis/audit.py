@@ -1,0 +1,121 @@
+"""``exam-pp analyze audit``: signs that a grader's scores depend on something else than quality."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.leaderboard_options import OFFICIAL, SAMPLES, SEED, confidence_option
+from exam_pp.cli.options import (
+    CUTOFF,
+    FILE,
+    GRADED,
+    MIN_GRADE,
+    MIN_RELEVANT,
+    ROLE,
+    bank_option,
+    emit_report,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+)
+
+
+@click.command("audit", cls=Command)
+@GRADED
+@bank_option("Test bank, with the models and passages that it was made from.", default="all graded entries")
+@click.option(
+    "--reviewer",
+    metavar="NAME",
+    help="Labels of people: the ratings of this reviewer (human:NAME), or the judgments (judgments).  "
+    "[default: the judgments, if there are some]",
+)
+@click.option("--qrels", type=FILE, help="Judgments in place of those in GRADED (a qrels file).")
+@click.option("--families", type=FILE, help="Families of models and systems (TOML or JSON).")
+@click.option(
+    "--bank-writer", metavar="NAME", help="Model that wrote the bank.  [default: as the bank records it]"
+)
+@click.option(
+    "--games", type=FILE, help="Games file, for the biases of its judges: place, length, own family."
+)
+@click.option(
+    "--mined",
+    type=FILE,
+    help="Where the entries of the bank come from: the --trace of `exam-pp nuggetize`, or JSON lines with "
+    "query_id, id, and passages or systems.  [default: as the bank records it]",
+)
+@click.option("--official", type=FILE, help=OFFICIAL)
+@filter_options
+@MIN_GRADE
+@MIN_RELEVANT
+@CUTOFF
+@ROLE
+@confidence_option()
+@SAMPLES
+@SEED
+@format_option()
+@output_option()
+def command(
+    *,
+    graded: Path,
+    bank: Path | None,
+    reviewer: str | None,
+    qrels: Path | None,
+    families: Path | None,
+    bank_writer: str | None,
+    games: Path | None,
+    mined: Path | None,
+    official: Path | None,
+    min_grade: int | None,
+    min_relevant: int,
+    cutoff: int,
+    role: Any,
+    confidence: float,
+    samples: int,
+    seed: int,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """Audit a grader: length, families, entries from single systems, calibration.
+
+    Every section ends with a verdict: evidence, no evidence, or undecided. Sections are: correlation of
+    grades with length at the same label of people; biases of the judges of games; grader, bank writer and
+    systems of one family; ranks without the entries that only one system brought; calibration of soft grades.
+    A section without its input names what is missing.
+
+    A families file has a table for each family, such as `[gpt]`, with patterns: `models = ["gpt-*"]` for
+    graders and bank writers and `systems = ["*-gpt4"]` for systems.
+
+    Examples:
+
+    \b
+      exam-pp analyze audit graded.jsonl.gz --bank questions.jsonl --families families.toml
+      exam-pp analyze audit graded.jsonl.gz --games games.jsonl.gz --format html -o audit.html
+    """
+    from exam_pp.phases.analysis.audit.audit import audit
+    from exam_pp.phases.analysis.audit.inputs import AuditOptions
+    from exam_pp.reports.analysis.audit import audit_report
+
+    if reviewer is not None and reviewer != "judgments" and qrels is not None:
+        raise click.UsageError("--qrels are judgments; use --reviewer judgments with them, or leave it out.")
+    result = audit(
+        graded,
+        bank=bank,
+        grade_filter=grade_filter(**criteria),
+        reviewer=reviewer,
+        qrels=qrels,
+        families=families,
+        bank_writer=bank_writer,
+        games=[] if games is None else [games],
+        mined=mined,
+        official=official,
+        role=role,
+        options=AuditOptions(min_grade, min_relevant, cutoff, confidence, samples, seed),
+    )
+    inputs = [graded, bank, qrels, families, mined, official, games]
+    emit_report(audit_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)

@@ -1,0 +1,114 @@
+"""The command ``exam-pp gate``, which checks a new version against a baseline in continuous integration."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
+from exam_pp.cli.leaderboard_options import SEED, confidence_option
+from exam_pp.cli.options import FILE, emit_report, format_option, output_option
+from exam_pp.cli.ranges import IntRange, NumberRange
+
+FAILED = 4
+"""Exit code of a gate that failed."""
+UNDECIDED = 5
+"""Exit code of an undecided gate that does not pass."""
+
+
+@click.command("gate", cls=Command)
+@click.argument("baseline", type=FILE)
+@click.argument("new", type=FILE)
+@click.option(
+    "--max-drop",
+    type=NumberRange(0),
+    required=True,
+    help="Largest drop of the mean that is accepted, in units of the measure, such as 0.02.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Measure, by its name in the files; may be repeated.  [default: the only one of both files]",
+)
+@click.option("--system", metavar="NAME", help="The system, if a file has several.")
+@click.option(
+    "--system-after",
+    metavar="NAME",
+    help="The system in NEW.  [default: --system, or the only one]",
+)
+@click.option(
+    "--missing-queries",
+    type=click.Choice(["zero", "skip"]),
+    default="zero",
+    show_default=True,
+    help="A query that NEW has no score for counts as 0 (zero), or is left out (skip).",
+)
+@click.option(
+    "--undecided",
+    type=click.Choice(["estimate", "pass", "fail"]),
+    default="estimate",
+    show_default=True,
+    help="An undecided gate passes if the measured drop is at most --max-drop (estimate), always (pass), or "
+    "never (fail).",
+)
+@click.option(
+    "--test",
+    type=click.Choice(["t", "randomisation"]),
+    default="t",
+    show_default=True,
+    help="Paired t test, or paired randomisation test.",
+)
+@confidence_option(
+    "Confidence level of each confidence bound; 1 minus it is the level of the one-sided tests."
+)
+@click.option(
+    "--samples",
+    type=IntRange(min=100),
+    default=10_000,
+    show_default=True,
+    help="Number of random samples of --test randomisation.",
+)
+@SEED
+@click.option(
+    "--limit",
+    type=IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="Maximum number of queries with large drops to list for each measure.",
+)
+@format_option()
+@output_option()
+def command(*, baseline: Path, new: Path, form: str, output: Path, **options: Any) -> None:
+    """Check that a new version of a system is not worse than the baseline, for continuous integration.
+
+    BASELINE and NEW are files with scores of single queries: those of `exam-pp evaluate ... --per-query`,
+    JSON lines of scores, or output of `trec_eval -q`. Both can be the same file, with two systems. One-sided
+    confidence bounds of the drop are paired over queries. The gate passes if they show for all measures that
+    the drop is at most --max-drop, and fails if they show for any measure that it is larger. Otherwise it is
+    undecided: the queries are too few, and --undecided says what happens.
+
+    The exit code is 0 if the gate passes, 4 if it fails, and 5 if it is undecided and does not pass. In
+    GitHub Actions, --format md >> "$GITHUB_STEP_SUMMARY" shows the report on the page of the run.
+
+    Examples:
+
+    \b
+      exam-pp gate ndcg.tsv ndcg.tsv --system bm25 --system-after rerank --max-drop 0.02
+      exam-pp gate baseline.tsv new.tsv --max-drop 0.02 --format md
+    """
+    from exam_pp.phases.trust.gate import gate
+    from exam_pp.reports.trust.gate import gate_report
+
+    if options["test"] == "t":
+        refuse_without("--test randomisation", "samples", "seed")
+    result = gate(baseline, new, **options)
+    emit_report(gate_report(result, decimals=6 if form == "tsv" else 4), form, output, [baseline, new])
+    if not result.passes:
+        sys.exit(FAILED if result.outcome == "failed" else UNDECIDED)

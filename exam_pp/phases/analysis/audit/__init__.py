@@ -1,0 +1,1 @@
+"""Audit of a grader: length, position, family, origin of the bank, calibration."""

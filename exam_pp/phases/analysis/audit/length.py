@@ -1,0 +1,210 @@
+"""Length confound: whether grades depend on the length of passages beyond the labels of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from exam_pp.metrics.partial_correlation import Estimate, Group, correlation_of_means, correlation_within
+from exam_pp.phases.analysis.audit.inputs import AuditInput, Table, matrix, ratings_of_pairs
+from exam_pp.phases.analysis.audit.verdicts import (
+    LEAST_QUERIES,
+    Verdict,
+    excludes,
+    too_few,
+    undecided,
+    with_interval,
+)
+
+
+@dataclass(frozen=True)
+class LengthRow:
+    """The correlation of a number with length in words.
+
+    Attributes:
+        units: ``passages``, ``pairs``, ``responses`` (of a system to a query) or ``systems``.
+        of: The number: ``grade``, ``judgment``, ``score`` ...
+        constant: What is held constant, such as ``query, judgment``.
+        spearman: Correlation of ranks.
+        pearson: Correlation of the numbers; None for means of systems.
+    """
+
+    units: str
+    of: str
+    constant: str
+    spearman: Estimate
+    pearson: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class LengthAudit:
+    """The length section of an audit."""
+
+    rows: Sequence[LengthRow]
+    verdict: Verdict
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def audit_length(data: AuditInput) -> LengthAudit:
+    """Correlations of grades and scores with length, within queries, with and without people's labels."""
+    rows = [*_unit_rows(data), *_system_rows(data)]
+    notes = [] if _has_full_rankings(data) else [_HOLES]
+    if data.people is None:
+        notes.append(
+            "Without labels of people, this cannot separate length from quality: longer passages can be "
+            "better."
+        )
+    else:
+        notes.append(
+            f"Partial correlations hold the {data.people.noun} constant as a rank; rows with 'same' compare "
+            f"only units with the same {data.people.noun}. Labels of people are coarse, so a longer passage "
+            "can still be better than another with the same label, and it can cover more entries."
+        )
+    return LengthAudit(rows, _verdict(data, rows), notes)
+
+
+_HOLES = (
+    "Systems have different numbers of passages within the cutoff, so lengths of responses and scores also "
+    "depend on how many passages the file has."
+)
+
+
+def _has_full_rankings(data: AuditInput) -> bool:
+    counts = data.over_passages(lambda _query_id, _passage_id: 1)
+    return len({count for of_query in counts.values() for count in of_query.values()}) < 2
+
+
+def _unit_rows(data: AuditInput) -> list[LengthRow]:
+    """Rows on passages; for a reviewer, on pairs of passage and entry."""
+    people = data.people
+    if people is not None and people.pairs:
+        graded = ratings_of_pairs(data.grader.file)
+        pairs = [
+            (key[0], data.words.get((key[0], key[1]), 0), grade, people.pairs.get(key))
+            for key, grade in graded.items()
+        ]
+        return _rows("pairs", people.noun, pairs, data)
+    judged = {} if people is None else people.passages
+    passages = [
+        (
+            query.query_id,
+            data.words[query.query_id, passage.passage_id],
+            passage.best_grade,
+            judged.get((query.query_id, passage.passage_id)),
+        )
+        for query in data.grader.queries()
+        for passage in query.passages
+        if passage.best_grade is not None
+    ]
+    return _rows("passages", "judgment", passages, data)
+
+
+_Unit = tuple[str, float, float, float | None]
+"""Query, length, grade, and the label of people."""
+
+
+def _rows(units: str, noun: str, values: Iterable[_Unit], data: AuditInput) -> list[LengthRow]:
+    values = list(values)
+    plain = _grouped((query, (x, y)) for query, x, y, _ in values)
+    rows = [_row(units, "grade", "query", plain, data)]
+    labelled = [(query, x, y, z) for query, x, y, z in values if z is not None]
+    if labelled:
+        rows.append(_row(units, noun, "query", _grouped((q, (x, z)) for q, x, _, z in labelled), data))
+        by_query = _grouped((query, (x, y, z)) for query, x, y, z in labelled)
+        rows.append(_row(units, "grade", f"query, {noun}", by_query, data))
+        strata: dict[str, dict[float, list[Sequence[float]]]] = {}
+        for query, x, y, z in labelled:
+            strata.setdefault(query, {}).setdefault(z, []).append((x, y))
+        same = [list(of_query.values()) for of_query in strata.values()]
+        rows.append(_row(units, "grade", f"query, same {noun}", same, data))
+    return rows
+
+
+def _system_rows(data: AuditInput) -> list[LengthRow]:
+    systems = data.systems
+    if len(systems) < 2:
+        return []
+    rows = []
+    tables: dict[str, list[Table]] = {"query": [data.response_words, data.scores]}
+    if data.people_scores:
+        tables["query, score by judgments"] = [*tables["query"], data.people_scores]
+    for constant, columns in tables.items():
+        queries = [query_id for query_id in columns[-1] if query_id in data.scores]
+        groups: list[list[Group]] = [
+            [[[table[query_id][system] for table in columns] for system in systems]] for query_id in queries
+        ]
+        rows.append(_row("responses", "score", constant, groups, data))
+        if len(systems) > len(columns):
+            means = correlation_of_means(
+                [matrix(table, queries, systems) for table in columns],
+                confidence=data.options.confidence, samples=data.options.samples, seed=data.options.seed,
+            )  # fmt: skip
+            held = constant.removeprefix("query").removeprefix(", ")
+            rows.append(LengthRow("systems", "mean score", held, means))
+    return rows
+
+
+def _grouped(values: Iterable[tuple[str, Sequence[float]]]) -> list[list[Group]]:
+    groups: dict[str, list[Sequence[float]]] = {}
+    for query_id, row in values:
+        groups.setdefault(query_id, []).append(row)
+    return [[group] for group in groups.values()]
+
+
+def _row(
+    units: str, of: str, constant: str, queries: Sequence[Sequence[Group]], data: AuditInput
+) -> LengthRow:
+    options = data.options
+    spearman, pearson = (
+        correlation_within(
+            queries, ranks=ranks, confidence=options.confidence, samples=options.samples, seed=options.seed
+        )
+        for ranks in (True, False)
+    )
+    return LengthRow(units, of, constant, spearman, pearson)
+
+
+def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
+    level = data.options.confidence
+    by_constant = {
+        row.constant: row for row in rows if row.units in ("passages", "pairs") and row.of == "grade"
+    }
+    plain = by_constant["query"].spearman
+    if data.people is None:
+        known = "undefined" if plain.value is None else with_interval(plain.value, plain.interval, level)
+        return undecided(
+            f"the correlation of grade and length within queries is {known}, but without labels of people it "
+            "can be length or quality"
+        )
+    noun = data.people.noun
+    held, same = (by_constant.get(f"query, {kind}{noun}") for kind in ("", "same "))
+    found = None if held is None else held.spearman
+    if found is None or found.value is None:
+        return undecided(f"grade or length have only one value in every query with a {noun}")
+    number = f"partial Spearman correlation {with_interval(found.value, found.interval, level)}"
+    within = None if same is None else same.spearman
+    if within is not None and within.value is not None:
+        number += (
+            f", and {with_interval(within.value, within.interval, level)} among units with the same {noun}"
+        )
+    if found.interval is None or found.queries < LEAST_QUERIES:
+        return too_few(found.queries, number)
+    sides = {_side(found), _side(found if within is None or within.value is None else within)}
+    if len(sides) > 1:
+        return undecided(f"the two ways to hold the {noun} constant disagree: {number}")
+    (side,) = sides
+    if not side:
+        return Verdict(
+            "no evidence", f"at the same {noun}, grade and length are not clearly related: {number}"
+        )
+    direction = "longer" if side > 0 else "shorter"
+    return Verdict(
+        "evidence", f"at the same {noun}, {direction} passages of a query get higher grades: {number}"
+    )
+
+
+def _side(found: Estimate) -> int:
+    """The sign of a correlation whose interval excludes 0, else 0."""
+    if found.value is None or found.interval is None or not excludes(found.interval):
+        return 0
+    return 1 if found.value > 0 else -1

@@ -1,0 +1,73 @@
+"""The command ``gate``: exit codes, formats, and refused options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Scores of five versions of a system on four queries."""
+    monkeypatch.chdir(tmp_path)
+    versions = {
+        "base": (0.5, 0.6, 0.7, 0.4), "same": (0.5, 0.6, 0.7, 0.4), "bad": (0.1, 0.21, 0.35, 0.02),
+        "noisy": (0.9, 0.15, 0.7, 0.4), "worse": (0.9, 0.1, 0.7, 0.1),
+    }  # fmt: skip
+    for name, values in versions.items():
+        rows = (f"{name}\tq{n}\tnDCG@10\t{value}" for n, value in enumerate(values))
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["system\tquery\tmeasure\tvalue", *rows]) + "\n")
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    try:
+        main(["-q", "gate", *words])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("new", "options", "code"),
+    [
+        ("same", "", 0), ("bad", "", 4), ("noisy", "", 0), ("worse", "", 5),
+        ("worse", "--undecided pass", 0), ("noisy", "--undecided fail", 5),
+        ("bad", "--undecided pass", 4), ("bad", "--test randomisation", 5), ("base", "", 1),
+        ("other", "", 1), ("same", "--confidence 1", 2), ("same", "--seed 1", 2),
+    ],
+)  # fmt: skip
+def test_exit_codes(files: Path, new: str, options: str, code: int) -> None:
+    """4 for a shown drop, 5 if undecided and not passed, 1 and 2 for errors as in all commands.
+
+    The randomisation test cannot decide on four queries: 1/16 is more than 0.05.
+    """
+    del files
+    assert run("base.tsv", f"{new}.tsv", "--max-drop", "0.02", *options.split()) == code
+
+
+def test_a_failed_gate_writes_its_report(files: Path) -> None:
+    assert run("base.tsv", "bad.tsv", "--max-drop", "0.02", "--format", "md", "-o", "summary.md") == 4
+    text = (files / "summary.md").read_text()
+    assert text.startswith("# Gate: failed\n\nFailed: bad against base, nDCG@10 drops by 0.3800")
+    assert run("base.tsv", "bad.tsv", "--max-drop", "0.02", "--format", "json", "-o", "gate.json") == 4
+    (row,) = json.loads((files / "gate.json").read_text())["tables"][0]["rows"]
+    assert (row["measure"], row["outcome"], row["queries"]) == ("nDCG@10", "failed", 4)
+
+
+def test_the_limit_of_listed_queries(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del files
+    run("base.tsv", "bad.tsv", "--max-drop", "0.02", "--limit", "2")
+    shown = capsys.readouterr().out.partition("Largest drops")[2]
+    assert [name for name in ("q0", "q1", "q2", "q3") if name in shown] == ["q0", "q1"]
+
+
+def test_the_accepted_drop_is_required(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del files
+    assert run("base.tsv", "same.tsv") == 2
+    assert "--max-drop" in capsys.readouterr().err
+    assert run("base.tsv", "same.tsv", "--max-drop", "-0.1") == 2

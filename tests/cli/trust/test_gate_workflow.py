@@ -1,0 +1,93 @@
+"""The workflow for GitHub Actions of docs/trust.md: valid YAML whose commands work with local files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from exam_pp.cli.main import main
+
+SUMMARY = '>> "$GITHUB_STEP_SUMMARY"'
+
+
+@pytest.fixture(scope="module")
+def workflow(repository: Path) -> dict[Any, Any]:
+    page = (repository / "docs" / "trust.md").read_text(encoding="utf-8")
+    (block,) = [
+        text for text in re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL) if "exam-pp gate" in text
+    ]
+    content: dict[Any, Any] = yaml.safe_load(block)
+    return content
+
+
+@pytest.fixture
+def folder(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder ``gate`` of the workflow, from the demo."""
+    (tmp_path / "gate").mkdir()
+    for name in ("passages.tsv", "questions.jsonl"):
+        shutil.copy(repository / "data" / "demo" / name, tmp_path / "gate")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def scripts(workflow: dict[Any, Any]) -> Iterator[str]:
+    """The scripts of the steps, one command per line."""
+    for step in workflow["jobs"]["gate"]["steps"]:
+        yield step.get("run", "").replace("\\\n", " ")
+
+
+def run_steps(workflow: dict[Any, Any], run: Path) -> int:
+    """Run the commands of exam-pp on a run, as the two best passages of each query; returns the exit code."""
+    lines = [line for line in run.read_text().splitlines() if int(line.split()[3]) <= 2]
+    Path("new.run").write_text("\n".join(lines) + "\n")
+    for script in scripts(workflow):
+        for line in script.splitlines():
+            if line.startswith("[ -f grades.jsonl.gz ] || cp "):
+                if not Path("grades.jsonl.gz").exists():
+                    shutil.copy(*line.split()[-2:])
+            elif line.startswith("exam-pp "):
+                words = shlex.split(line.removesuffix(SUMMARY).removeprefix("exam-pp "))
+                try:
+                    main(["-q", *words])
+                except SystemExit as stop:
+                    if stop.code:
+                        assert words[0] == "gate"
+                        return int(stop.code)
+    return 0
+
+
+def test_the_workflow_has_the_steps_of_github_actions(workflow: dict[Any, Any]) -> None:
+    """YAML 1.1 reads the key ``on`` as true. The summary of the job is appended to."""
+    assert workflow[True] == "pull_request"
+    job = workflow["jobs"]["gate"]
+    assert job["runs-on"]
+    assert all(("run" in step) != ("uses" in step) for step in job["steps"])
+    assert all(re.fullmatch(r"actions/[\w/-]+@v\d", step["uses"]) for step in job["steps"] if "uses" in step)
+    (gate,) = [script for script in scripts(workflow) if "exam-pp gate" in script]
+    assert gate.strip().endswith(SUMMARY)
+
+
+@pytest.mark.integration
+def test_the_commands_of_the_workflow_work(
+    workflow: dict[Any, Any],
+    folder: Path,
+    repository: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The first run writes the baseline; the same system then passes, and random passages do not."""
+    runs = repository / "data" / "demo" / "runs"
+    assert run_steps(workflow, runs / "rerank.run") == 1  # there is no baseline yet
+    shutil.move(folder / "new.tsv", folder / "gate" / "baseline.tsv")
+    capsys.readouterr()
+
+    assert run_steps(workflow, runs / "rerank.run") == 0
+    assert capsys.readouterr().out.startswith("# Gate: passed\n\nPassed: new, Cover(min_grade=4)@10 stays at")
+    assert run_steps(workflow, runs / "random.run") in {4, 5}
+    assert "| Cover(min_grade=4)@10 | 8 |" in capsys.readouterr().out

@@ -1,0 +1,129 @@
+"""Correlations within queries: SciPy's and least squares on small data, and invariances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import pearsonr, rankdata, spearmanr
+
+from exam_pp.metrics.partial_correlation import correlation_of_means, correlation_within
+
+ROWS = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 5), st.integers(0, 3)), min_size=2, max_size=9)
+QUERIES = st.lists(ROWS, min_size=1, max_size=5)
+
+
+def within(queries: Sequence[Sequence[Sequence[float]]], **options: bool) -> float | None:
+    return correlation_within([[query] for query in queries], samples=100, **options).value
+
+
+def residuals(queries: Sequence[Sequence[Sequence[float]]], column: int, ranks: bool) -> np.ndarray:
+    """What is left of a column after least squares on an indicator of each query and on z."""
+    values = [np.asarray(query, dtype=float) for query in queries]
+    if ranks:
+        values = [rankdata(query, axis=0) / len(query) for query in values]
+    stacked = np.vstack(values)
+    number = np.repeat(np.arange(len(values)), [len(query) for query in values])
+    design = np.column_stack([np.eye(len(values))[number], stacked[:, 2]])
+    solution, *_ = np.linalg.lstsq(design, stacked[:, column], rcond=None)
+    return np.asarray(stacked[:, column] - design @ solution)
+
+
+def test_one_query_is_the_plain_correlation() -> None:
+    rows = [(10, 1), (20, 3), (30, 2), (35, 5), (90, 4), (20, 1)]
+    x, y = zip(*rows, strict=True)
+    assert within([rows]) == pytest.approx(spearmanr(x, y).statistic)
+    assert within([rows], ranks=False) == pytest.approx(pearsonr(x, y).statistic)
+    assert correlation_within([[rows]]).interval is None
+
+
+def test_the_partial_correlation_by_its_formula() -> None:
+    rows = [(1, 2, 0), (2, 1, 1), (3, 4, 1), (4, 3, 2), (5, 6, 3), (6, 5, 1)]
+    x, y, z = zip(*rows, strict=True)
+    a, b, c = (spearmanr(*pair).statistic for pair in ((x, y), (x, z), (y, z)))
+    assert within([rows]) == pytest.approx((a - b * c) / ((1 - b**2) * (1 - c**2)) ** 0.5)
+
+
+@given(QUERIES, st.booleans())
+def test_the_partial_correlation_is_that_of_residuals(
+    queries: list[list[tuple[int, int, int]]], ranks: bool
+) -> None:
+    """An independent computation: least squares on indicators of the queries and on z."""
+    x, y = (residuals(queries, column, ranks) for column in (0, 1))
+    assume(x @ x > 1e-6 and y @ y > 1e-6)
+    expected = float(x @ y / np.sqrt((x @ x) * (y @ y)))
+    assert within(queries, ranks=ranks) == pytest.approx(expected, abs=1e-6)
+
+
+def test_differences_between_queries_do_not_count() -> None:
+    """Long queries get high grades, but within each query length and grade are opposite."""
+    queries = [[(10, 1), (20, 0)], [(110, 5), (120, 4)]]
+    assert within(queries) == pytest.approx(-1)
+    x, y = zip(*chain(*queries), strict=True)
+    assert spearmanr(x, y).statistic > 0
+
+
+def test_a_confounder_is_held_constant() -> None:
+    """Grades follow the judgment only; length follows it, too."""
+    rows = [(10, 1, 1), (12, 1, 1), (30, 2, 2), (32, 2, 2), (50, 3, 3), (52, 3, 3)]
+    assert within([[row[:2] for row in rows]]) == pytest.approx(0.956, abs=1e-3)
+    assert within([rows]) is None, "the judgment explains the grade, so nothing is left to correlate"
+    strata = [[row[:2] for row in rows if row[2] == label] for label in (1, 2, 3)]
+    assert correlation_within([strata]).value is None
+
+
+@given(QUERIES, st.randoms())
+def test_relabelling_changes_nothing(queries: list[list[tuple[int, int, int]]], random: object) -> None:
+    """Order of passages, monotone scales of length and grade: the correlation of ranks is the same."""
+    other = [
+        sorted(((10 * x**2 + 3, 2 * y + 7, 5 * z - 1) for x, y, z in query), reverse=True)
+        for query in reversed(queries)
+    ]
+    before, after = within(queries), within(other)
+    assert (before is None) == (after is None)
+    if before is not None:
+        assert after == pytest.approx(before, abs=1e-6)
+
+
+def test_undefined_and_counted_units() -> None:
+    constant = correlation_within([[[(10, 3), (20, 3)]], [[(5, 1)]]])
+    assert constant == (None, None, 2, 1)
+    assert correlation_within([[], [[(5, 1)]]]) == (None, None, 0, 0)
+    assert within([[(1, 1, 2), (2, 2, 2), (3, 4, 2)]]) == pytest.approx(1), "a constant z explains nothing"
+
+
+def test_the_interval_is_that_of_resampled_queries() -> None:
+    """Plain Python with the same draws: rows of drawn queries repeated."""
+    rng = np.random.default_rng(3)
+    queries = [[(int(a), int(b)) for a, b in rng.integers(0, 9, (6, 2))] for _ in range(4)]
+    found = correlation_within([[query] for query in queries], samples=200, seed=5)
+    counts = np.random.default_rng(5).multinomial(4, np.full(4, 0.25), size=200)
+    scaled = [rankdata(np.array(query), axis=0) / 6 - 3.5 / 6 for query in queries]
+    values = []
+    for count in counts:
+        drawn = np.vstack([scaled[n] for n in range(4) for _ in range(count[n])])
+        values.append(pearsonr(*drawn.T).statistic)
+    assert found.interval == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])))
+
+
+def test_means_of_systems() -> None:
+    words = [[10, 20], [30, 30], [40, 80], [5, 9]]
+    scores = [[0.1, 0.2], [0.5, 0.6], [0.4, 0.3], [0.0, 0.1]]
+    people = [[1, 1], [2, 3], [3, 3], [0, 2]]
+    x, y, z = (np.mean(columns, axis=1) for columns in (words, scores, people))
+    found = correlation_of_means([words, scores])
+    assert found.value == pytest.approx(spearmanr(x, y).statistic)
+    assert (found.units, found.queries) == (4, 2)
+    a, b, c = (spearmanr(*pair).statistic for pair in ((x, y), (x, z), (y, z)))
+    partial = correlation_of_means([words, scores, people]).value
+    assert partial == pytest.approx((a - b * c) / ((1 - b**2) * (1 - c**2)) ** 0.5)
+
+
+def test_rounding_errors_do_not_break_ties() -> None:
+    """0.1 + 0.2 and 0.0 + 0.3 have the same mean."""
+    tied = correlation_of_means([[[1, 1], [2, 2], [3, 3]], [[0.1, 0.2], [0.0, 0.3], [0.5, 0.5]]])
+    assert tied.value == pytest.approx(spearmanr([1, 2, 3], [1, 1, 2]).statistic)

@@ -1,0 +1,532 @@
+"""Audits of graders: numbers by hand on small files, verdicts, missing inputs, the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import rankdata, spearmanr
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.analysis.audit.audit import Audit, audit
+from exam_pp.phases.analysis.audit.circularity import writers
+from exam_pp.phases.analysis.audit.games import GamesAudit
+from exam_pp.phases.analysis.audit.inputs import AuditOptions
+from exam_pp.phases.analysis.audit.mined import MinedAudit, entry_sources
+from exam_pp.phases.analysis.audit.verdicts import Verdict
+from exam_pp.rendering.render import REPORT_FORMATS, render
+from exam_pp.reports.analysis.audit import audit_report
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.families import Families, Family
+from exam_pp.store.games import write_games
+from exam_pp.test_bank import BankLine, TestBank
+from tests.conftest import data_error, passage, rubric
+from tests.tables import notes_of, pictures_of, tables_of
+
+WriteLines = Callable[[str, list[Any]], Path]
+FAMILIES = Families({"gpt": Family(models=["gpt-*"], systems=["gpt-*"])})
+QUICK = AuditOptions(samples=200)
+
+
+def graded(
+    query_id: str,
+    passage_id: str,
+    *grades: dict[str, Any],
+    words: int = 3,
+    judgment: int | None = None,
+    ranks: Mapping[str, int] | None = None,
+    **keys: Any,
+) -> dict[str, Any]:
+    """A graded passage with so many words."""
+    judged = {"paragraphId": passage_id, "query": query_id, "titleQuery": query_id, "relevance": judgment}
+    return passage(
+        passage_id,
+        text="word " * words,
+        exam_grades=list(grades),
+        paragraph_data={
+            "judgments": [] if judgment is None else [judged],
+            "rankings": [
+                {
+                    "method": system,
+                    "paragraphId": passage_id,
+                    "queryId": query_id,
+                    "rank": rank,
+                    "score": -rank,
+                }
+                for system, rank in (ranks or {}).items()
+            ],
+        },
+        **keys,
+    )
+
+
+def direct(rating: int, probabilities: Sequence[float] | None = None) -> dict[str, Any]:
+    """A direct grade on the scale 0 to 1, with or without probabilities."""
+    soft = {} if probabilities is None else {"probabilities": list(probabilities)}
+    return {
+        "correctAnswered": bool(rating), "answer": str(rating), "llm": "gpt-4", "self_ratings": rating,
+        **soft, "prompt_info": {"prompt_class": "Own", "max_rating": 1},
+    }  # fmt: skip
+
+
+def bank_line(query_id: str, *keys: str, **more: Any) -> dict[str, Any]:
+    items = [
+        {"query_id": query_id, "question_id": f"{query_id}/{key}", "question_text": f"What is {key}?"}
+        for key in keys
+    ]
+    return {"query_id": query_id, "test_collection": "", "query_text": query_id, "items": items, **more}
+
+
+TEN = [f"q{n}" for n in range(1, 11)]
+# Ten queries with (words, best rating, judgment) of each passage.
+LENGTHS = {
+    query: (
+        [(10, 0, 0), (20, 3, 1), (30, 2, 0), (50, 5, 2), (15, 1, 1)]
+        if n % 2
+        else [(12, 1, 1), (9, 0, 2), (40, 4, 0), (44, 4, 1), (25, 2, 2)]
+    )
+    for n, query in enumerate(TEN)
+}
+
+
+@pytest.fixture
+def lengths(write_jsonl: WriteLines) -> Path:
+    return write_jsonl(
+        "graded.jsonl",
+        [
+            [q, [graded(q, f"p{n}", rubric({f"{q}/a": y, f"{q}/b": 0}, llm="gpt-4"), words=x, judgment=z)
+                 for n, (x, y, z) in enumerate(rows)]]
+            for q, rows in LENGTHS.items()
+        ],
+    )  # fmt: skip
+
+
+def rows_of_length(result: Audit) -> dict[tuple[str, str, str], float | None]:
+    return {(row.units, row.of, row.constant): row.spearman.value for row in result.length.rows}
+
+
+def test_length_by_hand(lengths: Path) -> None:
+    """Within-query ranks; the partial correlation by its formula on the pooled ranks."""
+    rows = rows_of_length(audit(lengths, options=QUICK))
+    columns = [
+        [rank for query in LENGTHS.values() for rank in rankdata([row[n] for row in query])] for n in range(3)
+    ]
+
+    def pearson(a: int, b: int) -> float:
+        """Of the ranks, whose mean is 3 in both queries."""
+        x, y = ([rank - 3 for rank in columns[n]] for n in (a, b))
+        return sum(map(float.__mul__, x, y)) / (sum(v * v for v in x) * sum(v * v for v in y)) ** 0.5
+
+    r, s, t = pearson(0, 1), pearson(0, 2), pearson(1, 2)
+    assert rows["passages", "grade", "query"] == pytest.approx(r)
+    assert rows["passages", "judgment", "query"] == pytest.approx(s)
+    partial = (r - s * t) / ((1 - s * s) * (1 - t * t)) ** 0.5
+    assert rows["passages", "grade", "query, judgment"] == pytest.approx(partial)
+    assert len(rows) == 4, "no rankings, so no rows of systems"
+
+
+def test_evidence_of_length_has_its_number(lengths: Path) -> None:
+    result = audit(lengths, options=QUICK).length
+    row = next(row for row in result.rows if row.constant == "query, judgment")
+    assert row.spearman.value is not None
+    assert row.spearman.interval is not None
+    assert row.spearman.interval.low > 0
+    assert result.verdict.outcome == "evidence"
+    assert result.verdict.sentence.startswith(
+        "Evidence: at the same judgment, longer passages of a query get higher grades: partial Spearman "
+        f"correlation {row.spearman.value:.3f} (95 % interval {row.spearman.interval.low:.3f} to "
+    )
+
+
+def test_two_ways_to_hold_the_judgment_constant_disagree(write_jsonl: WriteLines) -> None:
+    """The judgment is not linear in ranks, so the partial correlation has another sign than the groups."""
+    rows = [(10, 1, 2), (10, 0, 2), (40, 2, 0), (30, 1, 0), (40, 3, 0), (50, 0, 1)]
+
+    def query(name: str) -> list[dict[str, Any]]:
+        return [
+            graded(name, f"p{n}", rubric({f"{name}/a": y}), words=x, judgment=z)
+            for n, (x, y, z) in enumerate(rows)
+        ]
+
+    path = write_jsonl("graded.jsonl", [[name, query(name)] for name in TEN])
+    verdict = audit(path, options=QUICK).length.verdict
+    assert verdict.sentence == (
+        "Undecided: the two ways to hold the judgment constant disagree: partial Spearman correlation "
+        "-0.372 (95 % interval -0.372 to -0.372), and 0.693 (95 % interval 0.693 to 0.693) among units with "
+        "the same judgment."
+    )
+
+
+def test_without_people_length_is_not_separated(write_jsonl: WriteLines) -> None:
+    lines = [[q, [graded(q, f"p{n}", rubric({f"{q}/a": n}), words=n + 1) for n in range(4)]] for q in "xy"]
+    result = audit(write_jsonl("graded.jsonl", lines), options=QUICK)
+    assert rows_of_length(result) == {("passages", "grade", "query"): pytest.approx(1)}
+    assert result.length.verdict.outcome == "undecided"
+    assert (
+        "1.000 (95 % interval 1.000 to 1.000), but without labels of people" in result.length.verdict.sentence
+    )
+    assert result.calibration.verdict.sentence == "Undecided: the file has no labels of people."
+
+
+def test_a_reviewer_labels_pairs(write_jsonl: WriteLines) -> None:
+    """Units are pairs; judgments do not count."""
+    passages = [
+        graded("q", f"p{n}", rubric({"q/a": a, "q/b": b}, llm="gpt-4"), rubric({"q/a": c}, llm="human:ana"),
+               words=10 * n, judgment=0)
+        for n, (a, b, c) in enumerate([(1, 0, 0), (3, 5, 2), (2, 1, 3), (5, 4, 1)])
+    ]  # fmt: skip
+    path = write_jsonl("graded.jsonl", [["q", passages]])
+    result = audit(path, grade_filter=GradeFilter(model="gpt-4"), reviewer="ana", options=QUICK)
+    rows = rows_of_length(result)
+    assert result.people == "human:ana"
+    words, grades = [0, 0, 10, 10, 20, 20, 30, 30], [1, 0, 3, 5, 2, 1, 5, 4]
+    assert rows["pairs", "grade", "query"] == pytest.approx(spearmanr(words, grades).statistic)
+    x, y, z = [0, 10, 20, 30], [1, 3, 2, 5], [0, 2, 3, 1]
+    r, s, t = (spearmanr(*pair).statistic for pair in ((x, y), (x, z), (y, z)))
+    partial = (r - s * t) / ((1 - s * s) * (1 - t * t)) ** 0.5
+    assert rows["pairs", "grade", "query, reviewer's rating"] == pytest.approx(partial)
+    with pytest.raises(SelectionError, match=r"no grades by 'human:eve' \(reviewers: human:ana\)"):
+        audit(path, grade_filter=GradeFilter(model="gpt-4"), reviewer="human:eve")
+
+
+# Three systems with a passage each per query; the grader prefers gpt-rag, people do not.
+SYSTEMS = {"gpt-rag": (5, 1), "bm25": (1, 2), "splade": (4, 2)}
+
+
+@pytest.fixture
+def systems(write_jsonl: WriteLines) -> Path:
+    lines = []
+    for query_id in TEN:
+        keys = [f"{query_id}/{key}" for key in "ab"]
+        lines.append([
+            query_id,
+            [
+                graded(
+                    query_id, f"{query_id}-{name}",
+                    rubric({keys[0]: rating, keys[1]: 5 if (name, query_id) == ("gpt-rag", "q1") else 0},
+                           llm="gpt-4"),
+                    judgment=judgment, ranks={name: 1}, words=len(name),
+                )
+                for name, (rating, judgment) in SYSTEMS.items()
+            ],
+        ])  # fmt: skip
+    return write_jsonl("graded.jsonl", lines)
+
+
+def test_preference_for_the_own_family(systems: Path, write_jsonl: WriteLines) -> None:
+    """Cover: gpt-rag 1, 9 × 1/2; bm25 0; splade 1/2. Judgments / cutoff 2: 1/2, 1, 1."""
+    lines = [bank_line(q, "a", "b", info={"gpt_model": "gpt-4"}) for q in TEN]
+    bank = write_jsonl("bank.jsonl", lines)
+    official = bank.with_name("official.json")
+    official.write_text('{"gpt-rag": 3, "bm25": 1, "splade": 2}')
+    result = audit(
+        systems, bank=bank, families=FAMILIES, official=official, options=AuditOptions(cutoff=2, samples=200)
+    ).circularity
+    grader, people = result.advantages
+    assert grader.advantage[:3] == pytest.approx((0.55, 1 / 4, 1))
+    assert people.advantage[:3] == pytest.approx((1 / 2, 1, 3))
+    deviation = (((0.55 - 0.35) ** 2 + 0.35**2 + (0.5 - 0.35) ** 2) / 3) ** 0.5
+    expected = (0.55 - 0.25) / deviation + (1 / 2) / (1 / 18) ** 0.5
+    assert people.compared is not None
+    assert people.compared.difference == pytest.approx(expected)
+    assert (result.family, result.own, result.official_rank) == ("gpt", ["gpt-rag"], 3)
+    assert result.warnings == [
+        "The grader and the bank writer are the same model (gpt-4).",
+        "1 system is of the grader's family (gpt): gpt-rag.",
+    ]
+    assert result.verdict.sentence.startswith(
+        "Evidence: the advantage of the family gpt by this grader is larger than by judgments, by "
+        f"{expected:.3f} standard deviations (95 % interval "
+    )
+
+
+@pytest.mark.parametrize(
+    ("families", "reason"),
+    [
+        (None, "families of systems are unknown; use --families FILE"),
+        (Families({"x": Family(models=["llama"])}), "the grader 'gpt-4' has no family in the families file"),
+        (Families({"x": Family(models=["gpt-4"])}), "no system is of the grader's family (x)"),
+        (
+            Families({"x": Family(models=["gpt-4"], systems=["*"])}),
+            "all systems are of the grader's family (x)",
+        ),
+    ],
+)
+def test_missing_families(systems: Path, families: Families | None, reason: str) -> None:
+    assert audit(systems, families=families, options=QUICK).circularity.verdict == Verdict(
+        "undecided", reason
+    )
+
+
+def test_other_graders_are_compared_if_nobody_judged(write_jsonl: WriteLines) -> None:
+    lines = [
+        [q, [graded(q, f"{q}-{name}", rubric({f"{q}/a": a}, llm="gpt-4"), rubric({f"{q}/a": b}, llm="t5"),
+                    rubric({f"{q}/a": 0}, llm="human:ana"), ranks={name: 1})
+             for name, (a, b) in {"gpt-x": (5, 0), "bm25": (0, 5), "dpr": (5, 5)}.items()]]
+        for q in TEN
+    ]  # fmt: skip
+    path = write_jsonl("graded.jsonl", lines)
+    found = audit(path, grade_filter=GradeFilter(model="gpt-4"), families=FAMILIES, options=QUICK).circularity
+    assert [row.source for row in found.advantages] == ["gpt-4", "t5"]
+    assert found.verdict.outcome == "evidence"
+    # Means 1, 0, 1 and 0, 1, 1: advantages 1/2 and -1, each over the deviation sqrt(2)/3.
+    assert f"by t5, by {1.5 / (2**0.5 / 3):.3f} standard deviations" in found.verdict.sentence
+
+
+def test_writers_of_a_bank() -> None:
+    def line(info: Any) -> BankLine:
+        return BankLine.model_validate(bank_line("q", "a", info=info))
+
+    bank = TestBank.from_lines([
+        line({"gpt_model": "gpt-4"}), line({"gpt_model": "gpt-4", "importance_model": "t5"}), line("text"),
+    ])  # fmt: skip
+    assert writers(bank) == [("bank writer", "gpt-4"), ("labeller of importance", "t5")]
+    assert writers(bank, "llama") == [("bank writer", "llama")]
+    assert writers(None) == []
+
+
+def test_a_bank_without_writer_and_without_sources(systems: Path, write_jsonl: WriteLines) -> None:
+    bank = write_jsonl("bank.jsonl", [bank_line(q, "a", "b") for q in TEN])
+    result = audit(systems, bank=bank, families=FAMILIES, options=QUICK)
+    assert "The bank does not record who wrote it; use --bank-writer NAME." in result.circularity.warnings
+    assert result.mined == Verdict(
+        "undecided",
+        "the bank records no passages or systems that its entries come from; use --mined FILE",
+    )
+    named = audit(systems, bank=bank, families=FAMILIES, bank_writer="gpt-4o", options=QUICK).circularity
+    assert "The grader (gpt-4) and the bank writer (gpt-4o) are of one family (gpt)." in named.warnings
+
+
+def test_ranks_without_own_entries_by_hand(systems: Path, write_jsonl: WriteLines) -> None:
+    """q1/b comes from a passage of gpt-rag only. Without it, gpt-rag and splade cover q1/a, the rest of q1.
+
+    With all entries, gpt-rag has (1 + 9 × 1/2) / 10 and splade 1/2; q1/a comes from two systems.
+    """
+    bank = write_jsonl("bank.jsonl", [bank_line(q, "a", "b") for q in TEN])
+    mined = write_jsonl("mined.jsonl", [
+        {"query_id": "q1", "id": "q1/b", "passages": ["q1-gpt-rag"]},
+        {"query_id": "q1", "id": "q1/a", "passages": ["q1-gpt-rag", "q1-bm25"]},
+        {"query_id": "q2", "id": "q2/b", "passages": ["elsewhere"]},
+        {"query_id": "q2", "id": "q2/x", "systems": ["bm25"]},
+    ])  # fmt: skip
+    found = audit(systems, bank=bank, mined=mined, options=QUICK).mined
+    assert isinstance(found, MinedAudit)
+    rows = {row.system: row for row in found.rows}
+    gpt = rows["gpt-rag"]
+    assert (gpt.entries, gpt.rank, gpt.rank_without) == (1, 1, 1)
+    assert (gpt.score, gpt.score_without) == pytest.approx((0.55, 0.55))
+    assert (rows["splade"].entries, rows["splade"].rank, rows["splade"].score_without) == (0, 2, 0.5)
+    assert (found.entries, found.known) == (20, 3)
+    assert found.verdict == Verdict(
+        "no evidence",
+        "1 of 20 entries come from a single system, and no system changes its rank without its own entries",
+    )
+    assert found.notes == [
+        f"1 line of {mined} of entries that the bank lacks: ignored.",
+        "17 of 20 entries have no recorded source: they are always kept.",
+    ]
+
+
+def test_a_rank_that_depends_on_own_entries(write_jsonl: WriteLines) -> None:
+    """Without the entry that only a brought, a covers 0 of 1 and b 1 of 1."""
+    ratings = {"a": {"q/x": 5, "q/y": 0, "q/z": 5}, "b": {"q/x": 0, "q/y": 5, "q/z": 0}}
+    passages = [
+        graded("q", f"p{name}", rubric(of, llm="gpt-4"), ranks={name: 1}) for name, of in ratings.items()
+    ]
+    bank = write_jsonl("bank.jsonl", [bank_line("q", "x", "y", "z")])
+    mined = write_jsonl(
+        "mined.jsonl", [{"query_id": "q", "id": f"q/{key}", "systems": ["a"]} for key in "xz"]
+    )
+    found = audit(write_jsonl("graded.jsonl", [["q", passages]]), bank=bank, mined=mined, options=QUICK).mined
+    assert isinstance(found, MinedAudit)
+    assert [
+        (row.system, row.entries, row.rank, row.score_without, row.rank_without) for row in found.rows
+    ] == [("a", 2, 1, 0, 2), ("b", 0, 2, pytest.approx(1 / 3), 2)]
+    assert found.verdict.sentence == (
+        "Evidence: 2 of 3 entries come from a single system; 1 of 2 systems change rank without their own "
+        "entries (most: a, from 1 to 2)."
+    )
+
+
+def test_sources_in_banks_of_nuggetize_and_autojudge(write_jsonl: WriteLines) -> None:
+    """A nugget comes from the first window whose list has it; references name documents."""
+    windows = [
+        {"passages": ["p1", "p2"], "outcome": "list", "nuggets": ["what is a"]},
+        {"passages": ["p3"], "outcome": "list", "nuggets": ["What is a?", "What is b?"]},
+    ]
+    plain = bank_line("q", "a", "b", "c", info={"windows": windows})
+    plain["items"][2]["info"] = {
+        "autojudge": {"references": ["d1"], "answers": {"x": {"references": [{"doc_id": "d2"}, 3]}}}
+    }
+    bank = read_bank(write_jsonl("bank.jsonl", [plain]))
+    sources, notes = entry_sources(bank)
+    assert {key[1]: value.passages for key, value in sources.items()} == {
+        "q/a": {"p1", "p2"}, "q/b": {"p3"}, "q/c": {"d1", "d2"},
+    }  # fmt: skip
+    assert notes == []
+
+    bare = read_bank(write_jsonl("bare.jsonl", [bank_line("q", "a", "b")]))
+    trace = write_jsonl(
+        "trace.jsonl", [{"query_id": "q", "window": n, **w} for n, w in enumerate(windows, 1)]
+    )
+    assert {key[1]: value.passages for key, value in entry_sources(bare, trace)[0].items()} == {
+        "q/a": {"p1", "p2"}, "q/b": {"p3"},
+    }  # fmt: skip
+    wrong = write_jsonl("wrong.jsonl", [{"query_id": "q", "id": "q/a"}])
+    with data_error(wrong, 1, about="says no source"):
+        entry_sources(bare, wrong)
+
+
+def soft_file(write_jsonl: WriteLines, probabilities: Sequence[tuple[float, int]]) -> Path:
+    return write_jsonl("graded.jsonl", [
+        [q, [graded(q, f"p{n}", judgment=judgment, grades=[direct(int(p > 0.5), (1 - p, p))])
+             for n, (p, judgment) in enumerate(probabilities)]]
+        for q in TEN
+    ])  # fmt: skip
+
+
+def test_calibration_by_hand(write_jsonl: WriteLines) -> None:
+    """|1 - 0.9| · 1/4 + |1/2 - 0.25| · 2/4 + |0 - 0.75| · 1/4 with judgments of at least 2."""
+    path = soft_file(write_jsonl, [(0.9, 3), (0.25, 2), (0.25, 1), (0.75, 1)])
+    found = audit(path, options=AuditOptions(min_judgment=2, samples=200)).calibration
+    assert found.found is not None
+    assert found.found.ece.value == pytest.approx(0.025 + 0.125 + 0.1875)
+    assert found.found.brier.value == pytest.approx((0.1**2 + 0.75**2 + 0.25**2 + 0.75**2) / 4)
+    assert (found.soft, found.found.pairs, found.by_people) == (40, 40, "judgment of at least 2")
+
+
+def test_evidence_of_miscalibration(write_jsonl: WriteLines) -> None:
+    path = soft_file(write_jsonl, [(0.9, 0)] * 10 + [(0.2, 0)] * 10)
+    found = audit(path, options=QUICK).calibration
+    assert found.verdict.outcome == "evidence"
+    assert "the ECE on 200 pairs is 0.550" in found.verdict.sentence
+    assert found.verdict.sentence.endswith("Probabilities are on average 0.550 too high.")
+    well = soft_file(write_jsonl, [(0.9, 1)] * 9 + [(0.9, 0)])
+    assert audit(well, options=QUICK).calibration.verdict.outcome == "no evidence"
+
+
+def test_hard_grades_are_no_probabilities(write_jsonl: WriteLines) -> None:
+    passages = [graded("q", f"p{n}", judgment=n % 2, grades=[direct(1)]) for n in range(4)]
+    found = audit(write_jsonl("graded.jsonl", [["q", passages]]), options=QUICK).calibration
+    assert found.verdict.outcome == "undecided"
+    assert "wrong in a share of 0.500 of 4 pairs" in found.verdict.sentence
+
+
+def test_calibration_by_a_reviewer(write_jsonl: WriteLines) -> None:
+    """Soft ratings of entries: the probability of 4 and 5 against the reviewer's rating."""
+    grades = rubric({"q/a": 5}, llm="gpt-4")
+    grades["self_ratings"][0]["probabilities"] = [0.1, 0.1, 0.1, 0.1, 0.2, 0.4]
+    passages = [graded("q", "p", grades, rubric({"q/a": 4}, llm="human:ana"))]
+    found = audit(
+        write_jsonl("graded.jsonl", [["q", passages]]), grade_filter=GradeFilter(model="gpt-4"),
+        reviewer="human:ana", options=QUICK,
+    ).calibration  # fmt: skip
+    assert found.found is not None
+    assert found.found.probability == pytest.approx(0.6)
+    assert found.found.share == 1
+
+
+def test_games_have_their_own_verdicts(systems: Path, tmp_path: Path) -> None:
+    """Place A wins all 30 games; a share of 1 has Wilson's interval of ten queries, which excludes 1/2."""
+    games = [Game(system_a="gpt-rag", system_b="bm25", winner="A", words_a=9, words_b=4)] * 3
+    lines = [QueryGames(query_id=q, game_sets=[GameSet(model="gpt-4", games=games)]) for q in TEN]
+    write_games(lines, tmp_path / "games.jsonl")
+    found = audit(systems, games=[tmp_path / "games.jsonl"], families=FAMILIES, options=QUICK).games
+    assert isinstance(found, GamesAudit)
+    assert [(judge, bias) for judge, bias, _ in found.verdicts] == [
+        ("gpt-4", "position"), ("gpt-4", "length"), ("gpt-4", "self-preference"),
+    ]  # fmt: skip
+    low = wilson(10)
+    assert found.verdicts[0][2] == Verdict(
+        "evidence", f"place A wins 100.0 % of 30 decided games (95 % interval {100 * low:.1f} to 100.0)"
+    )
+    for _, _, verdict in found.verdicts[1:]:
+        assert verdict.outcome == "undecided"
+        assert verdict.reason.endswith(", but these answers can also be better")
+    assert found.verdicts[2][2].reason.startswith("systems of the family gpt win 100.0 % of 30 decided games")
+    few = audit(systems, games=[few_games(tmp_path, lines)], options=QUICK).games
+    assert isinstance(few, GamesAudit)
+    assert [verdict.reason.partition("; ")[0] for _, _, verdict in few.verdicts] == [
+        *["a verdict needs at least 10 queries, here 9"] * 2, "the judge has no family",
+    ]  # fmt: skip
+
+
+def wilson(queries: int) -> float:
+    """Lower end of Wilson's 95 % interval for a share of 1: n / (n + z²)."""
+    return queries / (queries + 1.959963984540054**2)
+
+
+def few_games(folder: Path, lines: Sequence[QueryGames]) -> Path:
+    write_games(lines[:9], folder / "few.jsonl")
+    return folder / "few.jsonl"
+
+
+def test_few_queries_give_no_verdict(systems: Path, write_jsonl: WriteLines) -> None:
+    """Nine queries, whose intervals have a width of 0."""
+    lines = [json.loads(line) for line in systems.read_text().splitlines()][1:]
+    found = audit(write_jsonl("few.jsonl", lines), families=FAMILIES, options=QUICK)
+    for verdict in (found.length.verdict, found.circularity.verdict):
+        assert verdict.outcome == "undecided"
+        assert verdict.reason.startswith("a verdict needs at least 10 queries, here 9; ")
+
+
+@pytest.mark.parametrize("form", REPORT_FORMATS)
+def test_every_format_has_the_sections(systems: Path, form: str) -> None:
+    text = render(audit_report(audit(systems, families=FAMILIES, options=QUICK)), form)
+    assert "Advantage" in text or form == "tsv"
+    assert "gpt-rag" in text
+
+
+def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLines) -> None:
+    report = audit_report(audit(systems, families=FAMILIES, options=QUICK))
+    outcomes = {row[0]: row[1] for row in tables_of(report)["Verdicts"].rows}
+    assert outcomes == {
+        "Length": "evidence",
+        "Position, length and self-preference in games": "undecided",
+        "Circularity": "evidence",
+        "Entries that only one system brought": "undecided",
+        "Calibration": "undecided",
+    }
+    assert "Undecided: no games are given; use --games FILE." in notes_of(report)
+    assert "use --bank FILE" in notes_of(report)
+    soft = audit_report(audit(soft_file(write_jsonl, [(0.9, 3), (0.1, 0)]), options=QUICK))
+    assert list(pictures_of(soft)) == ["Reliability of the probabilities"]
+
+
+def test_a_threshold_above_all_grades_has_a_note(systems: Path) -> None:
+    options = AuditOptions(min_grade=9, samples=200)
+    assert "No grade reaches --min-grade 9; the highest grade is 5." in audit(systems, options=options).notes
+
+
+def test_the_command(systems: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    families = tmp_path / "families.toml"
+    families.write_text('[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-*"]\n')
+    arguments = [str(systems), "--families", str(families), "--samples", "100", "--format", "json"]
+    main(["-q", "analyze", "audit", *arguments, "--reviewer", "judgments", "--cutoff", "2"])
+    assert json.loads(capsys.readouterr().out)["title"] == "Audit of gpt-4"
+    with pytest.raises(SystemExit) as stop:
+        main(["analyze", "audit", *arguments, "--reviewer", "human:ana", "--qrels", str(families)])
+    assert stop.value.code == 2
+    assert "--qrels are judgments" in capsys.readouterr().err
+
+
+@pytest.mark.integration
+def test_numbers_of_published_grades(shared_data: Path) -> None:
+    """TREC DL 2019: the grader gpt-4 also wrote the bank; ADA2 is first by it and third by judgments."""
+    folder = shared_data / "dl19-gpt4"
+    families = Families({"openai": Family(models=["gpt-*"], systems=["OPEN_AI*"])})
+    result = audit(
+        folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", families=families,
+        options=AuditOptions(samples=200),
+    )  # fmt: skip
+    grader, people = result.circularity.advantages
+    assert (grader.advantage.own_rank, people.advantage.own_rank) == (1, 3)
+    assert result.circularity.warnings[0] == "The grader and the bank writer are the same model (gpt-4)."
+    assert rows_of_length(result)["passages", "grade", "query, judgment"] == pytest.approx(-0.022, abs=0.001)
+    assert isinstance(result.mined, Verdict)

@@ -1,0 +1,223 @@
+"""Review pages and lists of sampled pairs, and the loop from the sample to the labels of a person."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.pair_sample import PairSample, SampledPair
+from exam_pp.phases.review.review_material import ReviewOptions, review_material
+from exam_pp.reports.review.page import render_page
+from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.pair_samples import read_pair_sample, write_pair_sample
+from exam_pp.store.passages.graded_file import read_passages
+from tests.conftest import PASSAGES, data_error, passage, rubric
+from tests.review_pages import blocks, ratings
+
+WriteLines = Callable[[str, list[Any]], Path]
+Key = tuple[str, str, str]
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
+def sample_file(graded: Path, *keys: Key, **values: Any) -> Path:
+    """A file with these pairs of a graded file."""
+    pairs = [
+        SampledPair(query_id=query_id, passage_id=passage_id, entry_id=entry_id, probability=0.5)
+        for query_id, passage_id, entry_id in keys
+    ]
+    known = {"graded_sha256": file_sha256(graded), "prompt_class": RATED, "by": "even", "seed": 0}
+    sample = PairSample.model_validate({**known, "population": 5, "pairs": pairs, **values})
+    path = graded.parent / "pairs.json"
+    write_pair_sample(sample, path)
+    return path
+
+
+def page_of(graded: Path, bank: Path | None = None, **options: Any) -> str:
+    material = review_material(graded, GradeFilter(), bank=bank, options=ReviewOptions(**options))
+    return render_page(material.head, material.tables)
+
+
+def asked(page: str) -> set[Key]:
+    """The pairs that a page asks about."""
+    return {
+        (query["id"], passage_id, query["entries"][index]["id"])
+        for query in blocks(page)["head"]["queries"]
+        for passage_id, indexes in query["asked"].items()
+        for index in indexes
+    }
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_page_has_exactly_the_sampled_pairs(tiny_passages: Path, tiny_bank: Path, blind: bool) -> None:
+    keys = [("q1", "p1", "q1/b"), ("q1", "p2", "q1/a"), ("q1", "p2", "q1/b")]
+    pairs = sample_file(tiny_passages, *keys)
+    page = page_of(tiny_passages, tiny_bank, pairs=pairs, blind=blind)
+    assert asked(page) == set(keys)
+    data = blocks(page)
+    assert [query["id"] for query in data["head"]["queries"]] == ["q1"]
+    assert data.keys() == {"head", "texts", "query-0"}
+    assert ratings(page) == {"p1": [None, 0], "p2": [1, 4]}, "the grade of q1/a of p1 is not on the page"
+    if not blind:
+        (counts,) = data["head"]["queries"][0]["graders"]
+        assert counts["ratings"] == [1, 1, 0, 0, 1, 0]
+
+
+def test_entries_without_a_sampled_pair_are_left_out(tiny_passages: Path, tiny_bank: Path) -> None:
+    pairs = sample_file(tiny_passages, ("q1", "p2", "q1/b"))
+    for bank in (None, tiny_bank):
+        page = page_of(tiny_passages, bank, pairs=pairs)
+        (query,) = blocks(page)["head"]["queries"]
+        assert [entry["id"] for entry in query["entries"]] == ["q1/b"]
+        assert (query["passages"], query["asked"]) == (1, {"p2": [0]})
+        assert ratings(page) == {"p2": [4]}
+
+
+def test_a_page_without_a_sample_has_no_list_of_pairs(tiny_passages: Path) -> None:
+    assert all("asked" not in query for query in blocks(page_of(tiny_passages))["head"]["queries"])
+
+
+def test_the_leaderboard_is_that_of_the_whole_file(tiny_passages: Path, tiny_bank: Path) -> None:
+    pairs = sample_file(tiny_passages, ("q1", "p1", "q1/a"))
+    for bank in (None, tiny_bank):
+        part, whole = (page_of(tiny_passages, bank, pairs=path) for path in (pairs, None))
+        assert blocks(part)["head"]["leaderboards"] == blocks(whole)["head"]["leaderboards"]
+
+
+def test_the_prompt_class_is_that_of_the_sample(write_jsonl: WriteLines) -> None:
+    grades = [rubric({"q1/a": 2}), rubric({"q1/a": 1}, prompt_info={"prompt_class": "Other"})]
+    graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", exam_grades=grades)]]])
+    pairs = sample_file(graded, ("q1", "p1", "q1/a"), prompt_class="Other")
+    assert blocks(page_of(graded, pairs=pairs))["head"]["prompt"]["name"] == "Other"
+    with pytest.raises(SelectionError, match="of the prompt class 'Other', not of --prompt-class 'X'"):
+        review_material(graded, GradeFilter(prompt_class="X"), options=ReviewOptions(pairs=pairs))
+
+
+def test_the_scale_of_an_unknown_prompt_is_that_of_the_whole_file(write_jsonl: WriteLines) -> None:
+    lines = json.loads(json.dumps(PASSAGES).replace(RATED, "Own"))
+    graded = write_jsonl("graded.jsonl", lines)
+    pairs = sample_file(graded, ("007", "p3", "007/a"), prompt_class="Own")
+    assert [step[0] for step in blocks(page_of(graded, pairs=pairs))["head"]["scale"]] == [0, 1, 2, 3, 4, 5]
+
+
+def test_only_some_queries(tiny_passages: Path) -> None:
+    keys = [("q1", "p1", "q1/a"), ("007", "p3", "007/a")]
+    pairs = sample_file(tiny_passages, *keys)
+    assert asked(page_of(tiny_passages, pairs=pairs, queries=["007"])) == {keys[1]}
+    pairs = sample_file(tiny_passages, keys[0])
+    with pytest.raises(SelectionError, match=r"pairs.json has no pairs of the query '007'"):
+        page_of(tiny_passages, pairs=pairs, queries=["007"])
+
+
+def test_pairs_that_the_file_or_the_bank_lacks(tiny_passages: Path, tiny_bank: Path) -> None:
+    pairs = sample_file(tiny_passages, ("q1", "p1", "q1/x"), ("q1", "p9", "q1/a"), ("q1", "p1", "q1/a"))
+    for bank in (None, tiny_bank):
+        with data_error(pairs, about="names 2 pairs (q1/p1 for q1/x, q1/p9 for q1/a) not in"):
+            page_of(tiny_passages, bank, pairs=pairs)
+
+
+def test_a_sample_of_another_file(tiny_passages: Path, tiny_bank: Path) -> None:
+    for digest in ("00", None):
+        pairs = sample_file(tiny_passages, ("q1", "p1", "q1/a"), graded_sha256=digest)
+        with data_error(pairs, field="graded_sha256", about="Use --force if its passages"):
+            page_of(tiny_passages, tiny_bank, pairs=pairs)
+        assert asked(page_of(tiny_passages, tiny_bank, pairs=pairs, force=True)) == {("q1", "p1", "q1/a")}
+
+
+def test_a_sample_without_pairs(tiny_passages: Path) -> None:
+    pairs = sample_file(tiny_passages)
+    with pytest.raises(DataError, match="pairs: has no pairs to label"):
+        page_of(tiny_passages, pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [("--pairs pairs.json --limit 3", "--limit would drop pairs"), ("--force", "--force needs --pairs")],
+)
+def test_options_that_do_not_fit(
+    tiny_passages: Path, options: str, problem: str, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tiny_passages.parent)
+    sample_file(tiny_passages, ("q1", "p1", "q1/a"))
+    with pytest.raises(SystemExit) as stop:
+        main(["review", "graded.jsonl", *options.split(), "-o", "-"])
+    assert stop.value.code == 2
+    assert problem in capsys.readouterr().err
+
+
+def run(line: str) -> None:
+    main(["-q", *shlex.split(line)])
+
+
+def test_from_the_sample_to_labels_in_the_file(
+    tiny_passages: Path, tiny_bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Draw pairs, write the page, rate its pairs as the page does, and add the ratings to the file."""
+    monkeypatch.chdir(tiny_passages.parent)
+    run("sample-pairs graded.jsonl --bank bank.jsonl --budget 3 --cutoff 0 --seed 3 -o pairs.json")
+    run("review graded.jsonl --bank bank.jsonl --pairs pairs.json --blind -o review.html")
+    page = Path("review.html").read_text(encoding="utf-8")
+    sample = read_pair_sample("pairs.json")
+    drawn = {(pair.query_id, pair.passage_id, pair.entry_id) for pair in sample.pairs}
+    assert asked(page) == drawn
+    assert 0 < len(drawn) < sample.population == 5
+    head = blocks(page)["head"]
+    edits = {
+        "format": "exam_pp.edits.v1",
+        "graded_sha256": head["graded"]["sha256"],
+        "bank_sha256": head["bank"]["sha256"],
+        "reviewer": "ann",
+        "ratings": [{"query_id": q, "passage_id": p, "id": e, "rating": 3} for q, p, e in sorted(drawn)],
+        "bank": [],
+    }
+    Path("edits.json").write_text(json.dumps(edits), encoding="utf-8")
+    run("apply-edits graded.jsonl edits.json -o people.jsonl")
+    labelled = {
+        (query.query_id, read.passage_id, entry_id): rating
+        for query in read_passages("people.jsonl")
+        for read in query.passages
+        for grades in read.grade_sets()
+        if grades.model == "human:ann"
+        for entry_id, rating in grades.entry_ratings().items()
+    }
+    assert labelled == dict.fromkeys(drawn, 3)
+    # Drawing again from the file with labels, with a larger budget, keeps the labelled pairs.
+    run(
+        "sample-pairs people.jsonl --bank bank.jsonl --grader google/flan-t5-large --budget 4 --cutoff 0 "
+        "--seed 3 -o more.json"
+    )
+    assert drawn <= {
+        (pair.query_id, pair.passage_id, pair.entry_id) for pair in read_pair_sample("more.json").pairs
+    }
+
+
+def test_a_list_of_the_sampled_pairs(
+    tiny_passages: Path, tiny_bank: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tiny_passages.parent)
+    sample_file(tiny_passages, ("q1", "p1", "q1/b"), ("007", "p3", "007/a"), seed=7)
+    run("verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --format tsv -o out.tsv")
+    with Path("out.tsv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert [(row["query_id"], row["passage_id"], row["entry_id"], row["rating"]) for row in rows] == [
+        ("q1", "p1", "q1/b", "0"),
+        ("007", "p3", "007/a", "2"),
+    ]
+    assert {row["probability"] for row in rows} == {"0.500000000"}
+    run("verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --query q1")
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 of 2 sampled pairs of pairs.json, drawn from 5 graded pairs (--by even, seed 7)." in text
+    assert "1. rating 0: Who wrote the text?" in text
+    for options in ("--pairs pairs.json --limit 3", "--force"):
+        with pytest.raises(SystemExit) as stop:
+            run(f"verify sample graded.jsonl {options}")
+        assert stop.value.code == 2
