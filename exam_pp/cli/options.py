@@ -73,7 +73,7 @@ class InputPath(click.Path):
 
     def check(self, path: Path) -> None:
         """Refuse a manifest, which a pattern such as ``runs/*`` also matches; raises :class:`DataError`."""
-        if not path.name.endswith(".manifest.json"):
+        if path.suffix != ".json":
             return
         from exam_pp.store.manifests import is_manifest
 
