@@ -32,7 +32,7 @@ from exam_pp.manifest import (
     OutputContent,
     manifest_path,
 )
-from exam_pp.store.files import check_output, is_read_once, size_and_sha256
+from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.inputs import is_input
 from exam_pp.store.manifests import (
     combined_content,
@@ -41,17 +41,20 @@ from exam_pp.store.manifests import (
     holds,
     is_manifest,
     manifest_of,
+    manifest_sha256,
     write_manifest,
 )
 from exam_pp.store.temporary import is_temporary
 
 log = logging.getLogger(__name__)
 
-PACKAGES = (
-    "numpy", "scipy", "ir-measures", "pytrec-eval-terrier", "duckdb", "nltk", "rapidfuzz", "pandas", "torch",
-    "transformers", "tokenizers", "ctranslate2", "openai",
-)  # fmt: skip
-"""Packages that numbers or texts may depend on; a manifest names those that the command has imported."""
+PACKAGES = {
+    **{name: name for name in ("numpy", "scipy", "duckdb", "nltk", "rapidfuzz", "pandas", "openai")},
+    **{name: name for name in ("torch", "transformers", "tokenizers", "ctranslate2")},
+    "ir-measures": "ir_measures",
+    "pytrec-eval-terrier": "pytrec_eval",
+}
+"""Packages that numbers or texts may depend on, and their modules; a manifest names the imported ones."""
 _NOT_OUTPUTS = frozenset(("journal", "trace", "status_file"))
 """Parameters of files that record how a command ran."""
 _MAX_WEIGHTS = 2 * 2**30
@@ -150,8 +153,8 @@ def _facts(ran: Ran) -> dict[str, Any]:
 
 
 def _packages() -> Iterator[tuple[str, str]]:
-    for name in PACKAGES:
-        if name.replace("-", "_") in sys.modules:
+    for name, module in PACKAGES.items():
+        if module in sys.modules:
             try:
                 yield name, version(name)
             except PackageNotFoundError:
@@ -176,9 +179,8 @@ def _options(ran: Ran) -> Iterator[OptionValue]:
         if isinstance(parameter.type, InputPath | UncheckedPath):
             values = map(str, value if isinstance(value, tuple) else [value])
             value = [each for each in values if each not in read and each != "None"]
-            if isinstance(
-                parameter.type, InputPath
-            ):  # the temporary file of several merged banks is no value
+            if isinstance(parameter.type, InputPath):
+                # Several banks are merged in a temporary file, whose name is random.
                 value = [each for each in value if each.startswith(DATA_SET)]
             if not value:
                 continue
@@ -295,5 +297,5 @@ def _with_maker(content: InputContent, path: Path) -> InputContent:
     found = manifest_of(path) if content.sha256 is not None else None
     if found is None or not holds(found[1], content):
         return content
-    maker = MadeBy(command=found[1].command, manifest_sha256=size_and_sha256(found[0])[1])
+    maker = MadeBy(command=found[1].command, manifest_sha256=manifest_sha256(found[0]))
     return content.model_copy(update={"made_by": maker})

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from exam_pp.errors import DataError
 from exam_pp.manifest import FORMAT, SUFFIX, Manifest, NamedContent, manifest_path
 from exam_pp.store.files import read_text, size_and_sha256, write_text
+from exam_pp.store.inputs import forget
 from exam_pp.store.parsing import data_error, parse_json
 
 _BEGIN = 2**10
@@ -52,6 +53,11 @@ def is_manifest(path: Path) -> bool:
             return f'"format": "{FORMAT}"'.encode() in stream.read(_BEGIN).replace(b'":"', b'": "')
     except OSError:
         return False
+
+
+def manifest_sha256(place: Path) -> str:
+    """The digest by which later manifests refer to a manifest."""
+    return hashlib.sha256(place.read_bytes()).hexdigest()
 
 
 def file_content(path: Path, name: str) -> NamedContent:
@@ -102,6 +108,8 @@ def manifest_of(path: Path) -> tuple[Path, Manifest] | None:
             manifest = read_manifest(place)
         except DataError:
             continue
+        finally:
+            forget(place)  # so that the command can write it, as that of a folder with its input
         if output == full or any(file.path == full.name for file in manifest.output.files or ()):
             return place, manifest
     return None

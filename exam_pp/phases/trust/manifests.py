@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -12,7 +11,14 @@ from typing import Any, Literal, NamedTuple
 from exam_pp.errors import DataError
 from exam_pp.manifest import SUFFIX, InputContent, Manifest, manifest_path
 from exam_pp.store.files import STDIO, size_and_sha256
-from exam_pp.store.manifests import file_content, holds, is_manifest, manifest_of, read_manifest
+from exam_pp.store.manifests import (
+    file_content,
+    holds,
+    is_manifest,
+    manifest_of,
+    manifest_sha256,
+    read_manifest,
+)
 from exam_pp.wording import listed
 
 State = Literal["unchanged", "changed", "missing"]
@@ -172,7 +178,7 @@ def _maker(found: Found, content: InputContent) -> Found | None:
             if not output.name:
                 continue
             place = manifest_path(output)
-            if is_manifest(place) and _sha256(place) == content.made_by.manifest_sha256:
+            if is_manifest(place) and manifest_sha256(place) == content.made_by.manifest_sha256:
                 return Found(content.path, place, read_manifest(place), "unchanged")
     return None
 
@@ -181,10 +187,6 @@ def _without(folder: Path, end: Path) -> Path:
     """A folder without the last parts of its path, if they are those of ``end``."""
     parts = end.parts
     return Path(*folder.parts[: -len(parts)]) if parts and folder.parts[-len(parts) :] == parts else folder
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def compare_manifests(first: Path, second: Path) -> Comparison:

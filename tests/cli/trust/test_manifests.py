@@ -363,3 +363,13 @@ def test_a_name_that_is_too_long_for_a_manifest(capsys: pytest.CaptureFixture[st
     assert f"{name} has no manifest: " in capsys.readouterr().err
     assert run(f"rename {name} --system a=z -o out.jsonl") == 0
     assert manifest("out.jsonl")["inputs"][0]["path"] == name
+
+
+def test_a_folder_with_an_input_gets_a_new_manifest() -> None:
+    """The command looks for the making of its input in the manifest of the folder, and then replaces it."""
+    Path("out").mkdir()
+    Path("out/graded.jsonl").write_text(GOOD["graded.jsonl"])
+    for parts in (1, 2):
+        run(f"split out/graded.jsonl -n {parts} -o out")
+        names = [file["path"] for file in manifest("out")["output"]["files"]]
+        assert names == [f"graded-{part}-of-{parts}.jsonl" for part in range(1, parts + 1)]
