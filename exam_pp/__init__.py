@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
+    from exam_pp.phases.analysis.panel import analyze_panel
     from exam_pp.phases.evaluation.citations import citations
     from exam_pp.phases.evaluation.criteria import criteria
     from exam_pp.phases.evaluation.graded_citations import SupportFilter
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
     from exam_pp.phases.tournaments.from_grades import games_from_grades
+    from exam_pp.phases.trust.consensus import consensus
     from exam_pp.phases.trust.gate import gate
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
@@ -87,8 +89,10 @@ __all__ = [
     "SupportFilter",
     "TestBank",
     "agreement",
+    "analyze_panel",
     "citations",
     "compare",
+    "consensus",
     "correlate",
     "cover",
     "criteria",
@@ -151,6 +155,7 @@ _HOMES = {
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
+    "analyze_panel": "phases.analysis.panel",
     "citations": "phases.evaluation.citations",
     "criteria": "phases.evaluation.criteria",
     "SupportFilter": "phases.evaluation.graded_citations",
@@ -160,6 +165,7 @@ _HOMES = {
     "cover": "phases.evaluation.rubric",
     "rubric_qrels": "phases.evaluation.rubric",
     "games_from_grades": "phases.tournaments.from_grades",
+    "consensus": "phases.trust.consensus",
     "gate": "phases.trust.gate",
     "PROMPTS": "prompts",
     "Prompt": "prompts",

@@ -427,6 +427,43 @@ compared_graders = together(
     grades_options,
 )
 """The same with several graders, which :func:`grade_filter` does not get."""
+panel_members = together(
+    click.option(
+        "--grader",
+        "graders",
+        shell_complete=model_names,
+        multiple=True,
+        metavar="NAME",
+        help="Only this model, or reviewer (human:NAME), as a member of the panel; may be repeated.  "
+        "[default: all but consensuses]",
+    ),
+    click.option(
+        "--prompt-class",
+        "prompt_classes",
+        shell_complete=prompt_names,
+        multiple=True,
+        metavar="NAME",
+        help="Only grades with this prompt class; may be repeated, for prompt classes with the same scale.",
+    ),
+    grades_options,
+    click.option(
+        "--rule",
+        type=click.Choice(["median", "mean", "majority"]),
+        default="median",
+        show_default=True,
+        help="How the ratings of a pair become one rating: the median, of an even number the lower of the "
+        "two in the middle; the mean, halves rounded down; or the most frequent rating, of several the "
+        "lowest (majority).",
+    ),
+    click.option(
+        "--min-graders",
+        type=IntRange(1),
+        default=2,
+        show_default=True,
+        help="Number of graders that must have rated a pair; ungraded pairs are no vote.",
+    ),
+)
+"""Options that select the members of a panel and combine their ratings, as :data:`compared_graders`."""
 filter_columns = together(
     click.option(
         "--grader",

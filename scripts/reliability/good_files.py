@@ -298,6 +298,8 @@ GOOD: dict[str, str] = {
     "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
     '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
+    "panel.toml": f'[[grader]]\nmodel = "fake"\nprompt_class = "{RATED}"\n\n'
+    f'[[grader]]\nmodel = "random"\nprompt_class = ["{RATED}"]\nsoft = false\n',
     "families.json": '{"gpt": {"models": ["mod?l"], "systems": ["b*"]}, "llama": {"systems": ["c"]}}\n',
     "kinds.jsonl": _lines(
         {"query_id": "q1", "query_text": "a query", "kind": "short"},
@@ -344,6 +346,8 @@ _GRADED_COMMANDS = (
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
     f"analyze agreement {{}} {_SET} -o out",
     f"analyze graders {{}} --prompt-class {RATED} -o out",
+    f"analyze panel {{}} --bank bank.jsonl --prompt-class {RATED} --samples 100 -o out",
+    "analyze panel {} --measure nDCG@5 --rule mean --samples 100 --format html -o out",
     f"diff {{}} other.jsonl {_SET} -o out",
     f"reread {{}} {_SET} -o out",
     "export runs {} -o out",
@@ -367,6 +371,8 @@ _KEEPING_COMMANDS = (
     "convert {} --from graded --to graded -o out",
     f"grade {{}} --bank bank.jsonl --model fake --prompt-class {RATED} -o out",
     "apply-edits {} ratings.json --force -o out",
+    "consensus {} -o out",
+    "grade-panel {} --panel panel.toml --bank bank.jsonl -o out",
 )
 # File, its format, target format.
 _CONVERSIONS = (
@@ -515,6 +521,7 @@ TARGETS: tuple[Target, ...] = (
     Target("tqa.json", "bank import --from tqa {} -o out"),
     Target("autojudge.json", "bank import --from autojudge {} -o out"),
     Target("bank.csv", "bank import --from csv {} -o out"),
+    Target("panel.toml", "grade-panel graded.jsonl --panel {} --bank bank.jsonl -o out"),
     Target(
         "mined.jsonl",
         f"analyze audit graded.jsonl --bank bank.jsonl --mined {{}} {_SET} --samples 100 -o out",

@@ -341,7 +341,7 @@ def _state_problem(
         files = {name for name in expected if name.startswith(f"{top}/") and not name.endswith(SUFFIX)}
         if 0 < len(files & new) < len(files):
             return f"half a folder: {sorted(files & new)}"
-    others = [name for name in new - expected.keys() if ".journal" not in name]
+    others = [name for name in new - expected.keys() if ".journal" not in name and ".panel" not in name]
     if killed:
         hidden = re.compile(r"(.*/)?\.[^/]+\.(lock|part|work/.*)")
         others = [name for name in others if hidden.fullmatch(name) is None]

@@ -115,6 +115,7 @@ def _make_files(folder: Path, data: Path) -> None:
                                 with another cutoff
     ``baseline.tsv``            scores of every query by bm25; ``new.tsv`` by rerank
     ``families.toml``           families of models and systems
+    ``panel.toml``              a panel of the graders lexical and random
     ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
     ``pairs.json``              pairs of graded.jsonl.gz that people label
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
@@ -144,6 +145,9 @@ def _make_files(folder: Path, data: Path) -> None:
     (folder / "repeated-scores.jsonl").write_text(
         '{"system": "repeated-run-1", "query_id": "q1", "metric": "V", "value": 0.5}\n'
         '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
+    )
+    (folder / "panel.toml").write_text(
+        "".join(f'[[grader]]\nmodel = "{name}"\nprompt_class = "{RATED}"\n' for name in ("lexical", "random"))
     )
     (folder / "families.toml").write_text('[t5]\nmodels = ["*flan-t5*"]\nsystems = ["dense-*"]\n')
     _write_games(folder / "all.games.jsonl.gz", "judge", {"q1": ["bm25 gen-long B"]})

@@ -93,6 +93,8 @@ COMMANDS = (
     f"grade passages.jsonl --bank bank.jsonl --model lexical --prompt-class {RATED} -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-class {RATED} --shard 1/2 -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-class {RATED} -o out",
+    "grade-panel passages.jsonl --panel panel.toml --bank bank.jsonl --queries queries.tsv -o out",
+    f"consensus graded.jsonl --prompt-class {RATED} -o out",
     f"verify-answers extracted.jsonl --bank bank.jsonl {ASK} --prompt-file verification.toml -o out",
     f"reread graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
     "show prompt --prompt-file prompt.toml -o out",
@@ -149,6 +151,7 @@ COMMANDS = (
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
     "analyze agreement qrels.txt --qrels other-qrels.txt -o out",
     "analyze graders graded.jsonl --bank bank.jsonl --prompt-type question -o out",
+    "analyze panel graded.jsonl --bank bank.jsonl --samples 100 -o out",
     "analyze verdicts judge-games.jsonl human-games.jsonl -o out",
     "analyze paired rated.jsonl -o out",
     "analyze nuggets assigned.jsonl assigned-too.jsonl --bank nuggets-bank.jsonl --queries queries.json "
