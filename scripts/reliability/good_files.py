@@ -286,6 +286,15 @@ GOOD: dict[str, str] = {
     "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
     "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
     'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
+    "board.tsv.manifest.json": json.dumps(
+        {"format": "exam_pp.manifest.v1", "exam_pp": "0.2.0", "command": "evaluate cover",
+         "output": {"path": "board.tsv", "size": 1, "sha256": "0" * 64, "parameter": "--output"},
+         "options": [{"name": "--cutoff", "value": 20, "default": True}], "seeds": {"--seed": 0},
+         "inputs": [{"path": "graded.jsonl", "size": 1, "sha256": "1" * 64, "parameter": "GRADED",
+                     "made_by": {"command": "grade", "manifest_sha256": "2" * 64}}],
+         "asked": [{"option": "--model", "model": "m", "prompts": {RATED: "0123456789abcdef"}}],
+         "report": {"cutoff": 20}, "python": "3.11.0", "platform": "Linux x86_64", "packages": {}}
+    ) + "\n",
     "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
     '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
@@ -467,6 +476,9 @@ TARGETS: tuple[Target, ...] = (
     *(Target("all.games.jsonl", command, keeps=True) for command in _GAMES_KEEPING_COMMANDS),
     *(Target(file, command, keeps=keeps) for file, command, keeps in _TOURNAMENT_COMMANDS),
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
+    Target("board.tsv.manifest.json", "manifest show {} -o out"),
+    Target("board.tsv.manifest.json", "manifest diff {} board.tsv.manifest.json -o out"),
+    Target("board.tsv.manifest.json", "validate {} -o out"),
     Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),
     Target("cited.jsonl", "grade-answers {} --queries queries.tsv --model fake -o out", keeps=True),

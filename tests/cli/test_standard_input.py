@@ -128,6 +128,8 @@ COMMANDS = (
     "tournament --queries ragelo_queries.csv --answers ragelo_answers.csv --documents ragelo_documents.csv "
     f"{ASK} -o out",
     "verify citations cited.jsonl -o out",
+    "manifest show board.tsv.manifest.json -o out",
+    "manifest diff board.tsv.manifest.json board.tsv.manifest.json -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate criteria cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
