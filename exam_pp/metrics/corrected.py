@@ -58,6 +58,8 @@ class PairGroups:
         members: Whether a system has the member, systems × groups (or 1) × members.
         weights: Weight of each group in the score of each system, systems × groups.
         levels: Weight of each level.
+        together: Whether all members of a group were drawn together, with the probability of the group.
+            Members are then the systems, each with its own value, so that scores are linear.
     """
 
     judged: Floats
@@ -66,6 +68,7 @@ class PairGroups:
     members: Bools
     weights: Floats
     levels: Floats
+    together: bool = False
 
     @property
     def corrected(self) -> Floats:
@@ -83,6 +86,7 @@ class PairGroups:
             members,
             self.weights[:, groups],
             self.levels,
+            self.together,
         )
 
 
@@ -104,6 +108,7 @@ def joined(parts: Sequence[PairGroups]) -> PairGroups:
         np.concatenate([padded(of_query, 0) for of_query in members], axis=1),
         np.concatenate([pairs.weights for pairs in parts], axis=1),
         parts[0].levels,
+        parts[0].together,
     )
 
 
@@ -120,7 +125,8 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
     For two products over A and B it is the difference of two products: over the members of both, of
     ``x_a x_b − c + c'`` and of ``x_a x_b − c``, and over the other members of x, where x = 1 − y,
     ``c = I e_a e_b (1 − π) / π²`` and e = h − j. For another sample with probabilities π' = min(1, more π),
-    ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c.
+    ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c. If groups were drawn as a whole, it is
+    the sum of c' over the groups, where e are the errors of the two systems.
 
     Args:
         pairs: The pairs of a query.
@@ -131,6 +137,8 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
     Returns:
         The covariance of each two systems. Estimates of variances can be negative.
     """
+    if pairs.together:
+        return _covariance_of_groups(pairs, left, right, more)
     x = 1 - pairs.corrected
     pi = pairs.probability
     new = np.minimum(1.0, more * pi)
@@ -153,6 +161,16 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
             ]
             total += level_i * level_k * (weights * (products[0] - products[1])).sum(axis=-1)
     return total
+
+
+def _covariance_of_groups(pairs: PairGroups, left: Ints, right: Ints, more: float) -> Floats:
+    errors = np.einsum("l,...lgk->...kg", pairs.levels, pairs.errors)
+    pi = pairs.probability[..., 0][..., None, :]
+    new = np.minimum(1.0, more * pi)
+    weights = pairs.weights[..., left, :] * pairs.weights[..., right, :]
+    products = errors[..., left, :] * errors[..., right, :]
+    covariances: Floats = (weights * products / pi * (1 - new) / new).sum(axis=-1)
+    return covariances
 
 
 class Evidence(NamedTuple):

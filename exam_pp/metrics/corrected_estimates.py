@@ -201,7 +201,7 @@ class _Variances:
 
     def too_thin(self) -> Bools:
         """Systems for which the labels cannot show the variance; see :class:`Evidence`."""
-        if all(pairs.members.shape[-1] == 1 for pairs in self.queries):
+        if all(pairs.together or pairs.members.shape[-1] == 1 for pairs in self.queries):
             return np.zeros(len(self.every), dtype=bool)
         counts = [evidence(pairs) for pairs in self.queries]
         return Evidence(*(np.sum(column, axis=0) for column in zip(*counts, strict=True))).too_thin

@@ -117,14 +117,28 @@ class Weighting:
         return np.array([known >= limit for limit in self.thresholds], dtype=float)
 
 
-def groups_of(pairs: RatedPairs, weighting: Weighting) -> PairGroups:
-    """The groups of a measure: a group for each entry, or for each pair."""
+def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = False) -> PairGroups:
+    """The groups of a measure: a group for each entry, or for each pair.
+
+    With ``whole_entries``, all pairs of an entry were drawn together. The value of an entry is then the score
+    of a system on it.
+    """
     graded = ~np.isnan(pairs.judged).all(axis=0)
     judged = weighting.values(pairs.judged)
     errors = np.where(np.isnan(pairs.people), 0.0, weighting.values(pairs.people) - judged)
     total = sum(weighting.entries)
     shares = np.array(weighting.entries) / total if total else np.zeros(len(weighting.entries))
     levels, members = np.array(weighting.levels), pairs.members
+    if whole_entries:
+        members = members & graded if weighting.by_pair else members
+        by_judge, by_people = (
+            _entry_scores(values, members, weighting.by_pair) for values in (judged, judged + errors)
+        )
+        systems = len(members)
+        probability = np.repeat(pairs.probability.min(axis=1, initial=1.0)[:, None], systems, axis=1)
+        own = np.eye(systems, dtype=bool)[:, None, :]
+        weights = np.broadcast_to(shares, (systems, len(shares)))
+        return PairGroups(by_judge, by_people - by_judge, probability, own, weights, levels, together=True)
     if not weighting.by_pair:
         weights = np.broadcast_to(shares, (len(members), len(shares)))
         return PairGroups(judged, errors, pairs.probability, members[:, None, :], weights, levels)
@@ -142,10 +156,21 @@ def groups_of(pairs: RatedPairs, weighting: Weighting) -> PairGroups:
     )
 
 
+def _entry_scores(values: Floats, members: Bools, by_pair: bool) -> Floats:
+    """The score of each system on each entry, levels × entries × systems: its mean, or its best passage."""
+    of_system = np.where(members, values[:, :, None, :], 0.0)
+    if by_pair:
+        means: Floats = of_system.sum(axis=-1) / np.maximum(members.sum(axis=-1), 1)
+        return means
+    best: Floats = of_system.max(axis=-1, initial=0.0)
+    return best
+
+
 class LabelCounts(NamedTuple):
     """Counts of labels by system; ``too_high`` and ``too_low`` without pairs that are always drawn.
 
-    ``errors`` are labels with another value than the grade of the judge; ``too_high`` those below it.
+    ``errors`` are labels with another value than the grade of the judge; ``too_high`` those below it. If
+    entries are drawn as a whole, ``too_high`` and ``too_low`` count entries by the scores on them.
     """
 
     labels: list[int]
@@ -154,16 +179,17 @@ class LabelCounts(NamedTuple):
     too_low: list[int]
 
 
-def label_counts(pairs: RatedPairs, weighting: Weighting) -> LabelCounts:
-    """Count the labels on which the score of each system depends."""
+def label_counts(pairs: RatedPairs, weighting: Weighting, groups: PairGroups) -> LabelCounts:
+    """Count the labels on which the score of each system depends; ``groups`` are those of the measure."""
     found = ~np.isnan(pairs.people)
     values, labels = weighting.values(pairs.judged), weighting.values(pairs.people)
     differs = found & (values != labels).any(axis=0)
+    labelled, errors = ([int(kind[:, row].sum()) for row in pairs.members] for kind in (found, differs))
+    if groups.together:
+        change = np.einsum("l,lgk->gk", groups.levels, groups.errors) * (groups.probability < 1)
+        too_high, too_low = ([int(n) for n in (sign * change > 0).sum(axis=0)] for sign in (-1, 1))
+        return LabelCounts(labelled, errors, too_high, too_low)
     by_chance = differs & (pairs.probability < 1)
-    kinds = (
-        found,
-        differs,
-        by_chance & (pairs.people < pairs.judged),
-        by_chance & (pairs.people > pairs.judged),
-    )
-    return LabelCounts(*([int(kind[:, row].sum()) for row in pairs.members] for kind in kinds))
+    kinds = by_chance & (pairs.people < pairs.judged), by_chance & (pairs.people > pairs.judged)
+    too_high, too_low = ([int(kind[:, row].sum()) for row in pairs.members] for kind in kinds)
+    return LabelCounts(labelled, errors, too_high, too_low)

@@ -101,6 +101,8 @@ def draw_groups(
     """A sample of pairs, with the labels of people, as the groups of a measure."""
     found: Bools = np.any(world.members, axis=1, keepdims=True)
     pool = np.broadcast_to(found, judge.shape)
+    if by == "entry":
+        return draw_entries(rng, world, judge, min(1.0, labels / pool.sum()), measure)
     strata = [judge & pool, ~judge & pool] if by == "rating" else [pool]
     probability = np.ones(judge.shape)
     left = float(labels)
@@ -111,6 +113,32 @@ def draw_groups(
         left -= expected
     drawn = (rng.random(judge.shape) < probability) & pool
     return as_groups(world, judge, (world.people.astype(float) - judge) * drawn, probability, measure)
+
+
+def draw_entries(
+    rng: np.random.Generator, world: World, judge: Bools, probability: float, measure: Measure
+) -> PairGroups:
+    """A sample of entries with all their pairs, as the groups of a measure."""
+    queries, systems, _ = world.members.shape
+    entries = judge.shape[1]
+
+    def of_entries(values: Bools) -> Floats:
+        of_systems = world.members[:, None] & values[:, :, None, :]
+        if measure == "cover":
+            return of_systems.any(axis=-1).astype(float)
+        return np.asarray(of_systems.sum(axis=-1) / world.members.sum(axis=-1)[:, None])
+
+    drawn = rng.random((queries, entries, 1)) < probability
+    by_judge = of_entries(judge)
+    return PairGroups(
+        by_judge[:, None],
+        ((of_entries(world.people) - by_judge) * drawn)[:, None],
+        np.full((queries, entries, systems), probability),
+        np.eye(systems, dtype=bool)[:, None, :],
+        np.full((queries, systems, entries), 1 / entries),
+        np.ones(1),
+        together=True,
+    )
 
 
 def as_groups(
@@ -161,7 +189,8 @@ def label_coverage(
     grades = judged(rng, world, judge)
     truth = true_scores(world, measure).mean(axis=0)
     every = np.arange(size.systems)
-    weight = 1 / (size.queries * size.entries * (1 if measure == "cover" else size.cutoff))
+    single = measure == "cover" or by == "entry"
+    weight = 1 / (size.queries * size.entries * (1 if single else size.cutoff))
 
     def once() -> tuple[Floats, Floats, Bools]:
         pairs = draw_groups(rng, world, grades, labels, by, measure)
@@ -194,8 +223,8 @@ def query_coverage(
 
 
 def _thin(pairs: PairGroups, measure: Measure) -> Bools:
-    if measure == "mean":
-        return np.zeros(pairs.members.shape[1], dtype=bool)
+    if measure == "mean" or pairs.together:
+        return np.zeros(pairs.weights.shape[1], dtype=bool)
     return Evidence(*(counts.sum(axis=0) for counts in evidence(pairs))).too_thin
 
 
@@ -210,6 +239,9 @@ SETTINGS: tuple[tuple[SampledBy, int], ...] = (
     ("rating", 500),
     ("rating", 1000),
     ("rating", 2000),
+    ("entry", 500),
+    ("entry", 1000),
+    ("entry", 2000),
 )
 
 
@@ -296,7 +328,7 @@ class RealCheck:
             boards = [
                 corrected_of(
                     data,
-                    _drawn(everything, pairs, chance, seed),
+                    _drawn(everything, pairs, chance, seed, whole_entries=by == "entry"),
                     measure=self.measure,
                     cutoff=self.cutoff,
                     intervals="labels",
@@ -341,10 +373,18 @@ class RealCheck:
 
 
 def _drawn(
-    everything: SampledLabels, pairs: Sequence[GradedPair], chance: Floats, seed: int
+    everything: SampledLabels, pairs: Sequence[GradedPair], chance: Floats, seed: int, *, whole_entries: bool
 ) -> SampledLabels:
     """The labels of a sample."""
-    drawn = np.random.default_rng(seed).random(len(pairs)) < chance
+    rng = np.random.default_rng(seed)
+    if whole_entries:
+        numbers = {
+            key: rng.random() for key in dict.fromkeys((pair.query_id, pair.entry_id) for pair in pairs)
+        }
+        uniform = np.array([numbers[pair.query_id, pair.entry_id] for pair in pairs])
+    else:
+        uniform = rng.random(len(pairs))
+    drawn = uniform < chance
     probability = {
         pair[1:]: float(value) for pair, value, used in zip(pairs, chance, drawn, strict=True) if used
     }
@@ -357,7 +397,7 @@ def _drawn(
         for query_id, of_query in everything.pairs.items()
     }
     count = sum(map(len, labels.values()))
-    return SampledLabels(everything.reviewer, labels, count, count)
+    return SampledLabels(everything.reviewer, labels, count, count, "entry" if whole_entries else "pair")
 
 
 def _tau(left: dict[str, float], right: dict[str, float]) -> float:
@@ -386,7 +426,7 @@ def main() -> None:
             options.graded, options.bank, options.judge, options.people, options.measure,
             options.cutoff or None, options.min_grade,
         )  # fmt: skip
-        kinds: tuple[SampledBy, ...] = ("even", "rating")
+        kinds: tuple[SampledBy, ...] = ("even", "rating", "entry")
         lines = check.lines([(by, number) for by in kinds for number in options.labels], options.draws)
     for line in lines:
         print(line, flush=True)

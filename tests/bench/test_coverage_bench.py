@@ -30,7 +30,16 @@ def test_coverage_of_95_percent_intervals_in_1000_draws(judge: Judge, measure: M
         assert found.thin < 0.05
 
 
-@pytest.mark.parametrize("by", ["even", "rating"])
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["cover", "mean"])
+@pytest.mark.parametrize("judge", JUDGES)
+def test_coverage_with_whole_entries_in_1000_draws(judge: Judge, measure: Measure) -> None:
+    """From 93 to 97 %, already with 1,000 labels."""
+    for coverage in (label_coverage, query_coverage):
+        assert 0.93 <= coverage(Size(), judge, 1000, "entry", measure, draws=1000).coverage <= 0.97
+
+
+@pytest.mark.parametrize("by", ["even", "rating", "entry"])
 def test_coverage_in_a_few_draws(by: SampledBy) -> None:
     found = label_coverage(SMALL, "lenient", 600, by, "mean", draws=100)
 

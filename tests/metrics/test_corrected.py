@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import isclose
 
@@ -23,6 +23,7 @@ from exam_pp.metrics.corrected import (
     most_errors,
     query_half_width,
 )
+from exam_pp.metrics.corrected_pairs import RatedPairs, Weighting, groups_of
 
 LENIENT = np.array([0.5, 0.5])
 """Weights of the thresholds 2 and 1: partial support scores one half."""
@@ -31,6 +32,8 @@ PEOPLE = np.array([[1, 0, 0], [0, 2, 1]])
 """Labels 0 to 2 of two entries (rows) for three passages."""
 PROBABILITY = np.array([[0.3, 0.5, 0.8], [0.6, 0.25, 0.9]])
 MEMBERS = np.array([[[True, True, False]], [[False, True, True]], [[True, True, True]]])
+ENTRIES = np.array([0.3, 0.6])
+"""Probabilities of the two entries if all pairs of an entry are drawn together."""
 WEIGHTS = np.array([[0.7, 0.3]] * 3)
 """The entries count 0.7 and 0.3 for each of three systems, which share passages."""
 LEFT, RIGHT = np.array([0, 1, 2, 0, 1]), np.array([0, 1, 2, 1, 2])
@@ -93,6 +96,61 @@ def test_the_variance_of_a_larger_sample_is_unbiased() -> None:
     estimated = expectation(lambda drawn: label_covariance(groups(drawn), LEFT, RIGHT, more))
 
     assert estimated == pytest.approx(exact_covariance(np.minimum(1, more * PROBABILITY)))
+
+
+def whole_entries(drawn: Sequence[int], weighting: Weighting, probability: Floats = ENTRIES) -> PairGroups:
+    people = np.where(np.array(drawn, dtype=bool)[:, None], PEOPLE, np.nan)
+    rows = np.repeat(probability[:, None], 3, axis=1)
+    pairs = RatedPairs(JUDGE.astype(float), people, rows, MEMBERS[:, 0], [], 0)
+    return groups_of(pairs, weighting, whole_entries=True)
+
+
+@pytest.mark.parametrize("by_pair", [False, True])
+def test_samples_of_whole_entries_are_unbiased(by_pair: bool) -> None:
+    """Over the four samples of two entries: scores, covariances, and covariances of a larger sample."""
+    weighting = Weighting((2, 1), (0.5, 0.5), (0.7, 0.3), by_pair)
+    draws = list(product((0, 1), repeat=2))
+
+    def mean(value: Callable[[Sequence[int]], Floats], probability: Floats = ENTRIES) -> Floats:
+        chances = [np.where(drawn, probability, 1 - probability).prod() for drawn in draws]
+        return np.array(sum(p * value(drawn) for p, drawn in zip(chances, draws, strict=True)))
+
+    def scores_of(drawn: Sequence[int], probability: Floats = ENTRIES) -> Floats:
+        pairs = whole_entries(drawn, weighting, probability)
+        return group_scores(pairs, pairs.corrected)
+
+    def exact(probability: Floats) -> Floats:
+        center = mean(lambda drawn: scores_of(drawn, probability), probability)
+
+        def of_draw(drawn: Sequence[int]) -> Floats:
+            distance = scores_of(drawn, probability) - center
+            return np.array(distance[LEFT] * distance[RIGHT])
+
+        return mean(of_draw, probability)
+
+    value = {0: 0.0, 1: 0.5, 2: 1.0}
+    passages = [[0, 1], [1, 2], [0, 1, 2]]
+    of_entry = [
+        [(np.mean if by_pair else max)([value[row[p]] for p in members]) for row in PEOPLE]
+        for members in passages
+    ]
+
+    assert mean(scores_of) == pytest.approx([0.7 * first + 0.3 * second for first, second in of_entry])
+
+    def estimate(more: float) -> Callable[[Sequence[int]], Floats]:
+        return lambda drawn: label_covariance(whole_entries(drawn, weighting), LEFT, RIGHT, more)
+
+    for more in (1.0, 1.4):
+        assert mean(estimate(more)) == pytest.approx(exact(np.minimum(1, more * ENTRIES)))
+    assert (abs(exact(ENTRIES)) > 0.001).all()
+
+
+def test_a_sample_of_all_entries_gives_the_scores_of_people() -> None:
+    weighting = Weighting((2,), (1.0,), (0.5, 0.5))
+    pairs = whole_entries((1, 1), weighting, np.ones(2))
+
+    assert group_scores(pairs, pairs.corrected).tolist() == [0.5, 0.5, 0.5]
+    assert label_covariance(pairs, LEFT, RIGHT).tolist() == [0.0] * 5
 
 
 def test_groups_without_errors_do_not_change_variances() -> None:

@@ -319,8 +319,9 @@ class _Work:
             if not top:
                 self.missing.setdefault(system, []).append(query.query_id)
         for name, weighting in self._weightings(query).items():
-            self.groups.setdefault(name, []).append(groups_of(pairs, weighting))
-            self.counts.setdefault(name, []).append(label_counts(pairs, weighting))
+            groups = groups_of(pairs, weighting, whole_entries=self.labels.unit == "entry")
+            self.groups.setdefault(name, []).append(groups)
+            self.counts.setdefault(name, []).append(label_counts(pairs, weighting, groups))
 
     def _top(self, query: GradedQuery, system: str) -> Sequence[int]:
         if not self.data.file.first_ranks:
@@ -435,7 +436,7 @@ def _board_notes(
         yield (
             f"Do not trust the corrected scores and intervals with ? ({listed(thin)}): people contradict the "
             "judge on many pairs, but the sample has too few of the pairs that decide whether an entry is "
-            "covered. Draw all pairs with high ratings, lower the cutoff, or use -m pair-share."
+            "covered. Draw whole entries (exam-pp sample-pairs --by entry), or use -m pair-share."
         )
     if any(row.scores.corrected.by_rule for board in boards for row in board.systems):
         yield (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from exam_pp.data_model import DIRECT_ID, HUMAN, QueryView, is_human
 from exam_pp.errors import SelectionError
@@ -27,14 +29,16 @@ class SampledLabels:
     Attributes:
         reviewer: The grader of the labels.
         pairs: Query to its labelled pairs.
-        drawn: Number of drawn pairs.
-        labelled: Number of them with a label.
+        drawn: Number of drawn pairs, or of drawn entries.
+        labelled: Number of them with a label; for entries, with labels of all their drawn pairs.
+        unit: What was drawn: single pairs, or entries with all their pairs.
     """
 
     reviewer: GradeKey
     pairs: dict[str, list[LabelledPair]]
     drawn: int
     labelled: int
+    unit: Literal["pair", "entry"] = "pair"
 
 
 def sampled_labels(
@@ -42,8 +46,9 @@ def sampled_labels(
 ) -> SampledLabels:
     """The labels that a reviewer, another grader or the judgments give the drawn pairs.
 
-    Pairs without a label count as not drawn. They are taken to be a random part of the drawn pairs, so all
-    probabilities are multiplied by the share of labelled pairs.
+    Pairs without a label count as not drawn, and so do entries that were drawn as a whole and lack a label.
+    They are taken to be a random part of what was drawn, so all probabilities are multiplied by the share of
+    the labelled pairs or entries.
 
     Args:
         queries: The graded file.
@@ -54,7 +59,8 @@ def sampled_labels(
         source: Name of the graded file, for messages.
 
     Raises:
-        SelectionError: The file has no grades of the reviewer, or none of the drawn pairs has a label.
+        SelectionError: The file has no grades of the reviewer, none of the drawn pairs has a label, or no
+            drawn entry has labels of all its pairs.
     """
     if reviewer == JUDGMENTS:
         key = GradeKey(JUDGMENTS, "")
@@ -73,13 +79,25 @@ def sampled_labels(
             f"None of the {len(sample.pairs)} sampled pairs has a label of {reviewer!r} in {source}; label "
             "them, or choose another --reviewer."
         )
-    share = len(found) / len(sample.pairs)
+    drawn, labelled = len(sample.pairs), len(found)
+    if sample.by == "entry":
+        drawn_pairs = Counter((pair.query_id, pair.entry_id) for pair in sample.pairs)
+        labelled_pairs = Counter((pair.query_id, pair.entry_id) for pair, _ in found)
+        complete = {entry for entry, count in labelled_pairs.items() if count == drawn_pairs[entry]}
+        if not complete:
+            raise SelectionError(
+                f"None of the {len(drawn_pairs)} sampled entries has labels of {reviewer!r} for all its "
+                f"passages in {source}; label them, or draw pairs with another --by."
+            )
+        found = [(pair, label) for pair, label in found if (pair.query_id, pair.entry_id) in complete]
+        drawn, labelled = len(drawn_pairs), len(complete)
+    share = labelled / drawn
     pairs: dict[str, list[LabelledPair]] = {}
     for pair, label in found:
         pairs.setdefault(pair.query_id, []).append(
             LabelledPair(pair.passage_id, pair.entry_id, label, share * pair.probability)
         )
-    return SampledLabels(key, pairs, len(sample.pairs), len(found))
+    return SampledLabels(key, pairs, drawn, labelled, "entry" if sample.by == "entry" else "pair")
 
 
 def _grades_of(
@@ -139,8 +157,9 @@ def check_judge(judge: GradeKey, sample: PairSample) -> None:
 def label_notes(labels: SampledLabels, judge: GradeKey) -> Iterator[str]:
     """Sentences on drawn pairs without a label, and on labels with another prompt."""
     if missing := labels.drawn - labels.labelled:
+        lacking = "pairs have no label" if labels.unit == "pair" else "entries lack labels, and do not count"
         yield (
-            f"{missing} of {labels.drawn} drawn pairs have no label. All probabilities are multiplied by "
+            f"{missing} of {labels.drawn} drawn {lacking}. All probabilities are multiplied by "
             f"{labels.labelled / labels.drawn:.3f}, which is correct if labels are missing at random."
         )
     if labels.reviewer.prompt_class not in ("", judge.prompt_class):

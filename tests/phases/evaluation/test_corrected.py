@@ -155,6 +155,39 @@ def test_half_of_the_pairs_by_hand(graded: Path, bank: Path) -> None:
     assert [(row.labels, row.errors) for row in rows.values()] == [(1, 1), (1, 1)]
 
 
+def test_a_whole_entry_by_hand(graded: Path, bank: Path) -> None:
+    """The entry b of q1 is drawn with π = 1/2. The judge covers it for x and y by p2, people for y by p3.
+
+    So x has 1 + (0 - 1) / 0.5 = -1 and y has 1. The other entries are as judged: x has a of q1 and both of
+    q2, y both of q2. The variance of x is 1² × 0.5 / 0.25 = 2 for the entry, in the mean 2 / 2² / 2² = 1/8.
+    """
+    drawn = [("p1", "b"), ("p2", "b"), ("p3", "b")]
+    pairs = sample(0.5, drawn).model_copy(update={"by": "entry"})
+    result = correct(graded, bank, pairs, intervals="labels", baseline="y")
+    rows = {row.system: row for row in result.boards[0].systems}
+
+    assert values(result) == pytest.approx({"x": 0.5, "y": 0.75})
+    assert rows["x"].scores.corrected.high == pytest.approx(0.5 + 12.7062 * 0.125**0.5, rel=1e-4)
+    assert rows["y"].scores.corrected.by_rule
+    assert rows["x"].scores.difference is not None
+    assert rows["x"].scores.difference.high == pytest.approx(-0.25 + 12.7062 * 0.125**0.5, rel=1e-4)
+    assert not any(row.scores.too_thin for row in rows.values())
+
+
+def test_an_entry_that_lacks_a_label_counts_as_not_drawn(graded: Path, bank: Path) -> None:
+    everything = sample(1.0).model_copy(update={"by": "entry"})
+    unknown = SampledPair(query_id="q2", passage_id="p9", entry_id="q2/b", probability=1)
+    result = correct(
+        graded,
+        bank,
+        everything.model_copy(update={"pairs": [*everything.pairs, unknown]}),
+        intervals="labels",
+    )
+
+    assert any("1 of 4 drawn entries lack labels" in note for note in result.notes)
+    assert any("multiplied by 0.750" in note for note in result.notes)
+
+
 def test_intervals_over_queries(graded: Path, bank: Path) -> None:
     """The scores of x by the person are 1/2 and 1/2, those of y 1/2 and 1: t = 12.706, half width 3.177."""
     rows = {row.system: row for row in correct(graded, bank, sample()).boards[0].systems}
