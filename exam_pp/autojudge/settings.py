@@ -140,7 +140,8 @@ def model_of(settings: Settings, llm_config: LlmConfig | None) -> ModelOptions:
 def _check_key(key: str | None) -> None:
     if key and os.environ.get("OPENAI_API_KEY") != key:
         raise ModelError(
-            "The key of llm_config is not in the environment; set OPENAI_API_KEY to it, where exam_pp reads it."
+            "The key of llm_config is not in the environment; set OPENAI_API_KEY to it, because exam_pp "
+            "reads keys only there."
         )
 
 

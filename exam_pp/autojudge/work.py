@@ -216,7 +216,9 @@ class Work:
 def _read_bank(path: Path) -> list[BankLine]:
     form = format_of(path, "the setting 'bank'")
     if form.content != "bank" or form.read is None:
-        raise DataError(f"is not a test bank but {form.about}.", file=str(path))
+        raise DataError(
+            f"is no test bank but {form.about}; name a file of questions or nuggets.", file=str(path)
+        )
     return list(form.read(Source(path, DroppedFields())))
 
 
@@ -230,13 +232,14 @@ def _of_kind(lines: Iterable[BankLine], kind: EntryKind) -> list[BankLine]:
 
 def _text(topic: Request, settings: Settings) -> str:
     """The text of a topic that the model reads; the title if the other fields are empty."""
-    problem = (topic.problem_statement or "").strip()
+    title: str = topic.title
+    problem: str = (topic.problem_statement or "").strip()
     if settings.topic_text == "problem_statement":
-        return problem or topic.title
+        return problem or title
     if settings.topic_text == "all":
-        parts = (topic.title, (topic.background or "").strip(), problem)
+        parts = (title, (topic.background or "").strip(), problem)
         return " ".join(part for part in parts if part)
-    return topic.title
+    return title
 
 
 def _answer(report: Report) -> dict[str, object]:
