@@ -30,6 +30,7 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWI
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
+from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.test_bank import BankLine, EntryKind
 from exam_pp.wording import counted, listed
@@ -131,7 +132,7 @@ class Work:
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
-            files = GradeFiles(passages, path, bank_file, keep_journal=True, retry_failed=True)
+            files = GradeFiles(passages, path, bank_file, keep_journal=True, retry_failed=_resumes(path))
             return grade_file(files, model, GradeOptions([prompt]), advance).lines()
 
         return self._steps.run(title, output, [passages, bank_file], asked(model, prompt), work)
@@ -157,7 +158,7 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             return generate_file(
-                queries, path, model, options, keep_journal=True, retry_failed=True, advance=advance
+                queries, path, model, options, keep_journal=True, retry_failed=_resumes(path), advance=advance
             ).lines()
 
         facts = {**asked(model), "entries": self.settings.entries, "count": self.settings.count}
@@ -168,7 +169,9 @@ class Work:
         queries = self._queries()
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
-            files = GradeFiles(bank, path, bank, keep_journal=True, retry_failed=True, queries=queries)
+            files = GradeFiles(
+                bank, path, bank, keep_journal=True, retry_failed=_resumes(path), queries=queries
+            )
             return importance_file(files, model, options, advance=advance).lines()
 
         return self._steps.run(
@@ -211,6 +214,11 @@ class Work:
         path = self._steps.folder / "given-nuggets.jsonl"
         write_nugget_banks(banks, path)
         return list(read_autojudge(path))
+
+
+def _resumes(output: Path) -> bool:
+    """Whether an earlier run left replies, of which the failed ones are asked for again."""
+    return journal_path(output).exists()
 
 
 def _read_bank(path: Path) -> list[BankLine]:
