@@ -254,3 +254,44 @@ def test_the_fields_of_a_topic_that_the_model_reads(topics: list[Any], tmp_path:
         "problem_statement": ["Why do tides differ?", "GPS"],
         "all": ["Tides I sail. Why do tides differ?", "GPS"],
     }
+
+
+@pytest.mark.parametrize(
+    "citations",
+    [[["d2"], ["d1", "d2"], []], [{"d2": 9.0}, {"d2": 1.0, "d1": 8.0}, {}], [[1], [0, 1], []]],
+    ids=["ids", "confidences", "positions"],
+)
+def test_reports_of_all_tracks_keep_text_and_citations(citations: list[Any], tmp_path: Path) -> None:
+    from autojudge_base import Report, Request
+
+    from exam_pp.autojudge.settings import Settings
+    from exam_pp.autojudge.work import Work
+
+    report = Report.model_validate(
+        {
+            "metadata": {"team_id": "t", "run_id": "r", "narrative_id": 7},
+            "references": ["d1", "d2"],
+            "answer": [
+                {"text": text, "citations": cited}
+                for text, cited in zip(("The Moon.", "The Sun.", "Tides."), citations, strict=True)
+            ],
+        }
+    )
+    empty = Report.model_validate(
+        {"metadata": {"team_id": "t", "run_id": "e", "topic_id": "7"}, "responses": []}
+    )
+    bank = exam_pp.BankLine(
+        query_id="7",
+        items=[exam_pp.Question(query_id="7", question_id="7/1", question_text="What causes tides?")],
+    )
+    topics = [Request(request_id="7", title="Tides")]
+    work = Work(Settings(model="lexical", unit="sentence", outdir=tmp_path), topics)
+    prompt, kept = work.grading([bank])
+    (query,) = exam_pp.read_passages(work.graded([report, empty], kept, prompt))
+    passages = {passage.passage_id: passage for passage in query.passages}
+    assert {key: passage.text for key, passage in passages.items()} == {
+        "r/7#1": "The Moon.", "r/7#2": "The Sun.", "r/7#3": "Tides.", "e/7#1": "",
+    }  # fmt: skip
+    entries = {key: passage.data.rankings[0] for key, passage in passages.items()}
+    assert {entry.role for entry in entries.values()} == {"answer"}
+    assert [entries[f"r/7#{n}"].citations for n in (1, 2, 3)] == [["d2"], ["d1", "d2"], None]

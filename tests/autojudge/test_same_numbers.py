@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.correlation import kendall, ranks_of, tau_ap
+from exam_pp.metrics.correlation import kendall, tau_ap
 from exam_pp.phases.analysis.correlation import correlation
 
 RUNS = 14
@@ -111,13 +110,3 @@ def test_the_relations_hold_for_any_ties(pairs: list[tuple[int, int]]) -> None:
     assert own == pytest.approx(of_pandas(official, scores, "kendall"), abs=1e-12)
     ties = tied_above(scores, official) + tied_above(official, scores)
     assert tauap_b(official, scores) == pytest.approx((forward + backward - ties) / 2, abs=1e-12)
-
-
-def test_a_truth_with_numbers_as_topics_is_read_as_scores(tmp_path: Path) -> None:
-    """Ids of topics that are numbers are not taken for ranks."""
-    _, truth, _, official = boards(tmp_path)
-    by_ranks = tmp_path / "ranks.json"
-    ranks = ranks_of({f"run{run:02d}": value for run, value in enumerate(official)})
-    by_ranks.write_text(json.dumps(ranks), encoding="utf-8")
-    judge = tmp_path / "judge.eval.txt"
-    assert correlation(judge, truth).measures == correlation(judge, by_ranks).measures
