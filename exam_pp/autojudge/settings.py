@@ -43,7 +43,7 @@ class Settings(BaseModel):
         pipeline: Backend of the model; None: ``text2text`` for a named model, else ``openai``.
         model_options: Further fields of :class:`exam_pp.ModelOptions`, such as ``device`` or ``concurrency``.
         seed: Seed of sampling.
-        bank: File of questions or nuggets; None: those of ``--nugget-banks``, else the model writes them.
+        bank: File of questions or nuggets; None: that of AutoJudge, else the model writes one.
         entries: What the model writes.
         count: Number of entries per topic that the model writes; None: 10.
         importance: Whether the model labels entries without importance as vital or okay.
@@ -55,6 +55,7 @@ class Settings(BaseModel):
         min_grade: Lowest grade that covers an entry; None: 4.
         cutoff: Number of parts of an answer that count.
         label: How the grades of a part become its label in the qrels.
+        retry_failed: Whether failed requests of earlier runs are sent again.
         work: Folder of grades and journals, in the output folder.
         outdir: The output folder, which AutoJudge sets.
         filebase: Name of the outputs, which AutoJudge uses.
@@ -78,6 +79,7 @@ class Settings(BaseModel):
     min_grade: Annotated[int, Field(ge=1)] | None = None
     cutoff: Annotated[int, Field(ge=1)] = 20
     label: Label = "max"
+    retry_failed: bool = False
     work: Path = Path(WORK_FOLDER)
     outdir: Path = Path()
     filebase: str = ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exam_pp.autojudge.settings import LlmConfig, Settings, model_of, prompt_of
 from exam_pp.errors import DataError, SelectionError
@@ -30,7 +30,6 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWI
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
-from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.test_bank import BankLine, EntryKind
 from exam_pp.wording import counted, listed
@@ -94,8 +93,8 @@ class Work:
             return self._of_topics(self._lines_of(given))
         if self.settings.bank is None:
             raise SelectionError(
-                "The judge has no questions or nuggets: name a file with the setting 'bank' or with "
-                "--nugget-banks, or let the workflow create nuggets (create_nuggets: true)."
+                "The judge has no questions or nuggets: name a file with the setting 'bank' or with the "
+                "option nugget-banks of auto-judge, or let the workflow create nuggets (create_nuggets: true)."
             )
         return self._of_topics(_read_bank(self.settings.bank))
 
@@ -132,10 +131,12 @@ class Work:
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
-            files = GradeFiles(passages, path, bank_file, keep_journal=True, retry_failed=_resumes(path))
+            files = GradeFiles(
+                passages, path, bank_file, keep_journal=True, retry_failed=self.settings.retry_failed
+            )
             return grade_file(files, model, GradeOptions([prompt]), advance).lines()
 
-        return self._steps.run(title, output, [passages, bank_file], asked(model, prompt), work)
+        return self._run(title, output, [passages, bank_file], asked(model, prompt), work)
 
     def _imported(self, reports: Iterable[Report]) -> Path:
         folder = self._steps.folder
@@ -157,12 +158,21 @@ class Work:
         options = GenerateOptions(self.settings.kind, self.settings.count)
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
-            return generate_file(
-                queries, path, model, options, keep_journal=True, retry_failed=_resumes(path), advance=advance
-            ).lines()
+            summary = generate_file(
+                queries, path, model, options, keep_journal=True,
+                retry_failed=self.settings.retry_failed, advance=advance,
+            )  # fmt: skip
+            if summary.failed:
+                topic, reason = next(iter(summary.failed.items()))
+                have = counted(len(summary.failed), "topic has", "topics have")
+                raise SelectionError(
+                    f"{have} no {self.settings.entries} by the model {model.model!r}, such as {topic!r}: "
+                    f"{reason}. The setting retry_failed: true sends failed requests again."
+                )
+            return summary.lines()
 
         facts = {**asked(model), "entries": self.settings.entries, "count": self.settings.count}
-        return self._steps.run(f"Writing {self.settings.entries}", "bank.jsonl", [queries], facts, work)
+        return self._run(f"Writing {self.settings.entries}", "bank.jsonl", [queries], facts, work)
 
     def _labelled(self, bank: Path) -> Path:
         model, options = self._model(), ImportanceOptions()
@@ -170,13 +180,26 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                bank, path, bank, keep_journal=True, retry_failed=_resumes(path), queries=queries
+                bank, path, bank, keep_journal=True, retry_failed=self.settings.retry_failed, queries=queries
             )
             return importance_file(files, model, options, advance=advance).lines()
 
-        return self._steps.run(
+        return self._run(
             "Importance", "bank-importance.jsonl", [bank, queries], asked(model, options.prompt), work
         )
+
+    def _run(
+        self,
+        title: str,
+        output: str,
+        inputs: Sequence[Path],
+        facts: Mapping[str, Any],
+        work: Callable[[Path, Advance], Iterable[str]],
+    ) -> Path:
+        """Run a step; with the setting ``retry_failed``, a finished one again, from its journal."""
+        if self.settings.retry_failed:
+            (self._steps.folder / output).unlink(missing_ok=True)
+        return self._steps.run(title, output, inputs, facts, work)
 
     def _model(self) -> ModelOptions:
         return model_of(self.settings, self._llm_config)
@@ -214,11 +237,6 @@ class Work:
         path = self._steps.folder / "given-nuggets.jsonl"
         write_nugget_banks(banks, path)
         return list(read_autojudge(path))
-
-
-def _resumes(output: Path) -> bool:
-    """Whether an earlier run left replies, of which the failed ones are asked for again."""
-    return journal_path(output).exists()
 
 
 def _read_bank(path: Path) -> list[BankLine]:

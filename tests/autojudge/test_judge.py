@@ -219,7 +219,7 @@ def test_a_topic_without_entries_is_named(few: Any, settings: dict[str, Any], ba
 
 def test_without_a_bank(few: Any, settings: dict[str, Any]) -> None:
     topics, reports = few
-    with pytest.raises(SelectionError, match="name a file with the setting 'bank' or with --nugget-banks"):
+    with pytest.raises(SelectionError, match="name a file with the setting 'bank' or with the"):
         ExamJudge().judge(reports, topics, None, **settings)
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from exam_pp.autojudge import WORKFLOWS
 from exam_pp.llm import retries
 from tests.autojudge.conftest import AutoJudge
-from tests.llm.endpoint_server import Answer, completion, failure, serve
+from tests.llm.endpoint_server import Answer, Server, completion, failure, serve
 
 
 def verify_outputs(folder: Path, name: str, topics: list[str], measures: tuple[str, ...]) -> None:
@@ -128,3 +128,41 @@ def test_an_unknown_setting_ends_the_command_with_one_sentence(auto_judge: AutoJ
     done = auto_judge(WORKFLOWS / "bundled.yml", "--nugget-banks", demo / "bank.jsonl", "-S", "prompt=x")
     assert done.exit_code == 1
     assert "Error: the settings of the workflow, prompt: is unknown; the settings are model," in done.output
+
+
+def topics_asked(server: Server) -> int:
+    """The number of requests for questions, without the probes of the endpoint after failures."""
+    return sum("Generate" in body["messages"][-1]["content"] for body in server.bodies)
+
+
+@pytest.mark.usefixtures("_endpoint")
+def test_failed_requests_are_sent_again_on_request(
+    auto_judge: AutoJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model writes no questions for one of two topics, and gets another chance."""
+
+    def forgets(body: dict[str, Any], count: int) -> Answer:
+        prompt = body["messages"][-1]["content"]
+        return failure(400, "no idea") if "Hubble" in prompt else questions(body, count)
+
+    def questions(body: dict[str, Any], _count: int) -> Answer:
+        if "Generate" not in body["messages"][-1]["content"]:
+            return chat(body)
+        return completion(json.dumps({"questions": [f"Which fact {number}?" for number in range(10)]}))
+
+    arguments = ("--topic", "007", "--topic", "d01", "--no-judge", "--no-create-qrels")
+    with serve(forgets) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for _ in range(2):
+            stopped = auto_judge(WORKFLOWS / "endpoint.yml", *arguments)
+            assert stopped.exit_code == 1
+            assert (
+                "Error: 1 topic has no questions by the model 'chat-model', such as 'd01': " in stopped.output
+            )
+        assert topics_asked(server) == 2, "a failure stays in the journal"
+        server.script = questions
+        done = auto_judge(WORKFLOWS / "endpoint.yml", *arguments, "-S", "retry_failed=true")
+        assert done.exit_code == 0, done.output
+        assert topics_asked(server) in (3, 4), "the batch of the failed request is sent again"
+    banks = (tmp_path / "tmp-default.nuggets.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [len(json.loads(bank)["nugget_bank"]) for bank in banks] == [10, 10]
