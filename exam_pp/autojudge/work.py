@@ -94,7 +94,8 @@ class Work:
         if self.settings.bank is None:
             raise SelectionError(
                 "The judge has no questions or nuggets: name a file with the setting 'bank' or with the "
-                "option nugget-banks of auto-judge, or let the workflow create nuggets (create_nuggets: true)."
+                "option nugget-banks of auto-judge, or let the workflow create nuggets "
+                "(create_nuggets: true)."
             )
         return self._of_topics(_read_bank(self.settings.bank))
 
