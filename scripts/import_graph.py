@@ -20,7 +20,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 LAYERS = {
-    **dict.fromkeys(("cli", "api"), 6),
+    **dict.fromkeys(("cli", "api", "autojudge"), 6),
     "reports": 5,
     "phases": 4,
     **dict.fromkeys(("graders", "formats"), 3),
