@@ -23,8 +23,8 @@ from exam_pp.phases.banks.generate import GenerateOptions, generate_file
 from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
+from exam_pp.phases.grading.steps import Steps, asked
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
-from exam_pp.phases.rag.steps import Steps, asked
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
