@@ -97,7 +97,11 @@ def nugget_scores(
         joined = read(canaries=True)
         for key, evaluation in evaluations.items():
             scores = _evaluate(key, list(joined.graders[key]), joined, items, rules).scores
-            add_canaries(evaluation, scores, assigned.left_out, NUGGET_METRICS[:1])
+            graded = {
+                canary: {query_id for query_id in queries_of if joined.has_labels(query_id, canary, key)}
+                for canary, queries_of in assigned.left_out.items()
+            }
+            add_canaries(evaluation, scores, assigned.left_out, graded, NUGGET_METRICS[:1])
     elif assigned.left_out:
         for evaluation in evaluations.values():
             evaluation.notes.append(NOT_READ_AGAIN)
