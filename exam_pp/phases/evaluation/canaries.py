@@ -68,8 +68,8 @@ def add_canaries(
     shown = _shown(queries, graded)
     if missing := sorted(queries.keys() - shown.keys()):
         evaluation.notes.append(
-            f"The grader did not grade {counted_names(missing, 'canary', 'canaries')}: grade the file again to "
-            "see what it gives them."
+            f"The grader did not grade {counted_names(missing, 'canary', 'canaries')}: grade the file again "
+            "to see what it gives them."
         )
     kept = [
         score

@@ -24,8 +24,8 @@ SCRIPT_DECIMALS = 6
 
 CANARY_TITLE = "Canaries: what the grader gave them"
 _DENOMINATOR = (
-    "nCover of canaries: entries that only canaries cover are in the denominator, too. Compare its ranks with "
-    "the leaderboard, but not its scores."
+    "nCover of canaries: entries that only canaries cover are in the denominator, too. Compare its ranks "
+    "with the leaderboard, but not its scores."
 )
 
 

@@ -49,8 +49,8 @@ def _not_graded(result: CanaryReport) -> Iterator[str]:
     for grader in dict.fromkeys(row.grader for row in result.rows):
         if not any(row.ratings for row in result.rows if row.grader == grader and row.canary != REAL):
             yield (
-                f"{grader.model}, {grader.prompt_class}, graded no canary: grade the file again to see what it "
-                "gives them."
+                f"{grader.model}, {grader.prompt_class}, graded no canary: grade the file again to see what "
+                "it gives them."
             )
 
 

@@ -513,7 +513,7 @@ def test_rows_are_over_the_queries_of_the_canary() -> None:
 
 @pytest.fixture(scope="module")
 def partly_graded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Grades by ``lexical`` of all passages, and by ``constant`` of real passages and ``canary:query`` of tides."""
+    """``lexical`` graded all passages, ``constant`` the real passages and ``canary:query`` of tides."""
     folder = tmp_path_factory.mktemp("partly")
     few, constant, both = folder / "few.jsonl", folder / "constant.jsonl", folder / "both.jsonl"
     lines = [json.loads(line) for line in files.canaries.read_text().splitlines()]
