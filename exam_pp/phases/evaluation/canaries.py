@@ -13,6 +13,8 @@ from exam_pp.roles import CanaryQueries
 
 EMPTY = f"{CANARY}empty"
 """The canary without a text, about which graders are never asked."""
+BANK = f"{CANARY}bank"
+"""The bank entries, which are right answers if they are nuggets."""
 ORIGINAL = f"{CANARY}original"
 """The unchanged passages that ``canary:doubled`` and ``canary:negated`` change."""
 DOUBLED = f"{CANARY}doubled"
@@ -53,6 +55,8 @@ def add_canaries(
     queries: CanaryQueries,
     graded: CanaryQueries,
     metrics: Iterable[str] | None = None,
+    *,
+    may_win: Collection[str] = (),
 ) -> None:
     """Add the scores with the canaries in the pool to an evaluation, and warnings to its notes.
 
@@ -64,6 +68,7 @@ def add_canaries(
         queries: Canary to the queries for which it has passages.
         graded: Canary to the queries for which a passage of the canary has a grade.
         metrics: The metrics of the warnings. None: all.
+        may_win: Canaries without a warning if they beat a system.
     """
     shown = _shown(queries, graded)
     if missing := sorted(queries.keys() - shown.keys()):
@@ -78,7 +83,7 @@ def add_canaries(
     ]
     evaluation.canaries = CanaryScores(kept, shown)
     names = dict.fromkeys(score.metric for score in scores) if metrics is None else metrics
-    evaluation.notes += canary_notes(canary_rows(evaluation, names))
+    evaluation.notes += canary_notes(canary_rows(evaluation, names), may_win)
 
 
 def _shown(queries: CanaryQueries, graded: CanaryQueries) -> CanaryQueries:
@@ -131,21 +136,21 @@ def _row(
     )
 
 
-def canary_notes(rows: Sequence[CanaryRow]) -> list[str]:
+def canary_notes(rows: Sequence[CanaryRow], may_win: Collection[str] = ()) -> list[str]:
     """Warnings: a canary beats a real system, a doubled passage gains, a negated passage loses nothing.
 
-    Canaries that are made of good passages may beat systems. A negated passage whose original scores 0 has
-    nothing to lose.
+    Canaries that are made of good passages, and those in ``may_win``, may beat systems. A negated
+    passage whose original scores 0 has nothing to lose.
     """
     warnings: dict[str, list[str]] = {}
     for row in rows:
-        for warning in _warnings(row):
+        for warning in _warnings(row, {*_OF_REAL_PASSAGES, *may_win}):
             warnings.setdefault(warning, []).append(row.metric)
     return [f"{warning} by {', '.join(metrics)}." for warning, metrics in warnings.items()]
 
 
-def _warnings(row: CanaryRow) -> Iterator[str]:
-    if row.beaten and row.canary not in _OF_REAL_PASSAGES:
+def _warnings(row: CanaryRow, may_win: Collection[str]) -> Iterator[str]:
+    if row.beaten and row.canary not in may_win:
         yield f"{row.canary} beats {counted_names(row.beaten, 'system', 'systems')}"
     if row.original is None:
         return

@@ -23,6 +23,10 @@ SCRIPT_DECIMALS = 6
 """Decimals in tables for scripts; fewer decimals would tie systems when the tables are read again."""
 
 CANARY_TITLE = "Canaries: what the grader gave them"
+_FEWER_QUERIES = (
+    "Canaries with fewer queries: their means and ranks are over these queries, for the systems that they "
+    "are compared with, too."
+)
 _DENOMINATOR = (
     "nCover of canaries: entries that only canaries cover are in the denominator, too. Compare its ranks "
     "with the leaderboard, but not its scores."
@@ -85,8 +89,7 @@ def leaderboard_report(
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
     if formatted:
         below += canary_tables(standings, decimals)
-        if any(row.metric.startswith("nCover") for row in standings.canaries):
-            notes.append(_DENOMINATOR)
+        notes += canary_remarks(standings)
     shown = leaderboard_pictures(standings) if formatted else []
     return Report(title, [table, *below, *map(Paragraph, notes), *shown], standings.provenance)
 
@@ -114,6 +117,16 @@ def canary_tables(standings: Standings, decimals: int = 3, condition: str = "") 
         table.append(cells)
     title = f"{condition}: {CANARY_TITLE}" if condition else CANARY_TITLE
     return [Table(columns, table, title, decimals)]
+
+
+def canary_remarks(standings: Standings) -> list[str]:
+    """Sentences on canaries whose means cannot be compared with those of the leaderboard."""
+    remarks = []
+    if any(row.queries < max(standings.queries.values(), default=0) for row in standings.canaries):
+        remarks.append(_FEWER_QUERIES)
+    if any(row.metric.startswith("nCover") for row in standings.canaries):
+        remarks.append(_DENOMINATOR)
+    return remarks
 
 
 def _canary_cells(row: CanaryRow | None, *, compared: bool) -> list[Cell]:

@@ -27,7 +27,7 @@ from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
 from exam_pp.phases.trust.canary_report import REAL, canary_report
 from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, Material, negated
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.reports.evaluation.leaderboards import canary_tables
+from exam_pp.reports.evaluation.leaderboards import canary_remarks, canary_tables
 from exam_pp.reports.trust.canaries import canary_grades_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
@@ -387,6 +387,8 @@ def test_nugget_scores_do_not_change(files: Files) -> None:
 
     assert list(before.scores) == list(after.scores)
     assert (before.best_case, before.notes) == (after.best_case, _without_warnings(after))
+    assert not [note for note in after.notes if note.startswith("canary:bank")], "nuggets are right answers"
+    assert [note for note in after.notes if note.startswith("canary:keywords beats")]
     means = {row.canary: row.mean for row in canary_rows(after, ["V_strict"])}
     assert means["canary:bank"] == 1, "the nuggets themselves"
     assert means["canary:empty"] == 0
@@ -550,6 +552,17 @@ def test_ungraded_canaries_have_no_score(files: Files, partly_graded: Path, meas
     assert not [note for note in complete.notes if "did not grade" in note]
 
 
+def test_remarks_on_means_that_cannot_be_compared(files: Files, partly_graded: Path) -> None:
+    partly = cover(partly_graded, files.bank, grade_filter=GradeFilter("constant"))
+    complete = cover(files.after, files.bank)
+    fewer, denominator = canary_remarks(leaderboard(partly))
+
+    assert fewer.startswith("Canaries with fewer queries")
+    assert canary_remarks(leaderboard(complete)) == [denominator]
+    assert denominator.startswith("nCover of canaries")
+    assert canary_remarks(leaderboard(cover(files.before, files.bank))) == []
+
+
 def test_tables_of_graders_with_different_canaries(files: Files, partly_graded: Path) -> None:
     """The cells of canaries that only one grader graded stay in the columns of this grader."""
     together = grader_columns(
@@ -657,7 +670,8 @@ def test_the_table_of_canaries_in_every_leaderboard(
     main(["-q", "canary-report", after])
 
     assert tables.count("Canaries: what the grader gave them") == 3
-    assert tables.count("canary:bank beats") == 3
+    assert tables.count("canary:bank beats") == 2, "not for nuggets"
+    assert tables.count("canary:keywords beats") == 3
     assert "Canaries: what the grader gave them" in (tmp_path / "report" / "index.html").read_text()
     assert (tmp_path / "after.qrels").read_text() == (tmp_path / "before.qrels").read_text()
     assert "canary:bank" in capsys.readouterr().out

@@ -212,7 +212,9 @@ def audit_mined(data: AuditInput, sources: EntrySources, notes: Sequence[str]) -
         found.append(f"{entries - known} of {entries} entries have no recorded source: they are always kept.")
     named = set().union(*(source.systems for source in sources.values()))
     if absent := sorted(named.difference(systems)):
-        found.append(f"The file has no rankings of {counted_names(absent, 'source system', 'source systems')}.")
+        found.append(
+            f"The file has no rankings of {counted_names(absent, 'source system', 'source systems')}."
+        )
     return MinedAudit(entries, known, rows, tau, _verdict(rows, entries), found)
 
 
