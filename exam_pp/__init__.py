@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
+    from exam_pp.phases.analysis.panel import analyze_panel
     from exam_pp.phases.evaluation.citations import citations
+    from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.phases.evaluation.criteria import criteria
     from exam_pp.phases.evaluation.graded_citations import SupportFilter
     from exam_pp.phases.evaluation.judgments import judgments
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
     from exam_pp.phases.tournaments.from_grades import games_from_grades
+    from exam_pp.phases.trust.consensus import consensus
     from exam_pp.phases.trust.gate import gate
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
@@ -87,8 +90,11 @@ __all__ = [
     "SupportFilter",
     "TestBank",
     "agreement",
+    "analyze_panel",
     "citations",
     "compare",
+    "consensus",
+    "corrected_scores",
     "correlate",
     "cover",
     "criteria",
@@ -151,7 +157,9 @@ _HOMES = {
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
+    "analyze_panel": "phases.analysis.panel",
     "citations": "phases.evaluation.citations",
+    "corrected_scores": "phases.evaluation.corrected",
     "criteria": "phases.evaluation.criteria",
     "SupportFilter": "phases.evaluation.graded_citations",
     "judgments": "phases.evaluation.judgments",
@@ -160,6 +168,7 @@ _HOMES = {
     "cover": "phases.evaluation.rubric",
     "rubric_qrels": "phases.evaluation.rubric",
     "games_from_grades": "phases.tournaments.from_grades",
+    "consensus": "phases.trust.consensus",
     "gate": "phases.trust.gate",
     "PROMPTS": "prompts",
     "Prompt": "prompts",

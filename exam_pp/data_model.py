@@ -51,6 +51,15 @@ def is_human(model: str | None) -> bool:
     return model is not None and model.startswith(HUMAN)
 
 
+CONSENSUS = "consensus"
+"""The key of ``llm_options`` with the rule of a consensus (``exam-pp consensus``)."""
+
+
+def is_consensus(grades: GradesView | OfOneModel) -> bool:
+    """Whether a set of grades is a consensus of other graders."""
+    return CONSENSUS in (grades.model_options or {})
+
+
 CANARY = "canary:"
 """Prefix of the systems that ``exam-pp canaries`` adds to a pool: ``canary:NAME``."""
 

@@ -10,13 +10,14 @@ from exam_pp.data_model import Id, Record
 
 FORMAT: Literal["exam_pp.pair-sample.v1"] = "exam_pp.pair-sample.v1"
 
-SampledBy = Literal["even", "rating", "disagreement"]
-"""How probabilities differ between pairs: not at all; equal numbers of each rating are expected; or pairs on
-which graders disagree are likelier."""
+SampledBy = Literal["even", "rating", "disagreement", "entry"]
+"""How pairs are drawn: all with the same probability; equal numbers of each rating are expected; pairs on
+which graders disagree are likelier; or all pairs of an entry together, and all entries with the same
+probability."""
 
 
 class SampledPair(Record):
-    """A pair of passage and bank entry that was drawn with ``probability``, independently of all other pairs.
+    """A pair of passage and bank entry that was drawn with ``probability``.
 
     ``entry_id`` (in files ``id``) is ``direct`` for a direct grade.
     """
@@ -31,8 +32,9 @@ class PairSample(Record):
     """A file of sampled pairs: the drawn pairs, and the population from which they were drawn.
 
     Every pair of the population was drawn or not independently of the others (Poisson sampling), so that
-    products of estimates are unbiased. Estimates from the sample are valid for the grades of ``model`` and
-    ``prompt_class`` within the first ``cutoff`` ranks of each system; None means all graded passages.
+    products of estimates are unbiased; by ``entry``, every entry with all of its pairs. Estimates from the
+    sample are valid for the grades of ``model`` and ``prompt_class`` within the first ``cutoff`` ranks of
+    each system; None means all graded passages.
 
     Attributes:
         graded_sha256: Digest of the graded file (:func:`exam_pp.edits.canonical_sha256`).

@@ -20,13 +20,13 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 LAYERS = {
-    **dict.fromkeys(("cli", "api"), 6),
+    **dict.fromkeys(("cli", "api", "autojudge"), 6),
     "reports": 5,
     "phases": 4,
     **dict.fromkeys(("graders", "formats"), 3),
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "requests", "edits", "packed"), 1),
-    **dict.fromkeys(("provenance", "roles", "games", "pair_sample"), 1),
+    **dict.fromkeys(("provenance", "roles", "games", "pair_sample", "manifest"), 1),
     **dict.fromkeys(("errors", "frames", "highlight", "registry"), 0),
     **dict.fromkeys(("sentences", "spreadsheets", "signals", "stopwords", "stemming", "wording"), 0),
 }

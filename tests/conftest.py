@@ -21,6 +21,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # and CTranslate2 read this variable when they are imported, and so do the processes that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Tests count the files of folders. The tests of manifests, of examples and of the scripts switch them on.
+os.environ["EXAM_PP_MANIFEST"] = "0"
+
 # No deadline, because shared machines are slow at times. In CI, a commit always gets the same examples;
 # elsewhere every run draws new examples.
 settings.register_profile(

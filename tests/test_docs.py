@@ -72,6 +72,7 @@ def commands_in_blocks(name: str) -> list[str]:
 def at_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
     return tmp_path
 
 
@@ -94,6 +95,7 @@ def test_the_quickstart_works_with_files_of_the_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
     write_files_of_the_quickstart(tmp_path)
     commands = commands_in_blocks("quickstart.md")
     assert [command.split()[0] for command in commands] == [
@@ -107,6 +109,7 @@ def test_the_quickstart_works_with_files_of_the_reader(
     assert re.search(r"^good +1\.000 .*\nbad +0\.500 ", output, flags=re.MULTILINE)
     assert {"grid.html", "review.html", "rubric.qrels"} <= {path.name for path in tmp_path.iterdir()}
     assert (tmp_path / "report" / "index.html").is_file()
+    assert (tmp_path / "report.manifest.json").is_file()
 
 
 def test_commands_of_the_quickstart_work_with_the_demo(at_the_demo: Path) -> None:

@@ -13,7 +13,7 @@ from time import monotonic
 
 import click
 
-from exam_pp.cli.guard import guarded
+from exam_pp.cli.guard import Ran, guarded, writes_manifests
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import OLD_ONLY_IN, OLD_SPELLINGS, OPTIONS, section_of
 
@@ -41,12 +41,23 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command, with its inputs protected; with -v, its time is logged."""
+        """Run the command, with its inputs protected; outputs get manifests. With -v, its time is logged."""
         started = monotonic()
-        with guarded(ctx):
-            result: object = super().invoke(ctx)
+        with guarded(ctx) as ran:
+            try:
+                result: object = super().invoke(ctx)
+            except (click.exceptions.Exit, SystemExit):  # an exit code for a finding, with complete outputs
+                self._write_manifests(ran)
+                raise
+            self._write_manifests(ran)
         log.debug("%s took %.1f seconds.", ctx.command_path, monotonic() - started)
         return result
+
+    def _write_manifests(self, ran: Ran) -> None:
+        if ran.running.written and writes_manifests(ran.context):
+            from exam_pp.cli.manifests import write_manifests
+
+            write_manifests(ran)
 
     def _refuse_repeated(self, ctx: click.Context, order: Iterable[click.Parameter]) -> None:
         for parameter, times in Counter(order).items():

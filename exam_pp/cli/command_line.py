@@ -10,7 +10,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-_SECRET = re.compile(r"(^|_)(key|token|secret|password)s?$")
+SECRET = re.compile(r"(^|_)(key|token|secret|password)s?$")
+"""Names of parameters whose values are masked."""
 
 
 def command_line(context: click.Context, *, without: Collection[str] = ()) -> str:
@@ -61,4 +62,4 @@ def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
         yield name if value or not parameter.secondary_opts else parameter.secondary_opts[0]
         return
     for item in values:
-        yield from (name, "***" if _SECRET.search(parameter.name or "") else str(item))
+        yield from (name, "***" if SECRET.search(parameter.name or "") else str(item))

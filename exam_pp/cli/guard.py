@@ -2,29 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
+
+if TYPE_CHECKING:
+    from exam_pp.provenance import Provenance
+    from exam_pp.store.inputs import Running
 
 _MODEL_FILES = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja", ".py", ".gguf")
 """Suffixes of the files of a checkpoint."""
 
 
+MANIFEST_VARIABLE = "EXAM_PP_MANIFEST"
+"""Environment variable that switches manifests off if its value is 0."""
+_NO_MANIFEST = f"{__name__}.no_manifest"
+_REPORT = f"{__name__}.report"
+
+
+class NamedInput(NamedTuple):
+    """A file or folder that a parameter of a command names.
+
+    ``files`` are the files of a model; None for other files and folders.
+    """
+
+    path: Path
+    parameter: click.Parameter
+    files: tuple[Path, ...] | None = None
+
+    def protected(self) -> list[Path]:
+        """The paths that no output may replace."""
+        if str(self.path) == "-":
+            return []
+        return _with_runs(self.path) if self.files is None else list(self.files)
+
+
+class NamedOutput(NamedTuple):
+    """A file or folder that a command writes, and the parameter that names it."""
+
+    path: Path
+    parameter: click.Parameter
+
+
+class Ran(NamedTuple):
+    """A command with its inputs, its outputs, and the files that it has read and written."""
+
+    context: click.Context
+    inputs: Collection[NamedInput]
+    outputs: Collection[NamedOutput]
+    running: Running
+
+    @property
+    def report(self) -> Provenance | None:
+        """The provenance of the report that the command wrote; None without a report."""
+        report: Provenance | None = self.context.meta.get(_REPORT)
+        return report
+
+
 @dataclass
 class _Files:
-    """The files that the arguments of a command name, and for outputs the parameter that names them."""
+    """The files that the arguments of a command name."""
 
-    inputs: list[Path] = field(default_factory=list)
-    outputs: dict[Path, tuple[Path, click.Parameter]] = field(default_factory=dict)
+    inputs: list[NamedInput] = field(default_factory=list)
+    outputs: dict[Path, NamedOutput] = field(default_factory=dict)
 
 
-def note_input(context: click.Context | None, path: Path) -> None:
-    """Note an input file, or a folder of input files, of the running command."""
-    if context is not None:
-        _files(context).inputs.append(path)
+def note_input(context: click.Context | None, path: Path, parameter: click.Parameter | None) -> None:
+    """Note an input file, a folder of input files or standard input (``-``) of the running command."""
+    if context is not None and parameter is not None:
+        _files(context).inputs.append(NamedInput(path, parameter))
 
 
 def note_output(context: click.Context, path: Path, option: click.Parameter) -> None:
@@ -35,14 +85,16 @@ def note_output(context: click.Context, path: Path, option: click.Parameter) -> 
     """
     from os.path import realpath  # a link to itself is an error of check_output
 
-    _, first = _files(context).outputs.setdefault(Path(realpath(path)), (path, option))
+    _, first = _files(context).outputs.setdefault(Path(realpath(path)), NamedOutput(path, option))
     if first is not option:
         raise click.BadParameter(f"{path} is also the file of {first.opts[-1]}.", context, option)
 
 
 @contextmanager
-def guarded(context: click.Context) -> Iterator[None]:
+def guarded(context: click.Context) -> Iterator[Ran]:
     """Check all outputs of a command against all of its inputs, and protect the inputs while it runs.
+
+    The block gets the files of the command, with those that it has written so far.
 
     Raises:
         OutputError: An output, or another file that the command writes, is also an input.
@@ -53,11 +105,32 @@ def guarded(context: click.Context) -> Iterator[None]:
     files = _files(context)
     _note_journal(context)
     _note_model_files(context)
-    with reading(file for path in files.inputs for file in _with_runs(path)):
+    with reading(file for given in files.inputs for file in given.protected()) as running:
         for path, option in files.outputs.values():
-            if path.is_file() or path.parent.is_dir():  # else a folder that the command makes
+            # Others are folders, whose files the command checks.
+            if path.is_file() or (path.parent.is_dir() and not path.is_dir()):
                 check_output(path, option=option.opts[0])
-        yield
+        yield Ran(context, files.inputs, files.outputs.values(), running)
+
+
+def note_report(provenance: Provenance | None) -> None:
+    """Note what made the numbers of a report that the running command writes."""
+    context = click.get_current_context(silent=True)
+    if context is not None and provenance is not None:
+        context.meta.setdefault(_REPORT, provenance)
+
+
+def switch_manifests_off(context: click.Context, _option: click.Parameter, chosen: bool) -> None:
+    """Let the running command write no manifests."""
+    if chosen:
+        context.meta[_NO_MANIFEST] = True
+
+
+def writes_manifests(context: click.Context) -> bool:
+    """Whether neither ``--no-manifest`` nor the environment switches manifests off."""
+    from os import environ
+
+    return not context.meta.get(_NO_MANIFEST) and environ.get(MANIFEST_VARIABLE) != "0"
 
 
 def _note_journal(context: click.Context) -> None:
@@ -77,19 +150,23 @@ def _note_journal(context: click.Context) -> None:
 
 def _note_model_files(context: click.Context) -> None:
     """Note the files of local models and the JSON Schema of replies, whose options also have other values."""
+    from exam_pp.manifest import SUFFIX
+
     for name in ("model", "importance_model", "response_format"):
         value = context.params.get(name)
         if not isinstance(value, str):
             continue
         path = Path(value)
+        option = next(option for option in context.command.params if option.name == name)
         if name == "response_format" or path.suffix.lower() == ".gguf":
             if path.is_file():
-                note_input(context, path)
+                files = (path,) if name != "response_format" else None
+                _files(context).inputs.append(NamedInput(path, option, files))
         elif path.is_dir():
             # Other files in the folder, such as gradings, may be outputs.
-            for file in path.rglob("*"):
-                if file.suffix in _MODEL_FILES and file.is_file():
-                    note_input(context, file)
+            found = (file for file in path.rglob("*") if file.suffix in _MODEL_FILES and file.is_file())
+            model = tuple(sorted(file for file in found if not file.name.endswith(SUFFIX)))
+            _files(context).inputs.append(NamedInput(path, option, model))
 
 
 def _with_runs(path: Path) -> list[Path]:

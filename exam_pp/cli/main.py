@@ -14,6 +14,7 @@ from importlib import import_module
 import click
 
 from exam_pp.cli.command import Group
+from exam_pp.cli.guard import switch_manifests_off
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError, StoppedError
 from exam_pp.wording import in_one_line, is_unicode
@@ -97,10 +98,13 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
     "trust": {
+        "grade-panel": ("grade_panel", "Grade passages with the graders of a panel, into one file."),
+        "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
         "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
         "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
         "canary-report": ("canary_report", "Show what graders gave to canaries."),
+        "manifest": ("manifest", "Show what made a file, and why two numbers differ."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
@@ -170,6 +174,13 @@ _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
 
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "--no-manifest",
+    is_flag=True,
+    expose_value=False,
+    callback=switch_manifests_off,
+    help="Write no manifests beside outputs, as with EXAM_PP_MANIFEST=0.",
 )
 @click.version_option(package_name="exam_pp", message="%(prog)s %(version)s")
 @click.pass_context

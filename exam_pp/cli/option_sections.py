@@ -29,6 +29,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--official": "Official leaderboard",
         "--pages": "Run pages of TREC CAR",
         "--pairs": "Sample of pairs that people label",
+        "--panel": "File with the graders of a panel",
         "--param": "Value of a parameter of the SQL",
         "--passages": "Passages file that the input belongs to",
         "--pool": "Queries that are written before the new ones",
@@ -128,6 +129,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Method": {
         "--adaptive": "Play the most informative games first",
         "--both-orders": "Compare answers in both orders",
+        "--baseline": "System to which others are compared",
         "--budget": "Number of new games, or of pairs to label",
         "--canary": "Canary to add",
         "--citations": "Citations of a part of an answer that count",
@@ -160,6 +162,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--measure": "Measure on runs, or rating by games",
         "--min-answers": "Lowest number of entries that a passage covers",
         "--min-grade": "Lowest grade that counts",
+        "--min-graders": "Number of graders that must have rated a pair",
         "--min-judgment": "Lowest judgment that counts",
         "--min-relevance": "Lowest label of documents beside answers",
         "--missing-queries": "Score for a query without results",
@@ -178,6 +181,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--reasons": "Let the model label documents with a reason first",
         "--relevance": "Source of relevance: judgments or grades",
         "--relabel": "Ask again for the importance of entries that have one",
+        "--rule": "How ratings of several graders become one rating",
         "--same-text-is-tie": "Answers with the same words tie without a model call",
         "--same-scale": "Treat labels and judgments as one scale",
         "--rescale": "Rescale BERTScore with a baseline",
@@ -268,12 +272,14 @@ OPTIONS: dict[str, dict[str, str]] = {
 REPEATABLE_ONLY_IN = {
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
     "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
-    "in `analyze graders`, `analyze verdicts` and `sample-pairs`, to compare these; in `rename` as OLD=NEW",
-    "--measure": "except in `convert`, which ranks by one measure",
+    "in `analyze graders`, `analyze verdicts` and `sample-pairs`, to compare these; in `consensus` and "
+    "`analyze panel`, for the members; in `rename` as OLD=NEW",
+    "--measure": "except in `convert` and `analyze panel`, which rank by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
     "--prompt-class": "in `grade`, to ask with several prompts; in `evaluate cover`, `evaluate qrels` and "
-    "`evaluate elo`, for columns of each; in `rename` as OLD=NEW",
+    "`evaluate elo`, for columns of each; in `consensus` and `analyze panel`, for the members; in `rename` "
+    "as OLD=NEW",
     "--prompt-file": "except in `show prompt`, `verify-answers` and `bank closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query` and `db`, which hold several files",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.completion import model_names, prompt_names
-from exam_pp.cli.guard import note_input, note_output
+from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
@@ -62,13 +62,30 @@ class InputPath(click.Path):
                 raise DataError(f"cannot be read ({error.strerror}).", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:
                 raise DataError("is a folder, not a file.", file=name)
+            self.check(Path(name))
         if name == "-" and ctx is not None:
             if ctx.meta.get(_READS_STANDARD_INPUT):
                 self.fail("standard input (-) can only be one of the inputs.", param, ctx)
             ctx.meta[_READS_STANDARD_INPUT] = True
-        if name != "-" and not (self._data_sets and name.startswith("irds:")):
-            note_input(ctx, Path(name))
+        if not (self._data_sets and name.startswith("irds:")):
+            note_input(ctx, Path(name), param)
         return super().convert(value, param, ctx)
+
+    def check(self, path: Path) -> None:
+        """Refuse a manifest, which a pattern such as ``runs/*`` also matches; raises :class:`DataError`."""
+        if path.suffix != ".json":
+            return
+        from exam_pp.store.manifests import is_manifest
+
+        if is_manifest(path):
+            raise DataError("is the manifest of a file, which only `exam-pp manifest` reads.", file=str(path))
+
+
+class ManifestPath(InputPath):
+    """A file to read that may be a manifest."""
+
+    def check(self, path: Path) -> None:
+        """Every file is accepted."""
 
 
 class UncheckedPath(click.Path):
@@ -82,7 +99,7 @@ class UncheckedPath(click.Path):
     ) -> Any:
         """Return the path."""
         if os.path.exists(value):  # noqa: PTH110 - SQL can be too long for a path, which pathlib raises
-            note_input(ctx, Path(value))
+            note_input(ctx, Path(value), param)
         return super().convert(value, param, ctx)
 
 
@@ -105,7 +122,7 @@ class OutputPath(click.Path):
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if not self._folders:
             check_output(path, option=param.opts[0] if param is not None else "-o")
-        if ctx is not None and param is not None and not is_stream(path):
+        if ctx is not None and param is not None and (path.is_dir() or not is_stream(path)):
             note_output(ctx, path, param)
         return path
 
@@ -410,6 +427,43 @@ compared_graders = together(
     grades_options,
 )
 """The same with several graders, which :func:`grade_filter` does not get."""
+panel_members = together(
+    click.option(
+        "--grader",
+        "graders",
+        shell_complete=model_names,
+        multiple=True,
+        metavar="NAME",
+        help="Only this model, or reviewer (human:NAME), as a member of the panel; may be repeated.  "
+        "[default: all but consensuses]",
+    ),
+    click.option(
+        "--prompt-class",
+        "prompt_classes",
+        shell_complete=prompt_names,
+        multiple=True,
+        metavar="NAME",
+        help="Only grades with this prompt class; may be repeated, for prompt classes with the same scale.",
+    ),
+    grades_options,
+    click.option(
+        "--rule",
+        type=click.Choice(["median", "mean", "majority"]),
+        default="median",
+        show_default=True,
+        help="How the ratings of a pair become one rating: the median, of an even number the lower of the "
+        "two in the middle; the mean, halves rounded down; or the most frequent rating, of several the "
+        "lowest (majority).",
+    ),
+    click.option(
+        "--min-graders",
+        type=IntRange(1),
+        default=2,
+        show_default=True,
+        help="Number of graders that must have rated a pair; ungraded pairs are no vote.",
+    ),
+)
+"""Options that select the members of a panel and combine their ratings, as :data:`compared_graders`."""
 filter_columns = together(
     click.option(
         "--grader",
@@ -543,6 +597,7 @@ def emit_rendered(report: Report, form: str, output: Path, inputs: Iterable[Path
         return
     from exam_pp.rendering.render import rendered
 
+    note_report(report.provenance)
     emit(rendered(report, form), output, inputs)
 
 

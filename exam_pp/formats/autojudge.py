@@ -188,6 +188,8 @@ def _written(item: Entry) -> tuple[str, dict[str, Any]]:
         value.setdefault("question_id", last if _MD5.fullmatch(last) else _md5(item.text.strip()))
         if item.gold_answers is not None and item.gold_answers != _golds(value.get("answers")):
             value["answers"] = _answers(item.gold_answers, value.get("answers"))
+    else:
+        value.setdefault("query_id", item.query_id)  # autojudge-base requires it of claims
     if item.importance is not None:
         value["importance"] = item.importance
     return key or item.text, value

@@ -16,7 +16,18 @@ from exam_pp.store.files import is_read_once
 from exam_pp.store.trec.runs import MethodName
 
 Content = Literal[
-    "passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games", "edits", "pairs"
+    "passages",
+    "bank",
+    "queries",
+    "qrels",
+    "runs",
+    "scores",
+    "ranks",
+    "answers",
+    "games",
+    "edits",
+    "pairs",
+    "manifest",
 ]
 """The subject of a file, whatever its format.
 

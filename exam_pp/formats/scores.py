@@ -79,7 +79,9 @@ def contains_scores(path: str | Path) -> bool:
     """Whether a file contains scores, in any format, and not official ranks."""
     if is_read_once(path) or _reader_of(known_format(path)) is None:
         return is_leaderboard(path)
-    return not any(map(is_number, Sample.of(path).header[1:2]))
+    sample = Sample.of(path)
+    # In results of AutoJudge, the second field is a topic or measure, and ids of topics are often numbers.
+    return sample.has_four_fields or not any(map(is_number, sample.header[1:2]))
 
 
 def _read_by_format(path: str | Path) -> list[Score] | None:

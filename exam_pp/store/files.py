@@ -23,7 +23,7 @@ from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
-from exam_pp.store.inputs import forget, is_input, note_opened
+from exam_pp.store.inputs import is_input, note_opened, note_written
 from exam_pp.store.temporary import (
     Kind,
     Lock,
@@ -296,7 +296,7 @@ def _replacing_on_success(target: Path, inputs: Sequence[str | Path] = ()) -> It
         with signals_held():
             part.replace(target)
             part = None
-            forget(target)
+            note_written(target)
             _sync(target.parent)
     finally:
         with signals_held():
@@ -506,6 +506,8 @@ def _new_folder(shown: str | Path, target: Path, inputs: Sequence[str | Path]) -
                     _sync(path)
                 with signals_held():
                     work.rename(target)
+                    for file in target.iterdir():
+                        note_written(file)
             except OSError as error:
                 raise _not_created(shown, error) from error
             for folder in (target, *parents):
@@ -536,6 +538,7 @@ def _filled_folder(target: Path, name: str, inputs: Sequence[str | Path]) -> Ite
             for file, destination in files.items():
                 try:
                     _move(file, destination.resolve())
+                    note_written(destination)
                 except OSError as error:
                     raise OutputError(
                         f"{destination} cannot be written: {error.strerror or error}."

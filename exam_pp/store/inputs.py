@@ -1,4 +1,4 @@
-"""Inputs of the running command: they are never overwritten, and a changed input is noticed."""
+"""Inputs and outputs of the running command: inputs are never overwritten, and a changed input is noticed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,19 @@ class _Version(NamedTuple):
     modified_ns: int
 
 
-class _Reading:
-    """The inputs of one command."""
+class Running:
+    """The inputs of one command, and the files that it has written.
+
+    Attributes:
+        opened: The files that were opened: real path to the path as it was named.
+        written: The real paths of files that were completely written, in this order.
+    """
 
     def __init__(self, inputs: Iterable[str | Path]) -> None:
         self.named = {os.path.realpath(path): _inode(path) for path in inputs}
         self.versions: dict[str, _Version] = {}
+        self.opened: dict[str, Path] = {}
+        self.written: dict[str, None] = {}
 
     def has(self, real: str, inode: tuple[int, int] | None) -> bool:
         """Whether a file is one of the named inputs, or was opened."""
@@ -39,21 +46,21 @@ class _Reading:
         )
 
 
-_commands: list[_Reading] = []
+_commands: list[Running] = []
 """The commands that run, from the outer to the inner."""
 
 
 @contextmanager
-def reading(inputs: Iterable[str | Path] = ()) -> Iterator[None]:
+def reading(inputs: Iterable[str | Path] = ()) -> Iterator[Running]:
     """Protect the inputs of a command inside the block.
 
     No output may be one of ``inputs``, or another file that was read in the block. A file that is read twice
     must be unchanged, or :class:`DataError` is raised. Blocks can be nested.
     """
-    command = _Reading(inputs)
+    command = Running(inputs)
     _commands.append(command)
     try:
-        yield
+        yield command
     finally:
         _commands.remove(command)
 
@@ -80,14 +87,25 @@ def note_opened(path: str | Path, state: os.stat_result) -> None:
     if not _commands or not stat.S_ISREG(state.st_mode):
         return
     version = _Version(state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+    real = os.path.realpath(path)
     # The outer block is that of the whole command.
-    if _commands[0].versions.setdefault(os.path.realpath(path), version) != version:
+    _commands[0].opened.setdefault(real, Path(path))
+    if _commands[0].versions.setdefault(real, version) != version:
         raise DataError(
             "was replaced or changed while this command read it. Run the command again.", file=str(path)
         )
 
 
 def forget(path: Path) -> None:
-    """Forget the version of a file that the command itself has written."""
+    """Forget a file that was opened, because the command itself writes it."""
+    real = os.path.realpath(path)
     for command in _commands:
-        command.versions.pop(os.path.realpath(path), None)
+        command.versions.pop(real, None)
+        command.opened.pop(real, None)
+
+
+def note_written(path: Path) -> None:
+    """Note that the command has completely written a file."""
+    forget(path)
+    for command in _commands:
+        command.written[os.path.realpath(path)] = None

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from typing import IO, Literal
 
 from exam_pp.errors import OutputError
@@ -27,6 +27,7 @@ from exam_pp.store.inputs import is_input
 
 Kind = Literal["part", "work"]
 """A temporary file, or a folder of temporary files."""
+_TEMPORARY = "exam-pp-"
 _MAX_NAME_BYTES = 200
 """Temporary names have a hash in place of a longer name, because file systems limit names to 255 bytes."""
 
@@ -63,12 +64,18 @@ def temporary_folder() -> Iterator[Path]:
     folder = None
     try:
         with signals_held():
-            folder = Path(mkdtemp(prefix="exam-pp-"))
+            folder = Path(mkdtemp(prefix=_TEMPORARY))
         yield folder
     finally:
         if folder is not None:
             with signals_held():
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a path is in a folder of :func:`temporary_folder`."""
+    top = Path(os.path.realpath(gettempdir()))
+    return any(parent.parent == top and parent.name.startswith(_TEMPORARY) for parent in path.parents)
 
 
 def lock_path(target: Path, kind: Kind = "part") -> Path:

@@ -286,9 +286,20 @@ GOOD: dict[str, str] = {
     "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
     "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
     'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
+    "board.tsv.manifest.json": json.dumps(
+        {"format": "exam_pp.manifest.v1", "exam_pp": "0.2.0", "command": "evaluate cover",
+         "output": {"path": "board.tsv", "size": 1, "sha256": "0" * 64, "parameter": "--output"},
+         "options": [{"name": "--cutoff", "value": 20, "default": True}], "seeds": {"--seed": 0},
+         "inputs": [{"path": "graded.jsonl", "size": 1, "sha256": "1" * 64, "parameter": "GRADED",
+                     "made_by": {"command": "grade", "manifest_sha256": "2" * 64}}],
+         "asked": [{"option": "--model", "model": "m", "prompts": {RATED: "0123456789abcdef"}}],
+         "report": {"cutoff": 20}, "python": "3.11.0", "platform": "Linux x86_64", "packages": {}}
+    ) + "\n",
     "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
     '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
+    "panel.toml": f'[[grader]]\nmodel = "fake"\nprompt_class = "{RATED}"\n\n'
+    f'[[grader]]\nmodel = "random"\nprompt_class = ["{RATED}"]\nsoft = false\n',
     "families.json": '{"gpt": {"models": ["mod?l"], "systems": ["b*"]}, "llama": {"systems": ["c"]}}\n',
     "kinds.jsonl": _lines(
         {"query_id": "q1", "query_text": "a query", "kind": "short"},
@@ -320,6 +331,8 @@ _SET = "--grader model --prompt-type question"
 _GRADED_COMMANDS = (
     f"evaluate cover {{}} {_SET} -o out",
     f"evaluate cover {{}} --bank bank.jsonl {_SET} -o out",
+    "evaluate corrected {} --bank bank.jsonl --pairs pairs.json --reviewer human:ana -o out",
+    "evaluate corrected {} --bank bank.jsonl --pairs pairs.json --reviewer ana -m pair-share -o out",
     f"evaluate qrels {{}} {_SET} -o out",
     f"evaluate qrels {{}} {_SET} --runs runs -o out",
     "evaluate judgments {} --runs runs -o out",
@@ -335,6 +348,8 @@ _GRADED_COMMANDS = (
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
     f"analyze agreement {{}} {_SET} -o out",
     f"analyze graders {{}} --prompt-class {RATED} -o out",
+    f"analyze panel {{}} --bank bank.jsonl --prompt-class {RATED} --samples 100 -o out",
+    "analyze panel {} --measure nDCG@5 --rule mean --samples 100 --format html -o out",
     f"diff {{}} other.jsonl {_SET} -o out",
     f"reread {{}} {_SET} -o out",
     "export runs {} -o out",
@@ -358,6 +373,8 @@ _KEEPING_COMMANDS = (
     "convert {} --from graded --to graded -o out",
     f"grade {{}} --bank bank.jsonl --model fake --prompt-class {RATED} -o out",
     "apply-edits {} ratings.json --force -o out",
+    "consensus {} -o out",
+    "grade-panel {} --panel panel.toml --bank bank.jsonl -o out",
 )
 # File, its format, target format.
 _CONVERSIONS = (
@@ -459,6 +476,9 @@ TARGETS: tuple[Target, ...] = (
     *(Target("all.games.jsonl", command, keeps=True) for command in _GAMES_KEEPING_COMMANDS),
     *(Target(file, command, keeps=keeps) for file, command, keeps in _TOURNAMENT_COMMANDS),
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
+    Target("board.tsv.manifest.json", "manifest show {} -o out"),
+    Target("board.tsv.manifest.json", "manifest diff {} board.tsv.manifest.json -o out"),
+    Target("board.tsv.manifest.json", "validate {} -o out"),
     Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade-citations {} --model fake -o out", keeps=True),
     Target("cited.jsonl", "grade-answers {} --queries queries.tsv --model fake -o out", keeps=True),
@@ -488,6 +508,7 @@ TARGETS: tuple[Target, ...] = (
     Target("official.tsv", "analyze correlation board.tsv --official {} -o out"),
     Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
     Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
+    Target("pairs.json", "evaluate corrected graded.jsonl --pairs {} --reviewer human:ana -o out"),
     Target("pairs.json", f"review graded.jsonl --bank bank.jsonl --pairs {{}} --force {_SET} -o out"),
     Target("pairs.json", "validate {} -o out"),
     Target("compared.jsonl", "apply-games {} decisions.json -o out"),
@@ -503,6 +524,7 @@ TARGETS: tuple[Target, ...] = (
     Target("tqa.json", "bank import --from tqa {} -o out"),
     Target("autojudge.json", "bank import --from autojudge {} -o out"),
     Target("bank.csv", "bank import --from csv {} -o out"),
+    Target("panel.toml", "grade-panel graded.jsonl --panel {} --bank bank.jsonl -o out"),
     Target(
         "mined.jsonl",
         f"analyze audit graded.jsonl --bank bank.jsonl --mined {{}} {_SET} --samples 100 -o out",

@@ -9,7 +9,7 @@ import pytest
 
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.pictures.boxes import box_plot, share_bars
-from exam_pp.rendering.pictures.grids import confusion, heatmap
+from exam_pp.rendering.pictures.grids import confusion, heatmap, rank_grid
 from exam_pp.rendering.pictures.points import (
     CurvePoint,
     Point,
@@ -62,6 +62,7 @@ def page_of_pictures(tmp_path: Path) -> Path:
         slopes([Slope(name, n + 1, 75 - n) for n, name in enumerate(SYSTEMS)], "before", "after", "Ranks"),
         box_plot(boxes, "nDCG@10", "Boxes", "95 % intervals"),
         share_bars(boxes[:5], "share of questions", "Shares"),
+        rank_grid(SYSTEMS, SYSTEMS[:4], [[n + 1, 75 - n, 7, None] for n in range(75)], "Places"),
     ]
     path = tmp_path / "pictures.html"
     path.write_text(render(Report("Pictures", blocks), "html"), encoding="utf-8")
@@ -78,7 +79,7 @@ def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str
     sizes = page.evaluate(
         "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
     )
-    assert len(sizes) == 11
+    assert len(sizes) == 12
     assert all(150 <= size <= 1100 for size in sizes)
     page.close()
 

@@ -93,6 +93,8 @@ COMMANDS = (
     f"grade passages.jsonl --bank bank.jsonl --model lexical --prompt-class {RATED} -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-class {RATED} --shard 1/2 -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-class {RATED} -o out",
+    "grade-panel passages.jsonl --panel panel.toml --bank bank.jsonl --queries queries.tsv -o out",
+    f"consensus graded.jsonl --prompt-class {RATED} -o out",
     f"verify-answers extracted.jsonl --bank bank.jsonl {ASK} --prompt-file verification.toml -o out",
     f"reread graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
     "show prompt --prompt-file prompt.toml -o out",
@@ -110,6 +112,8 @@ COMMANDS = (
     "apply-games compared.jsonl decisions.json --games judged-games.jsonl --queries queries.tsv -o out",
     f"evaluate cover graded.jsonl --bank bank.jsonl --queries queries.json --official official.json {SET} "
     "-o out",
+    "evaluate corrected graded.jsonl --bank bank.jsonl --pairs pairs.json --queries queries.json "
+    "--reviewer human:ana -o out",
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "
     "--official official.json --fill-holes qrels.txt -o out",
     "evaluate answered attempted.jsonl --queries queries.json --official official-answers.json -o out",
@@ -124,6 +128,8 @@ COMMANDS = (
     "tournament --queries ragelo_queries.csv --answers ragelo_answers.csv --documents ragelo_documents.csv "
     f"{ASK} -o out",
     "verify citations cited.jsonl -o out",
+    "manifest show board.tsv.manifest.json -o out",
+    "manifest diff board.tsv.manifest.json board.tsv.manifest.json -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate criteria cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
@@ -147,6 +153,7 @@ COMMANDS = (
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
     "analyze agreement qrels.txt --qrels other-qrels.txt -o out",
     "analyze graders graded.jsonl --bank bank.jsonl --prompt-type question -o out",
+    "analyze panel graded.jsonl --bank bank.jsonl --samples 100 -o out",
     "analyze verdicts judge-games.jsonl human-games.jsonl -o out",
     "analyze paired rated.jsonl -o out",
     "analyze nuggets assigned.jsonl assigned-too.jsonl --bank nuggets-bank.jsonl --queries queries.json "

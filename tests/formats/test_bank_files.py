@@ -300,7 +300,7 @@ AUTOJUDGE: dict[str, Any] = {
         },
         "Why yellow?": {"question": "Why yellow?", "answers": None, "question_id": "x"},
     },
-    "claim_bank": {"c1": {"claim": "Evergreens keep their needles", "references": []}},
+    "claim_bank": {"c1": {"claim": "Evergreens keep their needles", "references": [], "query_id": "leaf"}},
     "creator": [{"is_human": False}],
 }
 

@@ -30,7 +30,7 @@ def test_half_outputs_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return target, target.open("wb")
 
     monkeypatch.setattr(files, "create_part", create)
-    result = attack(RENAME, tmp_path, Functions(), SIGKILL, 8)
+    result = attack(RENAME, tmp_path, Functions(), SIGKILL, 40)
     assert any("half an output" in problem for problem in result.problems)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from exam_pp.rendering.document import Paragraph, Picture, Report
 from exam_pp.rendering.pictures.boxes import box_plot, share_bars
-from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix
+from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid
 from exam_pp.rendering.pictures.points import (
     CurvePoint,
     Point,
@@ -66,6 +66,7 @@ def all_charts(name: str) -> list[Picture]:
         heatmap([name, other], [name, other], [[0.5, None], [0.1, 1.0]], name, name),
         confusion([name, other], [name], [[1], [2]], name, row_noun=name, column_noun=name, boxed={(0, 0)}),
         matrix([name, other], {(name, other): 0.5}, name),
+        rank_grid([name, other], [name, other], [[1, 2], [2, None]], name),
         scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name, noun=name),
         curve([CurvePoint(1, 0.5, 0.1), CurvePoint(2, 0.9)], name, name, name, band=name, enough=0.8),
         mean_difference(
@@ -251,6 +252,16 @@ def test_matrix_is_symmetric() -> None:
     picture = matrix(["a", "b", "c"], {("a", "b"): 0.5, ("c", "a"): -0.2, ("b", "c"): None}, "κ")
     assert cells(picture) == {(0, 1): 3, (1, 0): 3, (0, 2): 0, (2, 0): 0}
     assert picture.description == "κ: a and b 0.50, c and a -0.20."
+
+
+def test_ranks_of_systems_on_leaderboards() -> None:
+    """Rank 1 has the strongest colour; a cell without a rank is empty."""
+    picture = rank_grid(["a", "b"], ["all", "x"], [[1, 2], [2, None]], "Ranks")
+    levels = cells(picture)
+    assert set(levels) == {(0, 0), (0, 1), (1, 0)}
+    assert levels[0, 0] > levels[0, 1] == levels[1, 0]
+    assert texts(picture).count("2") == 2
+    assert picture.description == "Ranks on the leaderboards of all, x: a 1, 2, b 2, no rank."
 
 
 def test_scatter() -> None:

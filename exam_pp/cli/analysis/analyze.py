@@ -15,6 +15,7 @@ command = group_of_files(
         "sweep",
         "agreement",
         "graders",
+        "panel",
         "verdicts",
         "biases",
         "audit",

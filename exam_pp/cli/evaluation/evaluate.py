@@ -12,6 +12,7 @@ command = group_of_files(
         "cover",
         "qrels",
         "judgments",
+        "corrected",
         "nuggets",
         "citations",
         "criteria",

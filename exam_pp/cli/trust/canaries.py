@@ -7,14 +7,26 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import PASSAGES, bank_option, log_summary, output_option
+from exam_pp.cli.options import (
+    PASSAGES,
+    QUERIES_FILE,
+    QUERY_TEXTS,
+    bank_option,
+    log_summary,
+    output_option,
+)
 from exam_pp.cli.ranges import IntRange
 from exam_pp.phases.trust.canary_texts import CANARIES
 
 
 @click.command("canaries", cls=Command)
 @PASSAGES
-@bank_option("Test bank with the texts of queries and entries.", required=True)
+@bank_option("Test bank with the texts of queries and entries.")
+@click.option(
+    "--queries",
+    type=QUERIES_FILE,
+    help=f"{QUERY_TEXTS} In place of --bank, for direct prompts.",
+)
 @output_option("Passages file to write.  [default: standard output]")
 @click.option(
     "--canary",
@@ -33,7 +45,15 @@ from exam_pp.phases.trust.canary_texts import CANARIES
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of the choice of other queries and answers."
 )
-def command(passages: Path, bank: Path, output: Path, names: tuple[str, ...], depth: int, seed: int) -> None:
+def command(
+    passages: Path,
+    bank: Path | None,
+    queries: Path | None,
+    output: Path,
+    names: tuple[str, ...],
+    depth: int,
+    seed: int,
+) -> None:
     """Add systems that deserve no score, to see what the grader can be made to believe.
 
     The canaries are systems `canary:NAME` at the end of each query: an empty passage (empty), a passage of
@@ -52,7 +72,11 @@ def command(passages: Path, bank: Path, output: Path, names: tuple[str, ...], de
       exam-pp canaries passages.jsonl.gz --bank questions.jsonl -o with-canaries.jsonl.gz
       exam-pp canaries passages.jsonl.gz --bank questions.jsonl --canary empty --canary keywords \\
         --depth 3 -o with-canaries.jsonl.gz
+      exam-pp canaries passages.jsonl.gz --queries queries.jsonl -o with-canaries.jsonl.gz
     """
     from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
 
-    log_summary(add_canaries(passages, bank, output, CanaryOptions(names, seed, depth)).lines())
+    if (bank is None) == (queries is None):
+        raise click.UsageError("Use either --bank or --queries for the texts of the queries.")
+    options = CanaryOptions(names, seed, depth)
+    log_summary(add_canaries(passages, bank, output, options, queries=queries).lines())

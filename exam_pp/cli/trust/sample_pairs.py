@@ -39,7 +39,8 @@ from exam_pp.pair_sample import SampledBy
     default="even",
     show_default=True,
     help="All pairs are equally likely (even); the same number of pairs is expected for each rating "
-    "(rating); or pairs are likelier if graders disagree on them (disagreement).",
+    "(rating); pairs are likelier if graders disagree on them (disagreement); or entries are drawn, each "
+    "with all its passages (entry; best for Cover).",
 )
 @click.option(
     "--grader",
@@ -82,8 +83,9 @@ def command(
     """Draw pairs of passage and bank entry for people to label, with known probabilities.
 
     The pairs are graded by one model (the first --grader) with one prompt. Every pair is drawn independently
-    of the others, and its probability is in the file, so that scores can be corrected without bias. The
-    draw depends only on the seed and the ids; a larger --budget keeps the pairs of a smaller one.
+    of the others (with --by entry, every entry with all its pairs), and its probability is in the file, so
+    that scores can be corrected without bias. The draw depends only on the seed and the ids; a larger
+    --budget keeps the pairs of a smaller one.
 
     With --by disagreement, a quarter of the budget is spread evenly over all pairs, and the rest by the
     range of the ratings of the graders.

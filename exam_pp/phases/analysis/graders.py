@@ -204,7 +204,7 @@ def _labels_by_grader(
     name = grader_names(keys)
     for key in keys:
         file = gather(lines, graders[key], bank)
-        labels = _ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
+        labels = ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
         if labels:
             yield name(key), key, labels
     judged = judgment_qrels(lines) if labelling is not None else []
@@ -221,7 +221,8 @@ def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[st
     }
 
 
-def _ratings_of_pairs(file: GradedFile) -> dict[tuple[str, ...], int]:
+def ratings_of_pairs(file: GradedFile) -> dict[tuple[str, ...], int]:
+    """Return (query id, passage id, entry id) to rating."""
     return {
         (query_id, passage.passage_id, entry_id): grade
         for query_id, query in file.queries.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import DirectGrade, RubricGrades, is_human
+from exam_pp.data_model import DirectGrade, RubricGrades, is_consensus, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.graders.reread import reread_direct, reread_rubric
@@ -107,6 +107,8 @@ class Rereader:
         reason = None
         if is_human(grades.model):
             reason = "a reviewer gave them"
+        elif is_consensus(grades):
+            reason = "they are a consensus of graders"
         elif prompt is None:
             reason = "the prompt is unknown (use --prompt-file)"
         elif prompt.kind == "verification":

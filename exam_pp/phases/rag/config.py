@@ -16,7 +16,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.citations import CitationRule
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.grading.score_answers import Claims, Sources
-from exam_pp.phases.rag.steps import is_data_set
+from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.prompts import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.prompts.nuggets import PER_CALL

@@ -39,10 +39,10 @@ from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
+from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.phases.rag.config import RagConfig
-from exam_pp.phases.rag.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.claims import FACTUAL_CONSISTENCY

@@ -21,10 +21,10 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.head_to_head import HeadToHead
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
+from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.merge import merge_files
-from exam_pp.phases.rag.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.phases.tournaments.biases import GameBiases, game_biases
 from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, compare
 from exam_pp.phases.tournaments.outcomes import judged_games

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from exam_pp.data_model import CANARY, Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
 from exam_pp.errors import DataError, SelectionError
@@ -30,7 +31,7 @@ from exam_pp.store.files import is_read_once
 from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
-from exam_pp.test_bank import TestBank
+from exam_pp.store.trec.queries import read_queries
 from exam_pp.wording import counted, listed
 
 
@@ -72,13 +73,14 @@ class CanarySummary:
         yield f"Added {added} of {of}: {', '.join(self.added)}."
         for name, number in self.skipped.items():
             reason = {
-                "query": "without a query text in the bank",
+                "query": "without a query text",
+                "bank": "without bank entries",
                 "negated": "without a verb or number to negate",
             }.get(name, "without a text to make it of")
             yield f"{CANARY}{name}: skipped {counted(number, 'passage')} {reason}."
         if self.not_in_bank:
             queries = counted(self.not_in_bank, "query is", "queries are")
-            yield f"{queries} not in the bank, and got no canaries."
+            yield f"{queries} not in the file of their texts, and got no canaries."
         lines, passages = self.rewritten.lines, self.rewritten.passages
         yield f"Written: {counted(lines, 'query')}, {counted(passages, 'passage')}."
 
@@ -97,19 +99,26 @@ class _Pool:
 
 @reading()
 def add_canaries(
-    source: Path, bank_path: Path, output: Path, options: CanaryOptions | None = None
+    source: Path,
+    bank_path: Path | None,
+    output: Path,
+    options: CanaryOptions | None = None,
+    *,
+    queries: Path | None = None,
 ) -> CanarySummary:
     """Write a passages file with canary systems at the end of each query; all else keeps its bytes.
 
     A canary passage has the id ``canary:NAME:QUERY:NUMBER`` and the role of the pool: it is an answer if at
     least as many systems have answers as have rankings. Texts depend only on the seed, the ids and the texts
-    of the pool. Queries that are not in the bank get no canaries.
+    of the pool. Queries that are not in the bank or queries file get no canaries.
 
     Args:
         source: Passages file, graded or not.
-        bank_path: Test bank with the texts of queries and entries.
+        bank_path: Test bank with the texts of queries and entries. None: those of ``queries``, for direct
+            prompts; ``keywords`` are then those of the query, and there is no ``bank``.
         output: File to write.
         options: Which canaries, their depth and the seed.
+        queries: Queries file with the texts of the queries, if there is no bank.
 
     Raises:
         SelectionError: The source is a stream, already has canaries, has no second query for off-topic
@@ -121,7 +130,7 @@ def add_canaries(
         raise SelectionError(
             f"Canaries need the input twice, so {str(source)!r} must be a file, not a stream."
         )
-    bank = read_bank(bank_path)
+    texts, named = _query_texts(bank_path, queries)
     pool = _read_pool(source, chosen)
     if sum(map(bool, pool.good.values())) < 2 and any(CANARIES[name].of_other for name in chosen.chosen):
         raise SelectionError(
@@ -131,10 +140,10 @@ def add_canaries(
     summary = CanarySummary(Rewritten())
 
     def change(query: RawQuery) -> RawQuery:
-        if query.query_id not in bank.queries:
+        if query.query_id not in texts:
             summary.not_in_bank += 1
             return query
-        new = _canaries(query.query_id, pool, bank, chosen, summary)
+        new = _canaries(query.query_id, pool, texts[query.query_id], chosen, summary)
         known = {passage.passage_id for passage in query.passages}
         if taken := [passage.passage_id for passage in new if passage.passage_id in known]:
             raise DataError(
@@ -149,10 +158,29 @@ def add_canaries(
 
     def check(_counts: Rewritten) -> None:
         if not summary.added and pool.good:
-            raise SelectionError(f"None of the queries in {source} is in {bank_path}, or got a canary.")
+            raise SelectionError(f"None of the queries in {source} is in {named}, or got a canary.")
 
-    summary.rewritten = rewrite(source, output, change, inputs=[bank_path], check=check)
+    summary.rewritten = rewrite(source, output, change, inputs=[named], check=check)
     return summary
+
+
+class _Texts(NamedTuple):
+    """The texts of a query and of its bank entries."""
+
+    query: str
+    entries: tuple[str, ...] = ()
+
+
+def _query_texts(bank: Path | None, queries: Path | None) -> tuple[dict[str, _Texts], Path]:
+    """Query id to its texts, and the file that has them."""
+    if bank is not None:
+        return {
+            query_id: _Texts(query.query_text, tuple(entry.text for entry in query.entries.values()))
+            for query_id, query in read_bank(bank).queries.items()
+        }, bank
+    if queries is None:
+        raise SelectionError("Canaries need the texts of the queries; name a test bank or a queries file.")
+    return {query_id: _Texts(query.query_text) for query_id, query in read_queries(queries).items()}, queries
 
 
 def _read_pool(source: Path, options: CanaryOptions) -> _Pool:
@@ -216,7 +244,7 @@ def _retrieved(query: QueryView) -> Iterator[str]:
 
 
 def _canaries(
-    query_id: str, pool: _Pool, bank: TestBank, options: CanaryOptions, summary: CanarySummary
+    query_id: str, pool: _Pool, texts: _Texts, options: CanaryOptions, summary: CanarySummary
 ) -> list[Passage]:
     """The passages of all canaries for a query."""
     others = sorted(
@@ -225,22 +253,20 @@ def _canaries(
     )
     off_topic = [pool.good[other][0] for other in others[: options.depth]]
     own = pool.good[query_id]
-    query = bank.queries[query_id]
-    entries = tuple(entry.text for entry in query.entries.values())
     new: list[Passage] = []
     for name in options.chosen:
         canary = CANARIES[name]
         count = min([options.depth, *([len(own)] * canary.of_own), *([len(off_topic)] * canary.of_other)])
         made = [
-            canary.text(Material(query.query_text.strip(), entries, _at(own, n), _at(off_topic, n)))
+            canary.text(Material(texts.query.strip(), texts.entries, _at(own, n), _at(off_topic, n)))
             for n in range(count)
         ]
-        texts = [text for text in made if text is not None]
-        if skipped := (len(made) or options.depth) - len(texts):
+        known = [text for text in made if text is not None]
+        if skipped := (len(made) or options.depth) - len(known):
             summary.skipped[name] += skipped
-        if texts:
-            summary.added[f"{CANARY}{name}"] += len(texts)
-            new += _passages(name, query_id, texts, pool.recorded)
+        if known:
+            summary.added[f"{CANARY}{name}"] += len(known)
+            new += _passages(name, query_id, known, pool.recorded)
     return new
 
 

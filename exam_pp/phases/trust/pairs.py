@@ -91,9 +91,10 @@ def sample_pairs(
 ) -> DrawnPairs:
     """Draw graded pairs of passage and bank entry for people to label.
 
-    Every pair is drawn independently of the others with a probability that the sample records, so the number
-    of pairs is random. The draw depends only on the seed and the ids, not on the order of the file. With the
-    same seed and a larger budget, the sample contains the smaller one.
+    Every pair (by ``entry``, every entry with all its pairs) is drawn independently of the others with a
+    probability that the sample records, so the number of pairs is random. The draw depends only on the seed
+    and the ids, not on the order of the file. With the same seed and a larger budget, the sample contains the
+    smaller one.
 
     Args:
         graded: Graded file; not a stream, because it is read several times.
@@ -103,7 +104,8 @@ def sample_pairs(
         by: ``even``: all pairs are equally likely. ``rating``: the same number of pairs is expected for each
             rating, as far as the file has that many. ``disagreement``: a quarter of the expected number is
             spread evenly; the rest is proportional to the range of the ratings of all graders, each divided
-            by the highest rating of its scale.
+            by the highest rating of its scale. ``entry``: all entries are equally likely, and all pairs of a
+            drawn entry are in the sample; best for Cover, which depends on all passages of an entry.
         compared: With ``disagreement``, the other graders. Default: all other models with such grades.
         cutoff: Draw from the passages within the first ranks of at least one system. None, and files without
             rankings: from all graded passages.
@@ -158,7 +160,7 @@ def sample_pairs(
         seed=seed,
         cutoff=cutoff,
         population=population,
-        pairs=_drawn(data, pairs_of, probabilities, seed),
+        pairs=_drawn(data, pairs_of, probabilities, seed, whole_entries=by == "entry"),
     )
     if not sample.pairs:
         notes.append("No pair was drawn. Use a larger --budget.")
@@ -166,7 +168,7 @@ def sample_pairs(
 
 
 def _pairs_of(data: SelectedGrades, cutoff: int | None, by: SampledBy) -> _Pairs:
-    """The pairs of a query that can be drawn; the rating is the stratum, except for ``even``."""
+    """The pairs of a query that can be drawn; the rating is the stratum, if probabilities depend on it."""
 
     def pairs(query: GradedQuery) -> Iterator[_Pair]:
         indexes: set[int] = set(range(len(query.passages)))
@@ -176,7 +178,7 @@ def _pairs_of(data: SelectedGrades, cutoff: int | None, by: SampledBy) -> _Pairs
         for index in indexes:
             passage = query.passages[index]
             for entry_id, rating in _ratings(query, index).items():
-                yield _Pair(passage.passage_id, entry_id, 0 if by == "even" else rating)
+                yield _Pair(passage.passage_id, entry_id, 0 if by in ("even", "entry") else rating)
 
     return pairs
 
@@ -285,14 +287,20 @@ def _weights(sizes: Mapping[float, int], by: SampledBy) -> Mapping[float, float]
 
 
 def _drawn(
-    data: SelectedGrades, pairs_of: _Pairs, probabilities: Mapping[float, float], seed: int
+    data: SelectedGrades,
+    pairs_of: _Pairs,
+    probabilities: Mapping[float, float],
+    seed: int,
+    *,
+    whole_entries: bool,
 ) -> list[SampledPair]:
     """The drawn pairs, sorted by ids."""
     drawn: list[SampledPair] = []
     for query in data.queries:
         for pair in pairs_of(query):
             probability = probabilities[pair.stratum]
-            if probability == 1 or draw(seed, query.query_id, pair.passage_id, pair.entry_id) < probability:
+            passage = "" if whole_entries else pair.passage_id
+            if probability == 1 or draw(seed, query.query_id, passage, pair.entry_id) < probability:
                 drawn.append(
                     SampledPair(
                         query_id=query.query_id,

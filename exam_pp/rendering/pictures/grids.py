@@ -8,7 +8,7 @@ from statistics import fmean
 
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.cell_grid import cell_grid
-from exam_pp.rendering.pictures.svg import HEAT, defined, element, label, text_width
+from exam_pp.rendering.pictures.svg import HEAT, defined, element, label, some, text_width
 from exam_pp.rendering.short_names import shortened
 from exam_pp.wording import counted
 
@@ -98,6 +98,26 @@ def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None],
     pairs = [f"{a} and {b} {value:z.2f}" for (a, b), value in values.items() if value is not None]
     caption = "A stronger colour is a higher coefficient; an empty cell is undefined."
     return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)
+
+
+def rank_grid(
+    systems: Sequence[str],
+    columns: Sequence[str],
+    ranks: Sequence[Sequence[int | None]],
+    title: str,
+) -> Picture:
+    """Draw the ranks of systems (rows) on several leaderboards (columns); empty cells have no rank."""
+    last = max((rank for row in ranks for rank in row if rank is not None), default=1)
+    shades = [[math.nan if rank is None else 1 - (rank - 1) / last for rank in row] for row in ranks]
+    texts = [["" if rank is None else str(rank) for rank in row] for row in ranks]
+    grid, width, height = cell_grid(shortened(systems), shortened(columns), shades, texts)
+    rows = [
+        f"{system} {', '.join('no rank' if rank is None else str(rank) for rank in row)}"
+        for system, row in zip(systems, ranks, strict=True)
+    ]
+    description = f"Ranks on the leaderboards of {', '.join(columns)}: {some(rows)}."
+    caption = "Rows: systems. Columns: leaderboards. A stronger colour is a better rank."
+    return Picture(title, description, caption, width, height, grid)
 
 
 def _legend(low: str, high: str, y: float) -> str:

@@ -174,6 +174,15 @@ def test_a_measure_of_systems_without_ranks_has_no_interval(official: Path, tmp_
     assert (second["systems"], second["Spearman"], second["Spearman interval"]) == (0, None, "")
 
 
+def test_numbers_of_topics_are_no_ranks(tmp_path: Path) -> None:
+    """A leaderboard of AutoJudge has no header, and its second field is often a number."""
+    path = tmp_path / "truth.txt"
+    rows = [("a", 0.9), ("b", 0.5), ("c", 0.7)]
+    path.write_text("".join(f"{run}\t28\tF1\t{value}\n{run}\tall\tF1\t{value}\n" for run, value in rows))
+    ranks = read_official(path)
+    assert (ranks.measure, ranks.ranks) == ("F1", {"a": 1.0, "c": 2.0, "b": 3.0})
+
+
 def test_the_upper_bound_is_not_a_system(tmp_path: Path) -> None:
     """`_overall_` is left out of scores and official ranks, for means and for single queries."""
     scores_file = tmp_path / "board.tsv"

@@ -263,6 +263,23 @@ def test_chosen_canaries_bring_their_original(files: Files, tmp_path: Path) -> N
     assert [*_canaries(tmp_path / "out")["tides"]] == ["empty", "original", "doubled"]
 
 
+def test_a_queries_file_in_place_of_a_bank(files: Files, tmp_path: Path) -> None:
+    """Then there is no canary of bank entries, and keywords are those of the query."""
+    queries = _write(
+        tmp_path / "queries.jsonl",
+        [{"query_id": query_id, "query_text": f"all about {query_id}"} for query_id in TEXTS],
+    )
+    output = tmp_path / "out.jsonl"
+    options = CanaryOptions(["bank", "keywords"])
+    summary = add_canaries(files.pool, None, output, options, queries=queries)
+
+    assert "canary:bank: skipped 3 passages without bank entries." in list(summary.lines())
+    texts = [p.text for query in read_passages(output) for p in query.passages if "canary" in p.passage_id]
+    assert texts == list(TEXTS)
+    with pytest.raises(SelectionError, match="a test bank or a queries file"):
+        add_canaries(files.pool, None, output)
+
+
 def test_the_same_seed_gives_the_same_bytes(files: Files, tmp_path: Path) -> None:
     """Off-topic passages depend on seed and ids, not on the order of the file."""
     reversed_pool = _write(tmp_path / "reversed.jsonl", _pool()[::-1])

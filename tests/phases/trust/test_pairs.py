@@ -114,6 +114,21 @@ def test_pairs_on_which_graders_disagree_are_likelier(graded: Path) -> None:
     assert sum(by_pair.values()) == pytest.approx(4)
 
 
+def test_whole_entries(graded: Path) -> None:
+    """Each of four entries has six pairs and is in half of the samples of 12 pairs, with all of them."""
+    times: Counter[str] = Counter()
+    seeds = 400
+    for seed in range(seeds):
+        sample = drawn(graded, 12, "entry", seed=seed)
+        of_entry = Counter(pair.entry_id for pair in sample.pairs)
+        assert set(of_entry.values()) <= {6}
+        assert {pair.probability for pair in sample.pairs} <= {0.5}
+        times.update(of_entry.keys())
+
+    assert len(times) == 4
+    assert all(abs(count - seeds / 2) < 4 * (seeds / 4) ** 0.5 for count in times.values())
+
+
 def _once(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which is called once; then its first result is returned."""
     results: list[Any] = []

@@ -91,6 +91,22 @@ class Steps:
         write_text(self._record, json.dumps(self._finished, indent=2) + "\n")
         return path
 
+    def remove(self) -> None:
+        """Remove the files of finished steps and their record, and the folder if it is empty then."""
+        for name in self._finished:
+            if Path(name).name == name:  # a damaged record may name files outside the folder
+                (self.folder / name).unlink(missing_ok=True)
+        self._record.unlink(missing_ok=True)
+        self.remove_if_empty()
+
+    def remove_if_empty(self) -> bool:
+        """Remove the folder if it is empty; returns whether it was."""
+        try:
+            self.folder.rmdir()
+        except OSError:
+            return False
+        return True
+
     def _read(self) -> dict[str, Any]:
         if not self._record.exists():
             return {}

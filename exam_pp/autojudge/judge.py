@@ -1,0 +1,276 @@
+"""The judge of TREC AutoJudge: nugget creator, qrels creator and leaderboard judge in one class."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exam_pp.autojudge.settings import LlmConfig, Settings, read_settings
+from exam_pp.autojudge.work import Work
+from exam_pp.cli.logs import start_log
+from exam_pp.errors import ExamError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
+from exam_pp.results import Score
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.test_bank import BankLine, TestBank
+
+if TYPE_CHECKING:
+    from autojudge_base import Leaderboard, Qrels, Report, Request
+    from autojudge_base.nugget_data import NuggetBanks
+
+log = logging.getLogger(__name__)
+
+WORKFLOWS = Path(__file__).resolve().parent / "workflows"
+"""Folder of ready workflow files."""
+
+COVER = "Cover"
+LABEL = "label_mean"
+V_STRICT = "V_strict"
+
+_MEANINGS = {
+    COVER: "Rubric-Cover: share of the topic's bank entries that the answer covers",
+    LABEL: "Mean Rubric-Qrels label of the answer's parts",
+    V_STRICT: "Share of the topic's vital nuggets that the answer supports (AutoNuggetizer)",
+}
+
+ScoreTable = Mapping[tuple[str, str], float]
+"""Run and topic to a score."""
+
+
+class ExamJudge:
+    """Nuggets, qrels and a leaderboard by exam_pp, for ``auto-judge run``.
+
+    The class fulfils the three protocols of ``autojudge_base``: ``NuggetCreatorProtocol``,
+    ``QrelsCreatorProtocol`` and ``LeaderboardJudgeProtocol``. A workflow file names it as
+    ``exam_pp.autojudge.ExamJudge``. docs/autojudge.md lists the settings.
+
+    Problems that the user can solve raise :class:`exam_pp.errors.ExamError`; within a command of click, such
+    as ``auto-judge run``, they end the command with their message.
+    """
+
+    @property
+    def nugget_banks_type(self) -> type[NuggetBanks]:
+        """The format of the banks: AutoJudge's ``NuggetBanks`` with questions and claims."""
+        from autojudge_base.nugget_data import NuggetBanks  # noqa: PLC0415 - an extra
+
+        banks: type[NuggetBanks] = NuggetBanks
+        return banks
+
+    def create_nuggets(
+        self,
+        rag_responses: Iterable[Report] | None,
+        rag_topics: Sequence[Request],
+        llm_config: LlmConfig | None,
+        nugget_banks: NuggetBanks | None = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> NuggetBanks:
+        """Make a bank with questions (``nugget_bank``) or nuggets (``claim_bank``) for every topic.
+
+        Args:
+            rag_responses: Not used.
+            rag_topics: The topics.
+            llm_config: The model behind an endpoint, if the settings name no model.
+            nugget_banks: Entries to use instead of new ones, unless the settings name a ``bank``.
+            corpus: Not used.
+            settings: The settings of the workflow file.
+
+        Returns:
+            The bank of the setting ``bank``, else ``nugget_banks``, else what the model writes; with the
+            setting ``importance``, missing importance labels are added.
+
+        Raises:
+            ExamError: A setting is wrong, a topic gets no entries, or the model cannot be asked.
+        """
+        del rag_responses, corpus
+        with _command():
+            return Work(read_settings(settings), rag_topics, llm_config).new_bank(nugget_banks)
+
+    def create_qrels(
+        self,
+        rag_responses: Iterable[Report],
+        rag_topics: Sequence[Request],
+        llm_config: LlmConfig | None,
+        nugget_banks: NuggetBanks | None = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> Qrels:
+        """Make Rubric-Qrels: a label for every part of every answer.
+
+        Args:
+            rag_responses: The answers.
+            rag_topics: The topics; answers to others are ignored.
+            llm_config: As for :meth:`create_nuggets`.
+            nugget_banks: The bank. None: that of the settings.
+            corpus: Not used.
+            settings: The settings of the workflow file.
+
+        Returns:
+            Labels of ``run/topic#1``, ``run/topic#2`` ..., or of ``run/topic`` with ``unit: whole``. Parts
+            without a readable reply have no label.
+
+        Raises:
+            ExamError: As for :meth:`create_nuggets`, or there is no bank.
+        """
+        from autojudge_base import QrelRow, Qrels  # noqa: PLC0415 - an extra
+
+        del corpus
+        with _command():
+            own = read_settings(settings)
+            work = Work(own, rag_topics, llm_config)
+            graded, bank, grade_filter = _grades(work, rag_responses, work.bank(nugget_banks))
+            labels = _labels(graded, bank, grade_filter, own)
+            return Qrels(rows=[QrelRow(query, passage, label) for (query, passage), label in labels.items()])
+
+    def judge(
+        self,
+        rag_responses: Iterable[Report],
+        rag_topics: Sequence[Request],
+        llm_config: LlmConfig | None,
+        nugget_banks: NuggetBanks | None = None,
+        qrels: Qrels | None = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> Leaderboard:
+        """Score every run for every topic: ``Cover``, ``label_mean``, and ``V_strict`` for vital nuggets.
+
+        Args:
+            rag_responses: The answers.
+            rag_topics: The topics; answers to others are ignored. Topics without an answer score 0.
+            llm_config: As for :meth:`create_nuggets`.
+            nugget_banks: The bank. None: that of the settings.
+            qrels: Labels of the parts of answers. None: Rubric-Qrels.
+            corpus: Not used.
+            settings: The settings of the workflow file.
+
+        Returns:
+            The leaderboard with a row ``all`` of means for every run. ``V_strict`` is left out, with a
+            warning, if the bank has no nuggets with the importance ``vital``.
+
+        Raises:
+            ExamError: As for :meth:`create_qrels`.
+        """
+        del corpus
+        with _command():
+            own = read_settings(settings)
+            work = Work(own, rag_topics, llm_config)
+            reports = list(rag_responses)
+            lines = work.bank(nugget_banks)
+            graded, bank, grade_filter = _grades(work, reports, lines)
+            if qrels is None:
+                labels = _labels(graded, bank, grade_filter, own)
+            else:
+                labels = {(row.topic_id, row.doc_id): row.grade for row in qrels.rows}
+            covered = cover(
+                graded, bank, grade_filter=grade_filter, min_grade=own.min_grade, cutoff=own.cutoff,
+                role="answer",
+            )  # fmt: skip
+            _log_notes(covered.notes)
+            columns = {COVER: _table(score for score in covered.scores if score.metric.startswith("Cover("))}
+            columns[LABEL] = _label_means(graded, labels, own.cutoff)
+            if any(item.importance == "vital" for item in _nuggets(lines)):
+                columns[V_STRICT] = _vital_scores(work, reports, lines, own)
+            else:
+                log.warning(
+                    "V_strict is left out, because the bank has no nuggets with the importance 'vital'; with "
+                    "the setting importance: true, the model labels nuggets."
+                )
+            runs = dict.fromkeys(report.metadata.run_id for report in reports)
+            return _leaderboard(columns, runs, work.topics)
+
+
+def _grades(
+    work: Work, reports: Iterable[Report], lines: Sequence[BankLine]
+) -> tuple[Path, TestBank, GradeFilter]:
+    """The graded file, the entries that were graded, and the filter of their grades."""
+    prompt, kept = work.grading(lines)
+    graded = work.graded(reports, kept, prompt)
+    return graded, TestBank.from_lines(kept), GradeFilter(prompt_class=prompt.name)
+
+
+def _labels(
+    graded: Path, bank: TestBank, grade_filter: GradeFilter, settings: Settings
+) -> dict[tuple[str, str], int]:
+    """Topic and part of an answer to its label."""
+    labels = rubric_qrels(
+        graded, bank, grade_filter=grade_filter, label=settings.label, min_grade=settings.min_grade,
+        role="answer",
+    )  # fmt: skip
+    _log_notes(labels.notes)
+    return {(line.query_id, line.passage_id): line.relevance for line in labels.qrels}
+
+
+def _label_means(graded: Path, labels: Mapping[tuple[str, str], int], cutoff: int) -> ScoreTable:
+    """The mean label of the first parts of each answer; parts without a label count as 0."""
+    of_parts: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for query in read_passages(graded):
+        for passage in query.passages:
+            for entry in passage.data.rankings:
+                if entry.rank <= cutoff:
+                    label = labels.get((query.query_id, passage.passage_id), 0)
+                    of_parts[entry.method, query.query_id].append(label)
+    return {key: sum(values) / len(values) for key, values in of_parts.items()}
+
+
+def _nuggets(lines: Iterable[BankLine]) -> Iterator[Any]:
+    return (item for line in lines for item in line.items if item.kind == "nugget")
+
+
+def _vital_scores(
+    work: Work, reports: Sequence[Report], lines: Sequence[BankLine], settings: Settings
+) -> ScoreTable:
+    kept = [
+        line.model_copy(update={"items": list(_nuggets([line]))}) for line in lines if any(_nuggets([line]))
+    ]
+    assigned = work.assigned(reports, kept)
+    (evaluation,) = nugget_scores(
+        assigned, TestBank.from_lines(kept), cutoff=settings.cutoff, role="answer"
+    ).values()
+    _log_notes(evaluation.notes)
+    return _table(score for score in evaluation.scores if score.metric == V_STRICT)
+
+
+def _table(scores: Iterable[Score]) -> ScoreTable:
+    return {(score.system, score.query_id): score.value for score in scores}
+
+
+def _leaderboard(
+    columns: Mapping[str, ScoreTable], runs: Iterable[str], topics: Iterable[str]
+) -> Leaderboard:
+    from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec  # noqa: PLC0415 - an extra
+
+    topics = list(topics)
+    measures = tuple(MeasureSpec(name, description=_MEANINGS[name]) for name in columns)
+    builder = LeaderboardBuilder(LeaderboardSpec(measures=measures))
+    for run in runs:
+        for topic in topics:
+            values = {name: table.get((run, topic), 0.0) for name, table in columns.items()}
+            builder.add(run_id=run, topic_id=topic, values=values)
+    return builder.build(expected_topic_ids=topics, on_missing="error")
+
+
+def _log_notes(notes: Iterable[str]) -> None:
+    for note in notes:
+        log.info("%s", note)
+
+
+@contextmanager
+def _command() -> Iterator[None]:
+    """Within a command of click, log to standard error, and end it with the message of an ExamError."""
+    context = click.get_current_context(silent=True)
+    if context is not None and not logging.getLogger().handlers:
+        start_log(context)
+    try:
+        yield
+    except ExamError as error:
+        if context is None:
+            raise
+        raise click.ClickException(str(error)) from error

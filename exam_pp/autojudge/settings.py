@@ -1,0 +1,152 @@
+"""Settings of the judge in a workflow file of AutoJudge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from exam_pp.errors import DataError, ModelError
+from exam_pp.llm.base import ModelOptions
+from exam_pp.metrics.qrels import Label
+from exam_pp.phases.grading.prompt_files import read_prompt
+from exam_pp.phases.interchange.answer_units import Unit
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.store.parsing import data_error
+from exam_pp.test_bank import EntryKind
+
+WORK_FOLDER = "exam_pp_work"
+"""Default name of the folder of grades and journals, in the output folder of ``auto-judge run``."""
+
+SOURCE = "the settings of the workflow"
+"""The place of a wrong setting, for messages."""
+
+_ENDPOINT = "openai"
+_ENDPOINTS = (_ENDPOINT, "openai-completions")
+
+
+class LlmConfig(Protocol):
+    """The fields of AutoJudge's ``llm_config`` that are used; :func:`model_of` treats others as missing."""
+
+    model: str
+
+
+class Settings(BaseModel):
+    """All settings; docs/autojudge.md explains them.
+
+    Attributes:
+        model: Name of the model; None: the model of ``llm_config``, behind its endpoint.
+        pipeline: Backend of the model; None: ``text2text`` for a named model, else ``openai``.
+        model_options: Further fields of :class:`exam_pp.ModelOptions`, such as ``device`` or ``concurrency``.
+        seed: Seed of sampling.
+        bank: File of questions or nuggets; None: that of AutoJudge, else the model writes one.
+        entries: What the model writes.
+        count: Number of entries per topic that the model writes; None: 10.
+        importance: Whether the model labels entries without importance as vital or okay.
+        topic_text: The fields of a topic that the model reads.
+        unit: The parts of an answer that are graded.
+        prompt_class: Name of the grading prompt, or a prompt file (.toml); None: that of the kind of entry.
+        assignment_class: Prompt of the nugget assignment, in the same way; None: the listwise prompt for
+            models that can read lists, else the pointwise one.
+        min_grade: Lowest grade that covers an entry; None: 4.
+        cutoff: Number of parts of an answer that count.
+        label: How the grades of a part become its label in the qrels.
+        retry_failed: Whether failed requests of earlier runs are sent again.
+        work: Folder of grades and journals, in the output folder.
+        outdir: The output folder, which AutoJudge sets.
+        filebase: Name of the outputs, which AutoJudge uses.
+        description: A text for readers of the workflow file.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    model: str | None = None
+    pipeline: str | None = None
+    model_options: dict[str, Any] = {}
+    seed: int | None = None
+    bank: Path | None = None
+    entries: Literal["questions", "nuggets"] = "questions"
+    count: Annotated[int, Field(ge=1)] | None = None
+    importance: bool = False
+    topic_text: Literal["title", "problem_statement", "all"] = "title"
+    unit: Unit = "paragraph"
+    prompt_class: str | None = None
+    assignment_class: str | None = None
+    min_grade: Annotated[int, Field(ge=1)] | None = None
+    cutoff: Annotated[int, Field(ge=1)] = 20
+    label: Label = "max"
+    retry_failed: bool = False
+    work: Path = Path(WORK_FOLDER)
+    outdir: Path = Path()
+    filebase: str = ""
+    description: str = ""
+
+    @property
+    def kind(self) -> EntryKind:
+        """The kind of the entries that the model writes."""
+        return "nugget" if self.entries == "nuggets" else "question"
+
+
+INJECTED = ("outdir", "filebase", "description")
+"""Settings of AutoJudge itself."""
+
+
+def read_settings(values: Mapping[str, Any]) -> Settings:
+    """Check settings.
+
+    Raises:
+        DataError: A setting is unknown, or has a wrong value.
+    """
+    own = [name for name in Settings.model_fields if name not in INJECTED]
+    for name in values:
+        if name not in Settings.model_fields:
+            raise DataError(f"is unknown; the settings are {', '.join(own)}.", file=SOURCE, field=name)
+    try:
+        settings = Settings.model_validate(dict(values))
+    except ValidationError as error:
+        raise data_error(error, SOURCE) from error
+    known = {field.name for field in fields(ModelOptions)}
+    for name in settings.model_options:
+        if name not in known:
+            raise DataError(
+                f"is unknown; the options are {', '.join(sorted(known))}.",
+                file=SOURCE, field=f"model_options.{name}",
+            )  # fmt: skip
+    return settings
+
+
+def model_of(settings: Settings, llm_config: LlmConfig | None) -> ModelOptions:
+    """The model of the settings, or that of ``llm_config``.
+
+    Raises:
+        DataError: Neither names a model.
+        ModelError: ``llm_config`` has a key that is not in the environment, where exam_pp reads it.
+    """
+    pipeline = settings.pipeline or (_ENDPOINT if settings.model is None else ModelOptions("").pipeline)
+    model = settings.model or getattr(llm_config, "model", None)
+    if not model:
+        raise DataError("is missing, and llm_config names no model.", file=SOURCE, field="model")
+    options: dict[str, Any] = {"model": model, "pipeline": pipeline}
+    if pipeline in _ENDPOINTS:
+        options["base_url"] = getattr(llm_config, "base_url", None)
+        _check_key(getattr(llm_config, "api_key", None))
+    if settings.seed is not None:
+        options["sampling_seed"] = settings.seed
+    return ModelOptions(**{**options, **settings.model_options})
+
+
+def _check_key(key: str | None) -> None:
+    if key and os.environ.get("OPENAI_API_KEY") != key:
+        raise ModelError(
+            "The key of llm_config is not in the environment; set OPENAI_API_KEY to it, because exam_pp "
+            "reads keys only there."
+        )
+
+
+def prompt_of(name: str) -> Prompt:
+    """The prompt of a name, or of a prompt file (.toml); raises :class:`exam_pp.errors.ExamError`."""
+    return read_prompt(Path(name)) if name.endswith(".toml") else PROMPTS.get(name)

@@ -1,0 +1,297 @@
+"""The steps of the judge: topics and reports to files, a bank, grades, and nugget assignments.
+
+Finished steps are not computed again, and an interrupted step continues from its journal. The journals stay
+in the work folder, so that variants and sweeps of a workflow ask no request twice.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exam_pp.autojudge.settings import LlmConfig, Settings, model_of, prompt_of
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.autojudge import read_autojudge
+from exam_pp.formats.base import FORMATS, Source, Target, format_of
+from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.llm.backends import can_read_lists
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.banks.generate import GenerateOptions, generate_file
+from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
+from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+from exam_pp.phases.rag.steps import Steps, asked
+from exam_pp.prompts import Prompt
+from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
+from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
+from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.files import write_text
+from exam_pp.store.trec.queries import write_queries
+from exam_pp.test_bank import BankLine, EntryKind
+from exam_pp.wording import counted, listed
+
+if TYPE_CHECKING:
+    from autojudge_base import Report, Request
+    from autojudge_base.nugget_data import NuggetBanks
+
+log = logging.getLogger(__name__)
+
+_DEFAULT_PROMPTS: dict[EntryKind, Prompt] = {"question": QUESTION_SELF_RATED, "nugget": NUGGET_SELF_RATED}
+
+
+class Work:
+    """The files of one configuration of a workflow, in the work folder.
+
+    Args:
+        settings: The settings of the phase.
+        topics: The topics, which restrict bank and reports.
+        llm_config: AutoJudge's configuration of the model.
+
+    Raises:
+        DataError: A setting is wrong, or the id of a topic has whitespace.
+        OutputError: The work folder cannot be made.
+    """
+
+    def __init__(
+        self, settings: Settings, topics: Iterable[Request], llm_config: LlmConfig | None = None
+    ) -> None:
+        self.settings = settings
+        self.topics = {_name(topic.request_id, "topic"): _text(topic, settings) for topic in topics}
+        self._llm_config = llm_config
+        self._steps = Steps(settings.outdir / settings.work)
+
+    def new_bank(self, given: NuggetBanks | None) -> NuggetBanks:
+        """The bank of the settings, else ``given``, else the entries that the model writes.
+
+        Raises:
+            SelectionError: A topic has no entries.
+            ExamError: The bank cannot be read, or the model cannot be asked.
+        """
+        if self.settings.bank is not None:
+            path = self._written(_read_bank(self.settings.bank), "bank.jsonl")
+        elif given is not None:
+            path = self._written(self._lines_of(given), "bank.jsonl")
+        else:
+            path = self._generated()
+        if self.settings.importance and any(
+            item.importance is None for line in read_bank(path).lines for item in line.items
+        ):
+            path = self._labelled(path)
+        return self._as_nugget_banks(read_bank(path).lines)
+
+    def bank(self, given: NuggetBanks | None) -> list[BankLine]:
+        """The entries of ``given``, else those of the bank in the settings, for the topics.
+
+        Raises:
+            SelectionError: There is no bank, or a topic has no entries.
+        """
+        if given is not None:
+            return self._of_topics(self._lines_of(given))
+        if self.settings.bank is None:
+            raise SelectionError(
+                "The judge has no questions or nuggets: name a file with the setting 'bank' or with the "
+                "option nugget-banks of auto-judge, or let the workflow create nuggets "
+                "(create_nuggets: true)."
+            )
+        return self._of_topics(_read_bank(self.settings.bank))
+
+    def grading(self, bank: Sequence[BankLine]) -> tuple[Prompt, list[BankLine]]:
+        """The grading prompt, and the part of the bank that it grades.
+
+        The default prompt grades questions, or nuggets if the bank has no questions.
+        """
+        kinds: set[EntryKind] = {item.kind for line in bank for item in line.items}
+        if self.settings.prompt_class is None:
+            prompt = _DEFAULT_PROMPTS["question" if "question" in kinds else "nugget"]
+        else:
+            prompt = prompt_of(self.settings.prompt_class)
+        return prompt, _of_kind(bank, prompt.entry_kind) if prompt.entry_kind else list(bank)
+
+    def graded(self, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt) -> Path:
+        """The graded file of the reports' answers."""
+        return self._grade("Grades", "graded.jsonl.gz", reports, bank, prompt)
+
+    def assigned(self, reports: Iterable[Report], bank: Sequence[BankLine]) -> Path:
+        """The file of the reports' answers with assigned nuggets."""
+        name = self.settings.assignment_class
+        lists = can_read_lists(self._model())
+        default = NUGGET_ASSIGNMENT if lists else NUGGET_ASSIGNMENT_POINTWISE
+        return self._grade(
+            "Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt_of(name) if name else default
+        )
+
+    def _grade(
+        self, title: str, output: str, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt
+    ) -> Path:
+        model = self._model()
+        passages = self._imported(reports)
+        bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
+
+        def work(path: Path, advance: Advance) -> Iterator[str]:
+            files = GradeFiles(
+                passages, path, bank_file, keep_journal=True, retry_failed=self.settings.retry_failed
+            )
+            return grade_file(files, model, GradeOptions([prompt]), advance).lines()
+
+        return self._run(title, output, [passages, bank_file], asked(model, prompt), work)
+
+    def _imported(self, reports: Iterable[Report]) -> Path:
+        folder = self._steps.folder
+        answers = folder / "answers.jsonl"
+        write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in reports))
+        output = folder / "passages.jsonl.gz"
+        import_passages(
+            ImportSources(answers=[answers], queries=self._queries(), unit=self.settings.unit), output
+        )
+        return output
+
+    def _queries(self) -> Path:
+        path = self._steps.folder / "queries.json"
+        write_queries(self.topics, path)
+        return path
+
+    def _generated(self) -> Path:
+        queries, model = self._queries(), self._model()
+        options = GenerateOptions(self.settings.kind, self.settings.count)
+
+        def work(path: Path, advance: Advance) -> Iterator[str]:
+            summary = generate_file(
+                queries, path, model, options, keep_journal=True,
+                retry_failed=self.settings.retry_failed, advance=advance,
+            )  # fmt: skip
+            if summary.failed:
+                topic, reason = next(iter(summary.failed.items()))
+                have = counted(len(summary.failed), "topic has", "topics have")
+                raise SelectionError(
+                    f"{have} no {self.settings.entries} by the model {model.model!r}, such as {topic!r}: "
+                    f"{reason}. The setting retry_failed: true sends failed requests again."
+                )
+            return summary.lines()
+
+        facts = {**asked(model), "entries": self.settings.entries, "count": self.settings.count}
+        return self._run(f"Writing {self.settings.entries}", "bank.jsonl", [queries], facts, work)
+
+    def _labelled(self, bank: Path) -> Path:
+        model, options = self._model(), ImportanceOptions()
+        queries = self._queries()
+
+        def work(path: Path, advance: Advance) -> Iterator[str]:
+            files = GradeFiles(
+                bank, path, bank, keep_journal=True, retry_failed=self.settings.retry_failed, queries=queries
+            )
+            return importance_file(files, model, options, advance=advance).lines()
+
+        return self._run(
+            "Importance", "bank-importance.jsonl", [bank, queries], asked(model, options.prompt), work
+        )
+
+    def _run(
+        self,
+        title: str,
+        output: str,
+        inputs: Sequence[Path],
+        facts: Mapping[str, Any],
+        work: Callable[[Path, Advance], Iterable[str]],
+    ) -> Path:
+        """Run a step; with the setting ``retry_failed``, a finished one again, from its journal."""
+        if self.settings.retry_failed:
+            (self._steps.folder / output).unlink(missing_ok=True)
+        return self._steps.run(title, output, inputs, facts, work)
+
+    def _model(self) -> ModelOptions:
+        return model_of(self.settings, self._llm_config)
+
+    def _written(self, lines: Iterable[BankLine], name: str) -> Path:
+        path = self._steps.folder / name
+        write_bank(self._of_topics(lines), path)
+        return path
+
+    def _of_topics(self, lines: Iterable[BankLine]) -> list[BankLine]:
+        """The lines of the topics; raises :class:`SelectionError` for topics without entries."""
+        kept = [line for line in lines if line.query_id in self.topics and line.items]
+        served = {line.query_id for line in kept}
+        if missing := [topic for topic in self.topics if topic not in served]:
+            have = counted(len(missing), "topic has", "topics have")
+            raise SelectionError(f"{have} no questions or nuggets in the bank: {listed(missing)}.")
+        return kept
+
+    def _as_nugget_banks(self, lines: Sequence[BankLine]) -> NuggetBanks:
+        from autojudge_base.nugget_data import load_nugget_banks_from_file  # noqa: PLC0415 - an extra
+
+        path = self._steps.folder / "nuggets.jsonl"
+        dropped = DroppedFields()
+        write = FORMATS.get("autojudge-bank").write
+        assert write is not None
+        write(self._of_topics(lines), Target(path, dropped))
+        for message in dropped.lines():
+            log.info("%s: %s", path, message)
+        banks: NuggetBanks = load_nugget_banks_from_file(path)
+        return banks
+
+    def _lines_of(self, banks: NuggetBanks) -> list[BankLine]:
+        from autojudge_base.nugget_data import write_nugget_banks  # noqa: PLC0415 - an extra
+
+        path = self._steps.folder / "given-nuggets.jsonl"
+        write_nugget_banks(banks, path)
+        return list(read_autojudge(path))
+
+
+def _read_bank(path: Path) -> list[BankLine]:
+    form = format_of(path, "the setting 'bank'")
+    if form.content != "bank" or form.read is None:
+        raise DataError(
+            f"is no test bank but {form.about}; name a file of questions or nuggets.", file=str(path)
+        )
+    return list(form.read(Source(path, DroppedFields())))
+
+
+def _of_kind(lines: Iterable[BankLine], kind: EntryKind) -> list[BankLine]:
+    kept = []
+    for line in lines:
+        if items := [item for item in line.items if item.kind == kind]:
+            kept.append(line.model_copy(update={"items": items}))
+    return kept
+
+
+def _text(topic: Request, settings: Settings) -> str:
+    """The text of a topic that the model reads; the title if the other fields are empty."""
+    title: str = topic.title
+    problem: str = (topic.problem_statement or "").strip()
+    if settings.topic_text == "problem_statement":
+        return problem or title
+    if settings.topic_text == "all":
+        parts = (title, (topic.background or "").strip(), problem)
+        return " ".join(part for part in parts if part)
+    return title
+
+
+def _answer(report: Report) -> dict[str, object]:
+    """A report as an answer of a track, with the ids of the cited documents."""
+    metadata = report.metadata
+    responses = [
+        {"text": sentence.text, "citations": list(sentence.citations or ())}
+        for sentence in report.get_sentences_with_citations()
+    ]
+    return {
+        "metadata": {
+            "team_id": metadata.team_id,
+            "run_id": _name(metadata.run_id, "run"),
+            "topic_id": str(metadata.topic_id),
+        },
+        "references": list(report.references or ()),
+        "responses": responses,
+    }
+
+
+def _name(name: str, what: str) -> str:
+    """The id, which is a column of qrels and leaderboards."""
+    if name.split() != [name]:
+        raise DataError(
+            f"the id {name!r} of a {what} is empty or contains whitespace, which qrels and leaderboards do "
+            "not allow."
+        )
+    return name

@@ -1,0 +1,95 @@
+"""``exam-pp grade-panel``: grade passages with several graders."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.options import (
+    FILE,
+    PASSAGES,
+    QUERIES_FILE,
+    QUERY_FORMATS,
+    bank_option,
+    log_summary,
+    required_output,
+    role_option,
+)
+from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
+
+if TYPE_CHECKING:
+    from exam_pp.cli.progress import Advance
+
+
+@click.command("grade-panel", cls=Command)
+@PASSAGES
+@click.option("--panel", required=True, type=FILE, help="TOML file with a table [[grader]] for each grader.")
+@required_output("Graded file to write.")
+@bank_option("Test bank with the questions or nuggets to grade.")
+@click.option(
+    "--queries", type=QUERIES_FILE,
+    help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank]",
+)  # fmt: skip
+@click.option(
+    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
+)
+@role_option("all passages")
+@click.option(
+    "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
+)
+@click.option(
+    "--max-passages",
+    type=IntRange(1),
+    help="Grade and write only the first passages of each query, at most this many.",
+)
+@click.option(
+    "--retry-failed", is_flag=True, help="Send requests again that failed before the run was interrupted."
+)
+def command(
+    *, passages: Path, panel: Path, output: Path, bank: Path | None, queries: Path | None, **options: Any
+) -> None:
+    """Grade PASSAGES with the graders of a panel, one after the other, into one file.
+
+    A panel file has a table for each grader. Its keys are the options of `exam-pp grade`, with _ in place of
+    -: model, prompt_class (one or a list), and others such as model_pipeline, base_url, choose and
+    temperature:
+
+    \b
+      [[grader]]
+      model = "google/flan-t5-large"
+      prompt_class = "QuestionSelfRatedUnanswerablePromptWithChoices"
+      [[grader]]
+      model = "lexical"
+      prompt_class = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+    Grades that PASSAGES already holds are kept and not computed again, also those of reviewers. Each grader
+    has a journal of its own. To continue an interrupted run, repeat the command: until the output is
+    complete, the folder OUTPUT.panel keeps the grades of the finished graders.
+
+    `exam-pp analyze panel` compares the graders, and `exam-pp consensus` adds their consensus.
+
+    Example:
+
+    \b
+      exam-pp grade-panel passages.jsonl.gz --panel panel.toml --bank questions.jsonl -o panel.jsonl.gz
+    """
+    from exam_pp.phases.grading.distributed import refuse_process_group
+    from exam_pp.phases.trust.grade_panel import PanelFiles, PanelOptions, grade_panel
+    from exam_pp.signals import STOP
+    from exam_pp.store.files import allow_rereading
+
+    refuse_process_group()
+    allow_rereading(passages, panel, bank, queries)
+
+    def shown(title: str) -> AbstractContextManager[Advance]:
+        return progress(title, "pairs")
+
+    with STOP.on_sigterm():
+        grade_panel(PanelFiles(passages, panel, output, bank, queries), PanelOptions(**options), shown)
+    if str(output) != "-":
+        log_summary([f"Written: {output}"])

@@ -1,0 +1,130 @@
+"""Manifests: what made an output of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from exam_pp.data_model import Record
+
+FORMAT: Literal["exam_pp.manifest.v1"] = "exam_pp.manifest.v1"
+SUFFIX = ".manifest.json"
+"""The manifest of the file or folder NAME is the file ``NAME.manifest.json`` beside it."""
+
+
+def manifest_path(output: Path) -> Path:
+    """The place of the manifest of a file or folder; raises ValueError for a path without a name."""
+    return output.with_name(output.name + SUFFIX)
+
+
+class NamedContent(Record):
+    """A file or folder: its name and a digest of its content.
+
+    Attributes:
+        path: The path as the user named it; for a file of a folder, its name in the folder.
+        size: Number of bytes; of a folder, those of all ``files``. None for a stream.
+        sha256: SHA-256 of the bytes, as ``sha256sum`` prints it. For a folder, it is that of the lines that
+            ``sha256sum`` prints for ``files``. None if the content was not read again; ``note`` says why.
+        files: The files of a folder, by name.
+        note: The reason of a missing digest.
+    """
+
+    path: str
+    size: int | None = None
+    sha256: str | None = None
+    files: list[NamedContent] | None = None
+    note: str | None = None
+
+
+class MadeBy(Record):
+    """The manifest of an input: the command that made the input, and the SHA-256 of the manifest file."""
+
+    command: str
+    manifest_sha256: str
+
+
+class InputContent(NamedContent):
+    """An input of a command.
+
+    Attributes:
+        parameter: The option or argument that names it, such as ``--bank``; None for a file that another
+            input names.
+        made_by: What made the input, if its own manifest was beside it.
+    """
+
+    parameter: str | None = None
+    made_by: MadeBy | None = None
+
+
+class OutputContent(NamedContent):
+    """An output of a command, and the option that names it."""
+
+    parameter: str
+
+
+class OptionValue(Record):
+    """An option or argument that is not a file, with its value.
+
+    ``default`` is true if the user did not name it. Passwords in values are masked.
+    """
+
+    name: str
+    value: Any = None
+    default: bool
+
+
+class AskedModel(Record):
+    """A model that the command asked.
+
+    Attributes:
+        option: The option that names it.
+        model: Its name.
+        prompts: Prompt class to the hash of its text; empty if the options name no prompt.
+    """
+
+    option: str
+    model: str
+    prompts: dict[str, str] = Field(default_factory=dict)
+
+
+class Manifest(Record):
+    """The making of one output: the command with all options, its inputs, seeds, graders and versions.
+
+    Attributes:
+        exam_pp: Version of exam_pp.
+        command: Name of the command, such as ``evaluate cover``.
+        output: The output that the manifest belongs to.
+        options: All options and arguments that are not files, in the order of the command's help.
+        seeds: The options that are seeds, with their values.
+        inputs: The files that the command read.
+        asked: The models that the command asked.
+        report: Provenance of the numbers of a report: graders of the grades, cutoff, thresholds, number of
+            queries.
+        python: Version of Python.
+        platform: Operating system and processor, such as ``Linux x86_64``.
+        packages: Versions of imported packages that numbers may depend on.
+    """
+
+    format: Literal["exam_pp.manifest.v1"] = FORMAT
+    exam_pp: str
+    command: str
+    output: OutputContent
+    options: list[OptionValue]
+    seeds: dict[str, int | None]
+    inputs: list[InputContent]
+    asked: list[AskedModel]
+    report: dict[str, Any]
+    python: str
+    platform: str
+    packages: dict[str, str]
+
+    @property
+    def versions(self) -> Iterator[tuple[str, str]]:
+        """Names and versions of everything that computed the output."""
+        yield "exam_pp", self.exam_pp
+        yield "Python", self.python
+        yield "platform", self.platform
+        yield from self.packages.items()

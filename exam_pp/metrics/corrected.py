@@ -1,0 +1,320 @@
+"""Scores corrected by a sample of people's labels, with the variance that the sample causes.
+
+A pair is a passage and a bank entry, or a passage alone for direct grades. The judge graded all pairs of the
+population with values j. Each pair is drawn with a known probability π, independently of all other pairs,
+and people label the drawn pairs (I = 1) with values h. The difference estimator replaces the unknown h by
+
+    y = j + I (h − j) / π,     E[y] = h,     E[y²] − h² = (h − j)² (1 − π) / π.
+
+The expectation is over the draw alone, so no assumption about the judge is needed. A mean of y is unbiased
+for the mean of h. An entry is not covered if no passage covers it, and draws are independent, so
+
+    E[Π (1 − y)] = Π (1 − h):
+
+Cover from products of y is unbiased, too, although it is not linear. With v = I (h − j)² (1 − π) / π², an
+unbiased estimate of the variance of a product is Π (1 − y)² − Π ((1 − y)² − v).
+
+Sources: Horvitz and Thompson, "A Generalization of Sampling Without Replacement from a Finite Universe",
+JASA 47 (1952); Särndal, Swensson and Wretman, "Model Assisted Survey Sampling" (1992), chapter 6 (difference
+estimator); Angelopoulos et al., "Prediction-powered inference", Science 382 (2023). The products are
+exam_pp's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+FEW_ERRORS = 10
+"""With fewer disagreements of judge and people, the variance of the labels is too uncertain to trust."""
+MOST_HIDDEN = 0.5
+"""Highest estimated number of undrawn missed pairs per uncovered group for which products are trusted."""
+
+
+@dataclass(frozen=True)
+class PairGroups:
+    """The pairs of a query in groups, with the judge's values and the errors that people revealed.
+
+    The score of a system is ``Σ_l levels[l] Σ_g weights[g] (1 − Π_k (1 − value[l, g, k]))``, where k goes
+    over the system's members of the group. For Cover, a group is a bank entry and its members are the
+    passages; for a mean of labels, each passage is a group of its own. Groups have no pairs in common.
+    Arrays may have further axes in front, which all have in common.
+
+    Attributes:
+        judged: The judge's values j, levels × groups × members.
+        errors: h − j for labelled pairs, otherwise 0; shape as ``judged``.
+        probability: Probability that a pair is drawn and labelled, groups × members; any positive value for
+            pairs without a label.
+        members: Whether a system has the member, systems × groups (or 1) × members.
+        weights: Weight of each group in the score of each system, systems × groups.
+        levels: Weight of each level.
+        together: Whether all members of a group were drawn together, with the probability of the group.
+            Members are then the systems, each with its own value, so that scores are linear.
+    """
+
+    judged: Floats
+    errors: Floats
+    probability: Floats
+    members: Bools
+    weights: Floats
+    levels: Floats
+    together: bool = False
+
+    @property
+    def corrected(self) -> Floats:
+        """The values y = j + I (h − j) / π; shape as ``judged``."""
+        return self.judged + self.errors / self.probability[..., None, :, :]
+
+    def disputed(self) -> PairGroups:
+        """Only the groups with an error that people revealed; the others have no variance."""
+        groups = np.flatnonzero(self.errors.any(axis=(0, 2)))
+        members = self.members if self.members.shape[-2] == 1 else self.members[:, groups]
+        return PairGroups(
+            self.judged[:, groups],
+            self.errors[:, groups],
+            self.probability[groups],
+            members,
+            self.weights[:, groups],
+            self.levels,
+            self.together,
+        )
+
+
+def joined(parts: Sequence[PairGroups]) -> PairGroups:
+    """The groups of several queries, at least one, as those of one query; systems and levels are the same."""
+    most = max(pairs.judged.shape[-1] for pairs in parts)
+
+    def padded(values: NDArray[Any], value: float) -> NDArray[Any]:
+        widths = [(0, 0)] * (values.ndim - 1) + [(0, most - values.shape[-1])]
+        return np.pad(values, widths, constant_values=value)
+
+    members = [
+        np.broadcast_to(pairs.members, (*pairs.weights.shape, pairs.members.shape[-1])) for pairs in parts
+    ]
+    return PairGroups(
+        np.concatenate([padded(pairs.judged, 0) for pairs in parts], axis=1),
+        np.concatenate([padded(pairs.errors, 0) for pairs in parts], axis=1),
+        np.concatenate([padded(pairs.probability, 1) for pairs in parts]),
+        np.concatenate([padded(of_query, 0) for of_query in members], axis=1),
+        np.concatenate([pairs.weights for pairs in parts], axis=1),
+        parts[0].levels,
+        parts[0].together,
+    )
+
+
+def group_scores(pairs: PairGroups, values: Floats) -> Floats:
+    """The score of each system if the pairs have these values (``judged`` or ``corrected``)."""
+    factors = np.where(pairs.members[..., None, :, :, :], 1 - values[..., :, None, :, :], 1.0)
+    scores: Floats = np.einsum("l,...sg,...lsg->...s", pairs.levels, pairs.weights, 1 - factors.prod(axis=-1))
+    return scores
+
+
+def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1.0) -> Floats:
+    """Unbiased estimates of the covariance of corrected scores over all draws of the sample.
+
+    For two products over A and B it is the difference of two products: over the members of both, of
+    ``x_a x_b − c + c'`` and of ``x_a x_b − c``, and over the other members of x, where x = 1 − y,
+    ``c = I e_a e_b (1 − π) / π²`` and e = h − j. For another sample with probabilities π' = min(1, more π),
+    ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c. If groups were drawn as a whole, it is
+    the sum of c' over the groups, where e are the errors of the two systems.
+
+    Args:
+        pairs: The pairs of a query.
+        left: Indices of systems.
+        right: Indices of systems, as many; a system with itself gives its variance.
+        more: Factor of the probabilities.
+
+    Returns:
+        The covariance of each two systems. Estimates of variances can be negative.
+    """
+    if pairs.together:
+        return _covariance_of_groups(pairs, left, right, more)
+    x = 1 - pairs.corrected
+    pi = pairs.probability
+    new = np.minimum(1.0, more * pi)
+    in_left, in_right = pairs.members[..., left, :, :], pairs.members[..., right, :, :]
+    both = in_left & in_right
+    weights = pairs.weights[..., left, :] * pairs.weights[..., right, :]
+    total = np.zeros(np.broadcast_shapes(weights.shape[:-1]))
+    for i, level_i in enumerate(pairs.levels):
+        for k, level_k in enumerate(pairs.levels):
+            errors = pairs.errors[..., i, :, :] * pairs.errors[..., k, :, :]
+            mean = x[..., i, :, :] * x[..., k, :, :] - errors * (1 - pi) / pi**2
+            spread = mean + errors / pi * (1 - new) / new
+            single = np.where(
+                in_left,
+                x[..., None, i, :, :],
+                np.where(in_right, x[..., None, k, :, :], 1.0),
+            )
+            products = [
+                np.where(both, shared[..., None, :, :], single).prod(axis=-1) for shared in (spread, mean)
+            ]
+            total += level_i * level_k * (weights * (products[0] - products[1])).sum(axis=-1)
+    return total
+
+
+def _covariance_of_groups(pairs: PairGroups, left: Ints, right: Ints, more: float) -> Floats:
+    errors = np.einsum("l,...lgk->...kg", pairs.levels, pairs.errors)
+    pi = pairs.probability[..., 0][..., None, :]
+    new = np.minimum(1.0, more * pi)
+    weights = pairs.weights[..., left, :] * pairs.weights[..., right, :]
+    products = errors[..., left, :] * errors[..., right, :]
+    covariances: Floats = (weights * products / pi * (1 - new) / new).sum(axis=-1)
+    return covariances
+
+
+class Evidence(NamedTuple):
+    """Counts of a query, by system, on whether labels can show errors of the judge in products.
+
+    Attributes:
+        refuted: Labelled pairs that the judge covers and people do not, without those that are always drawn.
+        revealed: Groups that the judge covers and whose product is not 0: people have refuted all of the
+            judge's covering members.
+        uncovered: Groups that the judge does not cover.
+        hidden: Estimated number of pairs without a label that people cover, in groups that the judge does
+            not cover.
+    """
+
+    refuted: Floats
+    revealed: Floats
+    uncovered: Floats
+    hidden: Floats
+
+    @property
+    def too_thin(self) -> Bools:
+        """Systems with products whose variance the labels cannot show.
+
+        A product of n refuted members has the value Π 1/π only if all n were drawn, and 0 otherwise. If that
+        is rare, a typical sample shows neither the error nor its variance. The limits are those beyond which
+        intervals were too narrow in simulations (docs/trust.md).
+        """
+        shown = (self.refuted == 0) | (self.revealed >= FEW_ERRORS)
+        found = self.hidden <= MOST_HIDDEN * np.maximum(self.uncovered, 1)
+        thin: Bools = ~(shown & found)
+        return thin
+
+
+def evidence(pairs: PairGroups) -> Evidence:
+    """The evidence of a query, for the first level."""
+    judged, errors = pairs.judged[..., 0, :, :] > 0, pairs.errors[..., 0, :, :]
+    members = pairs.members
+    covered = (members & judged[..., None, :, :]).any(axis=-1)
+    refuted = members & ((errors < 0) & (pairs.probability < 1))[..., None, :, :]
+    x = 1 - pairs.corrected[..., 0, :, :]
+    products = np.where(members, x[..., None, :, :], 1.0).prod(axis=-1)
+    missed = np.where(errors > 0, 1 / pairs.probability - 1, 0.0)
+    hidden = (members * missed[..., None, :, :]).sum(axis=-1)
+    return Evidence(
+        refuted.sum(axis=(-1, -2)).astype(float),
+        (covered & (products != 0)).sum(axis=-1).astype(float),
+        (~covered).sum(axis=-1).astype(float),
+        np.where(covered, 0.0, hidden).sum(axis=-1),
+    )
+
+
+class HalfWidth(NamedTuple):
+    """Half the width of an interval, and whether it is an upper bound because no error was seen."""
+
+    value: float
+    by_rule: bool = False
+
+
+def label_half_width(variances: Floats, bound: float, confidence: float) -> HalfWidth:
+    """Half the width of an interval of a mean for these queries.
+
+    The variance is the sum of ``variances``, one for each query. The quantile is that of Student's t with
+    ``(Σ v)² / Σ v²`` degrees of freedom, because the sum is uncertain if few queries contribute.
+    Source: Satterthwaite, "An Approximate Distribution of Estimates of Variance Components", Biometrics
+    Bulletin 2 (1946). Without variance, the result is ``bound``.
+    """
+    variance = float(variances.sum())
+    if variance <= 0:
+        return HalfWidth(bound, by_rule=True)
+    return HalfWidth(label_quantile(variances, confidence) * variance**0.5)
+
+
+def label_quantile(variances: Floats, confidence: float) -> float:
+    """The quantile of :func:`label_half_width`."""
+    degrees = max(1.0, float(variances.sum() ** 2 / (variances**2).sum()))
+    return float(stats.t.ppf((1 + confidence) / 2, degrees))
+
+
+def query_half_width(scores: Floats, confidence: float) -> float | None:
+    """Half the width of the t interval of a mean over queries; None for fewer than two queries.
+
+    The scores are unbiased for each query and independent over queries, so their variance contains the
+    choice of the queries and the error of the judge.
+    """
+    if len(scores) < 2:
+        return None
+    quantile = float(stats.t.ppf((1 + confidence) / 2, len(scores) - 1))
+    return float(quantile * scores.std(ddof=1) / np.sqrt(len(scores)))
+
+
+def most_errors(probability: float, confidence: float) -> float:
+    """The number of errors of the judge that stays undetected with probability 1 − ``confidence``.
+
+    None of n errors is drawn with probability (1 − π)ⁿ. For small π this is the rule of three: at 95 %, up
+    to 3 / π errors. Source: Hanley and Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?",
+    JAMA 249 (1983).
+    """
+    return 0.0 if probability >= 1 else log(1 - confidence) / log(1 - probability)
+
+
+@dataclass(frozen=True)
+class MoreLabels:
+    """The labels that would halve an interval.
+
+    Attributes:
+        labels: Expected number of additional labels; None if no number is enough.
+        limit: Half the width if all pairs were labelled.
+    """
+
+    labels: int | None
+    limit: float
+
+
+def more_labels(
+    variances: Sequence[float],
+    factors: Sequence[float],
+    other: float,
+    quantile: float,
+    probabilities: Floats,
+) -> MoreLabels:
+    """The number of additional labels with which an interval is half as wide.
+
+    Args:
+        variances: Variance by the labels, for each factor of the probabilities.
+        factors: Factors, ascending from 1.
+        other: Variance that labels do not change: that of the choice of queries.
+        quantile: Half the width divided by the standard error.
+        probabilities: Probabilities of the labelled pairs.
+
+    Returns:
+        The number for the first sufficient factor, interpolated between factors.
+    """
+    limit = quantile * max(other, 0.0) ** 0.5
+    aim = (max(variances[0], 0.0) + other) / 4 - other
+    if aim < 0:
+        return MoreLabels(None, limit)
+    enough = next((index for index, variance in enumerate(variances) if variance <= aim), None)
+    if enough is None:
+        return MoreLabels(None, limit)
+    factor = factors[enough]
+    if enough:
+        above, below = variances[enough - 1], variances[enough]
+        share = (above - aim) / (above - below)
+        factor = factors[enough - 1] + share * (factors[enough] - factors[enough - 1])
+    # Each labelled pair stands for 1 / π pairs of the population.
+    drawn = float((np.minimum(1.0, factor * probabilities) / probabilities).sum())
+    return MoreLabels(round(drawn - len(probabilities)), limit)

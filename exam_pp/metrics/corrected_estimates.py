@@ -1,0 +1,214 @@
+"""Corrected scores of systems with intervals, ranks, differences to a baseline, and useful further labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata, t
+
+from exam_pp.metrics.corrected import (
+    Bools,
+    Evidence,
+    Floats,
+    MoreLabels,
+    PairGroups,
+    evidence,
+    group_scores,
+    joined,
+    label_covariance,
+    label_half_width,
+    label_quantile,
+    more_labels,
+    most_errors,
+    query_half_width,
+)
+
+Source = Literal["queries", "labels"]
+"""The content of an interval: the choice of the queries and the judge's error, or only the latter."""
+
+_FACTORS = 24
+"""Number of factors of the probabilities at which the variance of larger samples is estimated."""
+_TIE_DECIMALS = 12
+
+
+class Interval(NamedTuple):
+    """An estimate with its interval; ``low`` and ``high`` are None with a single query.
+
+    ``by_rule``: no error of the judge was seen, so the ends are bounds by the rule of three.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    by_rule: bool = False
+
+
+class Estimate(NamedTuple):
+    """The scores of a system.
+
+    Attributes:
+        judged: The score by the judge alone.
+        judged_rank: Its rank by the judge, 1 is best; tied systems share the best rank.
+        corrected: The corrected score.
+        rank: Its rank by corrected scores.
+        difference: The corrected score minus that of the baseline; None for the baseline.
+        more: Labels that would halve the interval; None without an interval that can be trusted.
+        too_thin: The labels cannot show the judge's error in products, so the interval is not to be trusted;
+            see :class:`exam_pp.metrics.corrected.Evidence`.
+    """
+
+    judged: float
+    judged_rank: int
+    corrected: Interval
+    rank: int
+    difference: Interval | None
+    more: MoreLabels | None
+    too_thin: bool
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How intervals are made.
+
+    Attributes:
+        intervals: What they contain.
+        confidence: Their level.
+        probabilities: Probabilities of the labelled pairs.
+        span: The largest possible error of a grade of the judge.
+    """
+
+    intervals: Source
+    confidence: float
+    probabilities: Sequence[float]
+    span: float = 1.0
+
+
+def best_system(queries: Sequence[PairGroups]) -> int:
+    """The index of the system with the highest corrected mean."""
+    return int(np.mean([group_scores(pairs, pairs.corrected) for pairs in queries], axis=0).argmax())
+
+
+def estimates(queries: Sequence[PairGroups], sampling: Sampling, baseline: int) -> list[Estimate]:
+    """The scores of all systems, in their order, as means over queries.
+
+    Args:
+        queries: The pairs of each query, with the same systems.
+        sampling: How intervals are made.
+        baseline: Index of the system to which others are compared.
+    """
+    judged = np.array([group_scores(pairs, pairs.judged) for pairs in queries])
+    corrected = np.array([group_scores(pairs, pairs.corrected) for pairs in queries])
+    variances = _Variances(queries)
+    own, differences = variances.own(), variances.of_differences(baseline)
+    bounds = variances.bounds(sampling)
+    factors = [float(f) for f in np.geomspace(1.0, 1 / min(sampling.probabilities), _FACTORS)]
+    larger = np.array([variances.of_larger_sample(factor) for factor in factors])
+    ranks, judged_ranks = _ranks(corrected.mean(axis=0)), _ranks(judged.mean(axis=0))
+    thin = variances.too_thin()
+    found = []
+    for row in range(corrected.shape[1]):
+        interval, spread = _interval(corrected[:, row], own[:, row], float(bounds[row]), sampling)
+        difference = None
+        if row != baseline:
+            change = corrected[:, row] - corrected[:, baseline]
+            bound = float(bounds[row] + bounds[baseline])
+            difference, _ = _interval(change, differences[:, row], bound, sampling)
+        more = None
+        if spread is not None and not thin[row]:
+            other = max(0.0, spread.variance - max(0.0, float(larger[0, row])))
+            probabilities = np.array(sampling.probabilities)
+            more = more_labels(
+                larger[:, row].tolist(),
+                factors,
+                other if sampling.intervals == "queries" else 0.0,
+                spread.quantile,
+                probabilities,
+            )
+        score = float(judged[:, row].mean())
+        found.append(
+            Estimate(score, judged_ranks[row], interval, ranks[row], difference, more, bool(thin[row]))
+        )
+    return found
+
+
+class _Spread(NamedTuple):
+    """The variance of an estimate, and half the width of its interval divided by its standard error."""
+
+    variance: float
+    quantile: float
+
+
+def _interval(
+    scores: Floats, variances: Floats, bound: float, sampling: Sampling
+) -> tuple[Interval, _Spread | None]:
+    """The mean of a system's scores with its interval, and the spread from which it was made.
+
+    ``variances`` are those by the labels, of each query's part of the mean.
+    """
+    value, confidence = float(scores.mean()), sampling.confidence
+    if sampling.intervals == "labels":
+        half, by_rule = label_half_width(variances, bound, confidence)
+        spread = None if by_rule else _Spread(float(variances.sum()), label_quantile(variances, confidence))
+        return Interval(value, value - half, value + half, by_rule), spread
+    width = query_half_width(scores, confidence)
+    if width is None:
+        return Interval(value), None
+    if width == 0:
+        return Interval(value, value - bound, value + bound, by_rule=True), None
+    variance = float(scores.var(ddof=1)) / len(scores)
+    spread = _Spread(variance, float(t.ppf((1 + confidence) / 2, len(scores) - 1)))
+    return Interval(value, value - width, value + width), spread
+
+
+def _ranks(means: Floats) -> list[int]:
+    return [int(rank) for rank in rankdata(-means.round(_TIE_DECIMALS), method="min")]
+
+
+@dataclass
+class _Variances:
+    """The variance by the labels of the mean scores of all systems."""
+
+    queries: Sequence[PairGroups]
+
+    def __post_init__(self) -> None:
+        self.disputed = [pairs.disputed() for pairs in self.queries if pairs.errors.any()]
+        self.every = np.arange(len(self.queries[0].weights))
+        if self.disputed:
+            self.together = joined(self.disputed)
+
+    def _covariances(self, right: int | None) -> Floats:
+        others = self.every if right is None else np.full_like(self.every, right)
+        parts = [label_covariance(pairs, self.every, others) for pairs in self.disputed]
+        return np.array(parts).reshape(-1, len(self.every)) / len(self.queries) ** 2
+
+    def own(self) -> Floats:
+        """Parts of the variance of each mean, queries × systems; only of queries with a revealed error."""
+        return self._covariances(None)
+
+    def of_differences(self, base: int) -> Floats:
+        """The same of the difference of each system's mean to that of a system."""
+        own = self.own()
+        return own + own[:, [base]] - 2 * self._covariances(base)
+
+    def of_larger_sample(self, factor: float) -> Floats:
+        """Variance of each mean if the probabilities are multiplied by ``factor``."""
+        if not self.disputed:
+            return np.zeros(len(self.every))
+        return label_covariance(self.together, self.every, self.every, factor) / len(self.queries) ** 2
+
+    def too_thin(self) -> Bools:
+        """Systems for which the labels cannot show the variance; see :class:`Evidence`."""
+        if all(pairs.together or pairs.members.shape[-1] == 1 for pairs in self.queries):
+            return np.zeros(len(self.every), dtype=bool)
+        counts = [evidence(pairs) for pairs in self.queries]
+        return Evidence(*(np.sum(column, axis=0) for column in zip(*counts, strict=True))).too_thin
+
+    def bounds(self, sampling: Sampling) -> Floats:
+        """Most by which errors of the judge could change each mean if the labels show none of them."""
+        errors = most_errors(min(sampling.probabilities), sampling.confidence)
+        largest = np.array([pairs.weights.max(axis=1, initial=0.0) for pairs in self.queries]).max(axis=0)
+        bounds: Floats = sampling.span * np.minimum(1.0, errors * largest / len(self.queries))
+        return bounds

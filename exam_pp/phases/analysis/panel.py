@@ -1,0 +1,516 @@
+"""Analysis of a panel of graders: agreement, leaderboards of each grader, and places of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import NamedTuple
+
+from exam_pp.data_model import QueryView, Role
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, grader_names
+from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_alpha
+from exam_pp.metrics.consensus import ConsensusRule, consensus_ratings
+from exam_pp.metrics.correlation import kendall
+from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather
+from exam_pp.metrics.leaderboard import exact_mean
+from exam_pp.metrics.qrels import rubric_qrels
+from exam_pp.metrics.uncertainty import (
+    Interval,
+    ScoreMatrix,
+    bootstrap_means,
+    intervals,
+    rank_intervals,
+    score_matrices,
+)
+from exam_pp.phases.analysis.grader_pairs import Ratings, Unit
+from exam_pp.phases.analysis.graders import ratings_of_pairs
+from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
+from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
+from exam_pp.phases.evaluation.ranking_depth import RankingDepth
+from exam_pp.phases.evaluation.score_runs import score_rankings
+from exam_pp.phases.evaluation.selected_grades import default_min_grade
+from exam_pp.provenance import Provenance, file_names, graded_by
+from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.wording import counted, listed
+
+FAR = 0.5
+"""A grader with a lower τ with the others is far from the rest: more than a quarter of pairs are swapped."""
+FEW = 0.5
+"""A grader with a smaller share of the pairs of the panel has rated few pairs."""
+_DECIMALS = 12
+"""Means are rounded to this number of decimals, so that rounding errors do not break ties."""
+
+
+class PairAgreement(NamedTuple):
+    """Agreement of two graders on their ``common`` pairs, and Kendall's τ-b of their leaderboards."""
+
+    first: str
+    second: str
+    common: int
+    coefficients: Coefficients
+    kendall: float | None
+
+
+@dataclass(frozen=True)
+class PanelLeaderboard:
+    """The leaderboard of a grader or a consensus.
+
+    Attributes:
+        means: System to its mean score over the queries; empty without rankings.
+        ranks: System to its rank; 1 is best, and tied systems share the best rank.
+        queries: Number of queries with grades.
+    """
+
+    means: Mapping[str, float]
+    ranks: Mapping[str, int]
+    queries: int
+
+
+@dataclass(frozen=True)
+class PanelGrader:
+    """A grader of the panel.
+
+    Attributes:
+        name: Its name in tables.
+        rated: Number of pairs that it rated.
+        mean: Mean of its ratings.
+        levels: Number of different ratings.
+        reaching: Number of ratings of at least the threshold.
+        leaderboard: Its leaderboard.
+        without: The leaderboard of the consensus of all other graders (leave one grader out).
+        kendall: Kendall's τ-b of its leaderboard and ``without``; None if it is undefined.
+        kendall_without: Kendall's τ-b of ``without`` and the consensus of all graders.
+        moved: Number of systems whose rank differs between ``without`` and the consensus of all graders.
+    """
+
+    name: str
+    rated: int
+    mean: float
+    levels: int
+    reaching: int
+    leaderboard: PanelLeaderboard
+    without: PanelLeaderboard
+    kendall: float | None
+    kendall_without: float | None
+    moved: int
+
+
+class SystemPlaces(NamedTuple):
+    """The places of a system.
+
+    ``first`` and ``last`` are the interval of its rank by the consensus, over resampled queries; None for
+    fewer than two queries. ``best`` and ``worst`` are its best and worst rank by a single grader, and
+    ``ranks`` its ranks by the graders of the panel, in their order; None without a score.
+    """
+
+    system: str
+    score: float
+    rank: int
+    first: int | None
+    last: int | None
+    best: int | None
+    worst: int | None
+    ranks: Sequence[int | None]
+
+
+class Swap(NamedTuple):
+    """Two systems whose order differs between graders.
+
+    ``difference`` is the score of ``above`` minus that of ``below`` by the consensus, with its interval over
+    resampled queries. ``agreeing`` are the graders with this order, ``opposing`` those with the other order,
+    ``tied`` those with equal scores.
+    """
+
+    above: str
+    below: str
+    difference: float
+    interval: Interval | None
+    agreeing: Sequence[str]
+    opposing: Sequence[str]
+    tied: Sequence[str]
+
+
+@dataclass(frozen=True)
+class PanelAnalysis:
+    """A panel of graders, compared by their ratings and by their leaderboards.
+
+    Attributes:
+        graders: The graders, models before reviewers.
+        pairs: Agreement of every two graders.
+        shared: Number of pairs of passage and entry that at least two graders rated.
+        alphas: Krippendorff's α of all graders: nominal, ordinal, interval.
+        measure: Name of the measure of all leaderboards.
+        rule: How ratings become the rating of the consensus.
+        min_graders: Number of ratings that a pair needs for the consensus.
+        consensus: The leaderboard of the consensus; None without rankings.
+        systems: The places of the systems, best first by the consensus.
+        swaps: Pairs of systems whose order differs between graders; the most disputed ones first.
+        confidence: Level of the intervals.
+        samples: Number of bootstrap samples of the queries.
+        seed: Seed of the samples.
+        notes: Sentences on graders that differ from the rest, and on missing data.
+        provenance: Graders, bank, threshold, cutoff and number of queries.
+    """
+
+    graders: Sequence[PanelGrader]
+    pairs: Sequence[PairAgreement]
+    shared: int
+    alphas: tuple[float | None, float | None, float | None]
+    measure: str
+    rule: ConsensusRule
+    min_graders: int
+    consensus: PanelLeaderboard | None
+    systems: Sequence[SystemPlaces] = ()
+    swaps: Sequence[Swap] = ()
+    confidence: float = 0.95
+    samples: int = 2000
+    seed: int = 0
+    notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+def analyze_panel(
+    graded: Passages,
+    bank: Bank | None = None,
+    *,
+    rule: ConsensusRule = "median",
+    min_graders: int = MIN_GRADERS,
+    grade_filter: GradeFilter | None = None,
+    graders: Collection[str] = (),
+    prompt_classes: Collection[str] = (),
+    min_grade: int | None = None,
+    cutoff: int = 20,
+    measure: str | None = None,
+    role: Role | None = None,
+    confidence: float = 0.95,
+    samples: int = 2000,
+    seed: int = 0,
+) -> PanelAnalysis:
+    """Compare the graders of a file: their ratings, their leaderboards, and the consensus of the others.
+
+    The consensus is computed in memory. Without a grader, ``min_graders`` − 1 ratings suffice for a pair (at
+    least one), so that the same pairs have a consensus.
+
+    Args:
+        graded: Graded passages with rankings: a file, or queries.
+        bank: Test bank, whose entries count. Default: the entries that any grader rated.
+        rule: How ratings become one rating, as for :func:`exam_pp.phases.trust.consensus.consensus`.
+        min_graders: Number of graders that must have rated a pair.
+        grade_filter: Further criteria for the grades.
+        graders: Only these models and reviewers. Default: all but stored consensuses.
+        prompt_classes: Only these prompt classes. Default: all; they must have the same scale.
+        min_grade: Lowest grade at which an entry is covered. Default as for :func:`exam_pp.cover`.
+        cutoff: Number of ranks of each system that Rubric-Cover evaluates.
+        measure: A measure of ir-measures, by which the rankings are scored with the best rating of a passage
+            as its label (Rubric-Qrels). Default: Rubric-Cover.
+        role: As for :func:`exam_pp.cover`.
+        confidence: Level of the intervals.
+        samples: Number of bootstrap samples of the queries.
+        seed: Seed of the samples.
+
+    Returns:
+        The analysis.
+
+    Raises:
+        SelectionError: There are fewer than two graders, or their prompt classes have different scales.
+        DataError: A file is not in its format.
+    """
+    source = name_of(graded, "the passages")
+    lines = list(views(graded, role))
+    criteria = grade_filter or GradeFilter()
+    members = panel_members(lines, criteria, source, graders=graders, prompt_classes=prompt_classes)
+    if len(members.keys) < 2:
+        raise SelectionError(
+            f"A panel needs two graders, but {source} has the grades of one: {members.keys[0]}."
+        )
+    test_bank = None if bank is None or members.kind == "direct" else bank_of(bank, packed=True)
+    ratings: dict[str, Ratings] = {}
+    name = grader_names(members.keys)
+    for key, selector in members.selectors.items():
+        file = gather(lines, selector, test_bank, kind=members.entry_kind)
+        ratings[name(key)] = ratings_of_pairs(file)
+    empty = [of for of, rated in ratings.items() if not rated]
+    if empty:
+        raise SelectionError(f"{empty[0]} has rated no entry of the bank in {source}.")
+    selector = next(iter(members.selectors.values()))
+    threshold = default_min_grade(selector) if min_grade is None else min_grade
+    base = gather(lines, selector, test_bank, kind=members.entry_kind)
+    scorer = _Scorer(
+        base, lines, None if test_bank is not None else ratings.values(), threshold, cutoff, measure
+    )
+    result = _Analysis(ratings, scorer, rule, min_graders).result(confidence, samples, seed)
+    provenance = replace(
+        graded_by(members.keys),
+        banks=file_names(bank) if test_bank is not None else (),
+        cutoff=cutoff if measure is None else None,
+        min_grades=(threshold,),
+        queries=len({unit[0] for rated in ratings.values() for unit in rated}),
+    )
+    depth = RankingDepth.of([base], cutoff).notes(source) if measure is None else []
+    return replace(result, notes=[*result.notes, *depth], provenance=provenance)
+
+
+class _Scorer:
+    """Makes the leaderboard of ratings; all leaderboards have the same entries, rankings and threshold.
+
+    The entries are those of the base file, or those of ``rated`` if it is not None.
+    """
+
+    def __init__(
+        self,
+        base: GradedFile,
+        lines: Sequence[QueryView],
+        rated: Iterable[Ratings] | None,
+        min_grade: int,
+        cutoff: int,
+        measure: str | None,
+    ) -> None:
+        self.min_grade = min_grade
+        self.first_ranks = base.first_ranks
+        self._base = base
+        self._lines = lines
+        self._measure = measure
+        self._cover = Cover(min_grade, cutoff)
+        self._entries: dict[str, dict[str, int]] | None = None
+        if rated is not None:
+            self._entries = {}
+            for query_id, _, entry_id in (unit for ratings in rated for unit in ratings):
+                of_query = self._entries.setdefault(query_id, {})
+                of_query.setdefault(entry_id, len(of_query))
+
+    @property
+    def name(self) -> str:
+        """The name of the measure."""
+        return str(self._cover) if self._measure is None else self._measure
+
+    def __call__(self, ratings: Ratings) -> ScoreMatrix | None:
+        """The scores of all systems on the queries with ratings; None without rankings or ratings."""
+        if not self.first_ranks or not ratings:
+            return None
+        queries = self._rated_queries(ratings)
+        scores: Iterable[Score]
+        if self._measure is None:
+            scores = (score for query in queries for score in self._cover(query, self.first_ranks))
+        else:
+            labels = [label for query in queries for label in rubric_qrels(query, "max", self.min_grade)]
+            scores = score_rankings(
+                labels, self._lines, [self._measure], default_min_grade=self.min_grade
+            ).scores
+        scores = (score for score in scores if score.system != OVERALL_SYSTEM)
+        return next(iter(score_matrices(scores).values()), None)
+
+    def _rated_queries(self, ratings: Ratings) -> Iterator[GradedQuery]:
+        """The queries with these ratings in place of those of the base file."""
+        by_query: dict[str, dict[str, dict[str, int]]] = {}
+        for (query_id, passage_id, entry_id), rating in ratings.items():
+            by_query.setdefault(query_id, {}).setdefault(passage_id, {})[entry_id] = rating
+        for query_id, base in self._base.queries.items():
+            if query_id in by_query:
+                entries = base.entries if self._entries is None else self._entries[query_id]
+                query = GradedQuery(query_id, entries, base.weights, rankings=base.rankings)
+                for passage in base.passages:
+                    graded = GradedPassage(passage.passage_id)
+                    graded.grade(by_query[query_id].get(passage.passage_id, {}), entries)
+                    query.passages.append(graded)
+                yield query
+
+
+@dataclass(frozen=True)
+class _Analysis:
+    """The parts of the analysis of a panel."""
+
+    ratings: Mapping[str, Ratings]
+    scorer: _Scorer
+    rule: ConsensusRule
+    min_graders: int
+
+    def result(self, confidence: float, samples: int, seed: int) -> PanelAnalysis:
+        """The analysis; it lacks the provenance."""
+        together = consensus_ratings(self.ratings.values(), self.rule, self.min_graders)
+        matrix = self.scorer(together)
+        board = _leaderboard(matrix)
+        graders = [self._grader(name, board, together) for name in self.ratings]
+        systems: list[SystemPlaces] = []
+        swaps: list[Swap] = []
+        if matrix is not None:
+            means = None
+            if len(matrix.query_ids) > 1:
+                means = bootstrap_means(matrix.values, samples=samples, seed=seed)
+            systems = _places(matrix.systems, board, graders, means, confidence)
+            swaps = _swaps(matrix.systems, board, graders, means, confidence)
+        units: dict[Unit, list[int]] = {}
+        for rated in self.ratings.values():
+            for unit, rating in rated.items():
+                units.setdefault(unit, []).append(rating)
+        nominal, ordinal, interval = (
+            krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
+        )
+        return PanelAnalysis(
+            graders,
+            list(self._pairs(graders)),
+            sum(len(of_unit) > 1 for of_unit in units.values()),
+            (nominal, ordinal, interval),
+            self.scorer.name,
+            self.rule,
+            self.min_graders,
+            board if matrix is not None else None,
+            systems,
+            swaps,
+            confidence,
+            samples,
+            seed,
+            list(_notes(graders, self, len(units), len(together))),
+        )
+
+    def _grader(self, name: str, board: PanelLeaderboard, together: Ratings) -> PanelGrader:
+        rated = self.ratings[name]
+        others = [ratings for other, ratings in self.ratings.items() if other != name]
+        rest = consensus_ratings(others, self.rule, max(1, self.min_graders - 1))
+        own = _leaderboard(self.scorer(rated))
+        without = _leaderboard(self.scorer({unit: rest[unit] for unit in rest if unit in together}))
+        moved = sum(without.ranks.get(system, rank) != rank for system, rank in board.ranks.items())
+        return PanelGrader(
+            name,
+            len(rated),
+            sum(rated.values()) / len(rated),
+            len(set(rated.values())),
+            sum(rating >= self.scorer.min_grade for rating in rated.values()),
+            own,
+            without,
+            _kendall(own, without),
+            _kendall(without, board),
+            moved,
+        )
+
+    def _pairs(self, graders: Sequence[PanelGrader]) -> Iterator[PairAgreement]:
+        for a, b in combinations(graders, 2):
+            left, right = self.ratings[a.name], self.ratings[b.name]
+            common = [unit for unit in left if unit in right]
+            yield PairAgreement(
+                a.name,
+                b.name,
+                len(common),
+                coefficients([left[unit] for unit in common], [right[unit] for unit in common]),
+                _kendall(a.leaderboard, b.leaderboard),
+            )
+
+
+def _leaderboard(matrix: ScoreMatrix | None) -> PanelLeaderboard:
+    """Means and ranks; empty without scores."""
+    if matrix is None:
+        return PanelLeaderboard({}, {}, 0)
+    means = {system: exact_mean(list(of.values())) for system, of in matrix.by_system().items()}
+    falling = sorted((round(mean, _DECIMALS) for mean in means.values()), reverse=True)
+    ranks = {system: falling.index(round(mean, _DECIMALS)) + 1 for system, mean in means.items()}
+    return PanelLeaderboard(means, ranks, len(matrix.query_ids))
+
+
+def _kendall(a: PanelLeaderboard, b: PanelLeaderboard) -> float | None:
+    """Kendall's τ-b of the systems on both leaderboards; None if it is undefined."""
+    systems = [system for system in a.means if system in b.means]
+    return kendall(*([round(board.means[system], _DECIMALS) for system in systems] for board in (a, b)))
+
+
+def _places(
+    systems: Sequence[str],
+    board: PanelLeaderboard,
+    graders: Sequence[PanelGrader],
+    means: Floats | None,
+    confidence: float,
+) -> list[SystemPlaces]:
+    """The places of the systems, best first; systems without scores of a grader have no rank by it."""
+    ends: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(systems)
+    if means is not None:
+        ends = rank_intervals(means, confidence)
+    rows = []
+    for system, (first, last) in zip(systems, ends, strict=True):
+        ranks = [grader.leaderboard.ranks.get(system) for grader in graders]
+        known = [rank for rank in ranks if rank is not None]
+        rows.append(
+            SystemPlaces(
+                system, board.means[system], board.ranks[system], first, last,
+                min(known, default=None), max(known, default=None), ranks,
+            )
+        )  # fmt: skip
+    return sorted(rows, key=lambda row: (row.rank, row.system))
+
+
+def _swaps(
+    systems: Sequence[str],
+    board: PanelLeaderboard,
+    graders: Sequence[PanelGrader],
+    means: Floats | None,
+    confidence: float,
+) -> list[Swap]:
+    """The pairs of systems with graders for both orders, most opposing graders first."""
+    column = {system: number for number, system in enumerate(systems)}
+    ordered = sorted(systems, key=lambda system: (board.ranks[system], system))
+    rows = []
+    for above, below in combinations(ordered, 2):
+        sides: dict[int, list[str]] = {1: [], -1: [], 0: []}
+        for grader in graders:
+            scores = grader.leaderboard.means
+            if above in scores and below in scores:
+                difference = round(scores[above] - scores[below], _DECIMALS)
+                sides[(difference > 0) - (difference < 0)].append(grader.name)
+        if sides[1] and sides[-1]:
+            interval = None
+            if means is not None:
+                interval = intervals(means[:, [column[above]]] - means[:, [column[below]]], confidence)[0]
+            rows.append(
+                Swap(
+                    above,
+                    below,
+                    board.means[above] - board.means[below],
+                    interval,
+                    sides[1],
+                    sides[-1],
+                    sides[0],
+                )
+            )
+    return sorted(rows, key=lambda row: -len(row.opposing))
+
+
+def _notes(graders: Sequence[PanelGrader], panel: _Analysis, pairs: int, together: int) -> Iterator[str]:
+    most = max(grader.rated for grader in graders)
+    if together < pairs:
+        have = counted(pairs - together, "pair was", "pairs were")
+        yield f"{have} rated by fewer than {panel.min_graders} graders: not rated by the consensus."
+    for grader in graders:
+        if grader.rated < FEW * most:
+            yield (
+                f"{grader.name} rated {grader.rated:,} pairs, another grader {most:,}: its leaderboard "
+                "counts all other pairs as not covered, so its ranks say little."
+            )
+        if grader.levels == 1:
+            yield f"All ratings of {grader.name} are equal: its agreement with other graders is undefined."
+        elif not grader.reaching:
+            yield f"No rating of {grader.name} reaches --min-grade {panel.scorer.min_grade}."
+    if not panel.scorer.first_ranks:
+        yield "The file has no rankings, so there are no leaderboards; import runs with `exam-pp import`."
+        return
+    queries = {grader.leaderboard.queries for grader in graders}
+    if len(queries) > 1:
+        yield (
+            f"The graders graded different numbers of queries ({listed([str(n) for n in sorted(queries)])}): "
+            "a leaderboard has the queries of its grader only."
+        )
+    far = [
+        (grader, grader.kendall) for grader in graders if grader.kendall is not None and grader.kendall < FAR
+    ]
+    if len(far) == len(graders):
+        taus = listed([f"{grader.name} {tau:.2f}" for grader, tau in far])
+        yield (
+            f"No leaderboard is close to the consensus of the other graders (τ: {taus}; all below {FAR}): "
+            "the order of the systems depends on the grader."
+        )
+        return
+    for grader, tau in far:
+        yield (
+            f"{grader.name} is far from the rest: τ {tau:.2f} of its leaderboard with the consensus of the "
+            f"other graders (below {FAR})."
+        )

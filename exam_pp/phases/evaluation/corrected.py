@@ -1,0 +1,458 @@
+"""Scores of systems corrected by labels of people for a sample of the judge's grades, with intervals."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from exam_pp.data_model import Role
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.metrics.corrected import FEW_ERRORS, PairGroups
+from exam_pp.metrics.corrected_estimates import Estimate, Sampling, Source, best_system, estimates
+from exam_pp.metrics.corrected_pairs import (
+    LabelCounts,
+    UsedLabel,
+    Weighting,
+    groups_of,
+    label_counts,
+    rated_pairs,
+)
+from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.pair_sample import PairSample
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, query_ids, views
+from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names
+from exam_pp.phases.evaluation.sampled_labels import (
+    JUDGMENTS,
+    SampledLabels,
+    check_judge,
+    judge_filter,
+    label_notes,
+    sampled_labels,
+)
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, entry_kind, read_selected
+from exam_pp.prompts import PROMPTS
+from exam_pp.provenance import Provenance
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.store.files import allow_rereading, is_read_once
+from exam_pp.store.pair_samples import read_pair_sample
+from exam_pp.wording import counted, listed
+
+CorrectedMeasure = Literal["cover", "pair-share", "label-mean", "nuggets"]
+DEFAULT_CUTOFF = 20
+
+
+@dataclass(frozen=True)
+class SystemEstimate:
+    """A system with its scores.
+
+    Attributes:
+        system: The system; ``_overall_`` for all passages of a file without rankings.
+        scores: Its scores with intervals.
+        labels: Number of labelled pairs among those that its score depends on.
+        errors: Number of these on which judge and people differ.
+        few_errors: Fewer than 10 errors were seen of pairs that were drawn by chance, so the variance by the
+            labels is uncertain. Intervals of labels need as many grades that are too high and that are
+            too low, because a kind of errors that is rarely drawn is missing from their variance.
+    """
+
+    system: str
+    scores: Estimate
+    labels: int
+    errors: int
+    few_errors: bool
+
+
+@dataclass(frozen=True)
+class CorrectedBoard:
+    """The systems by one measure, best first, with the system to which all are compared."""
+
+    measure: str
+    systems: Sequence[SystemEstimate]
+    baseline: str
+
+
+@dataclass(frozen=True)
+class JudgeError:
+    """The labels that people gave the pairs with one rating of the judge.
+
+    Attributes:
+        rating: The rating of the judge.
+        labels: Label of people to number of labelled pairs.
+        pairs: Label of people to estimated number of pairs of the population (Σ 1/π).
+    """
+
+    rating: int
+    labels: dict[int, int] = field(default_factory=dict)
+    pairs: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def differing(self) -> float:
+        """Estimated share of the pairs to which people give another label."""
+        total = sum(self.pairs.values())
+        return 1 - self.pairs.get(self.rating, 0.0) / total
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Corrected scores of systems.
+
+    Attributes:
+        boards: A leaderboard for each measure.
+        errors: The judge's error by its rating.
+        judge: The judge.
+        reviewer: The grader of the labels.
+        labels: Number of labels that were used.
+        intervals: What the intervals contain.
+        confidence: Level of the intervals.
+        notes: Sentences on what affects the numbers.
+        provenance: Judge, bank, cutoff, threshold and number of queries.
+    """
+
+    boards: Sequence[CorrectedBoard]
+    errors: Sequence[JudgeError]
+    judge: GradeKey
+    reviewer: GradeKey
+    labels: int
+    intervals: Source
+    confidence: float
+    notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+def corrected_scores(
+    graded: Passages,
+    sample: PathLike | PairSample,
+    bank: Bank | None = None,
+    *,
+    reviewer: str,
+    measure: CorrectedMeasure = "cover",
+    grade_filter: GradeFilter | None = None,
+    min_grade: int | None = None,
+    cutoff: int | None = None,
+    queries: Queries | None = None,
+    role: Role | None = None,
+    intervals: Source = "queries",
+    confidence: float = 0.95,
+    baseline: str | None = None,
+) -> Corrected:
+    """Estimate what scores would be if people had graded all pairs, from their labels of a sample.
+
+    Source: the difference estimator of Särndal, Swensson and Wretman (1992), which Angelopoulos et al.
+    (2023) call prediction-powered inference; see :mod:`exam_pp.metrics.corrected`.
+
+    Args:
+        graded: Passages with rankings, grades of the judge and labels of people: a file, or queries.
+        sample: The drawn pairs with their probabilities: a file of ``exam-pp sample-pairs``, or a sample.
+        bank: Test bank with the entries. Required for nuggets; for Cover, the default is the graded entries.
+            For ``label-mean``, only its queries count.
+        reviewer: Source of the labels: ``human:NAME``, the name of a model that stands for people, or
+            ``judgments``, for ``label-mean``.
+        measure: ``cover``: Rubric-Cover. ``pair-share``: the share of the pairs of a system's passages and
+            the entries with a rating of at least ``min_grade``. ``label-mean``: the mean direct grade of a
+            system's passages, and the share of grades of at least ``min_grade``. ``nuggets``: V, W and A of
+            answers.
+        grade_filter: Selects the judge's grades. Default: those from which the pairs were drawn.
+        min_grade: Lowest grade that covers an entry or is relevant. Default as for :func:`exam_pp.cover`.
+        cutoff: Number of ranks of each system that count. Default: that of the sample; without one 20, or
+            all ranks for nuggets.
+        queries: Query file or query ids to restrict the evaluation to.
+        role: As for :func:`exam_pp.cover`.
+        intervals: ``queries``: intervals contain the choice of the queries and the judge's error.
+            ``labels``: the judge's error on these queries only.
+        confidence: Level of the intervals.
+        baseline: The system to which others are compared. Default: the best by the first measure.
+
+    Returns:
+        Leaderboards with the judge's scores, corrected scores and intervals, and the judge's error.
+
+    Raises:
+        SelectionError: The grades are not those from which the pairs were drawn, the cutoff is larger than
+            that of the sample, there are no labels, they are the judge's own, or the baseline is unknown.
+        DataError: A file is not in its format.
+    """
+    sample = read_pair_sample(sample) if isinstance(sample, PathLike) else sample
+    allow_rereading(graded, bank)
+    if isinstance(graded, PathLike) and is_read_once(graded):
+        graded = list(views(graded, role))
+    if reviewer == JUDGMENTS and measure != "label-mean":
+        raise SelectionError("Judgments have no bank entries; use -m label-mean with --reviewer judgments.")
+    cutoff = _cutoff(cutoff, sample, measure)
+    criteria = judge_filter(grade_filter, sample)
+    if measure == "label-mean":
+        criteria = replace(criteria, kind="direct")
+    entries = None if measure == "label-mean" else bank
+    if measure == "nuggets" and bank is None:
+        raise SelectionError("Nugget scores need the nuggets of a test bank; use --bank.")
+    selected = _queries_of(bank, queries) if measure == "label-mean" else queries
+    data = read_selected(graded, entries, criteria, min_grade, selected, role=role)
+    judge = data.selector.key
+    check_judge(judge, sample)
+    check_names(data.queries.keys, data.file.first_ranks)
+    if reviewer == judge.model:
+        raise SelectionError(f"The reviewer {reviewer!r} is also the judge; choose another --reviewer.")
+    prompt = PROMPTS.find(judge.prompt_class)
+    if measure == "nuggets" and (prompt is None or prompt.kind != "assignment"):
+        raise SelectionError(
+            f"Nugget scores need nugget assignments, but {judge.prompt_class!r} is another kind of prompt; "
+            "use -m cover."
+        )
+    kind = "direct" if measure == "label-mean" else entry_kind(criteria) or criteria.kind
+    of_judge = replace(criteria, kind=kind, prompt_class=judge.prompt_class)
+    labels = sampled_labels(views(graded, role), sample, reviewer, of_judge, data.source)
+    return corrected_of(
+        data,
+        labels,
+        measure=measure,
+        cutoff=cutoff,
+        intervals=intervals,
+        confidence=confidence,
+        baseline=baseline,
+    )
+
+
+def corrected_of(
+    data: SelectedGrades,
+    labels: SampledLabels,
+    *,
+    measure: CorrectedMeasure = "cover",
+    cutoff: int | None = DEFAULT_CUTOFF,
+    intervals: Source = "queries",
+    confidence: float = 0.95,
+    baseline: str | None = None,
+) -> Corrected:
+    """Corrected scores of grades and labels that are already read; see :func:`corrected_scores`."""
+    work = _Work(data, labels, measure, cutoff)
+    for query in data.queries:
+        work.add(query)
+    if not work.used:
+        raise SelectionError(f"None of the labelled pairs in {data.source} is within the cutoff of a system.")
+    boards = []
+    for name, per_query in work.groups.items():
+        board = work.board(name, per_query, intervals, confidence, baseline)
+        baseline = baseline or board.baseline
+        boards.append(board)
+    judge = data.selector.key
+    notes = [*data.notes, *label_notes(labels, judge), *work.notes()]
+    notes += _board_notes(boards, intervals, confidence, len(data.queries.keys))
+    provenance = replace(data.provenance, cutoff=cutoff, min_grades=work.thresholds)
+    return Corrected(
+        boards,
+        work.judge_errors(),
+        judge,
+        labels.reviewer,
+        len(work.used),
+        intervals,
+        confidence,
+        notes,
+        provenance,
+    )
+
+
+def _cutoff(cutoff: int | None, sample: PairSample, measure: CorrectedMeasure) -> int | None:
+    """The cutoff of the scores; raises :class:`SelectionError` if pairs beyond it were not drawn."""
+    if cutoff is None:
+        cutoff = sample.cutoff or (None if measure == "nuggets" else DEFAULT_CUTOFF)
+    elif sample.cutoff is not None and cutoff > sample.cutoff:
+        raise SelectionError(
+            f"The pairs were drawn from the first {sample.cutoff} ranks, so --cutoff {cutoff} is too large."
+        )
+    return cutoff
+
+
+def _queries_of(bank: Bank | None, queries: Queries | None) -> Queries | None:
+    """The selected queries of a bank, for scores that do not use its entries."""
+    if bank is None:
+        return queries
+    ids = query_ids(queries) if queries is not None else None
+    return [query_id for query_id in bank_of(bank).queries if ids is None or query_id in ids]
+
+
+_STRICT: tuple[tuple[int, ...], tuple[float, ...]] = (2,), (1.0,)
+_LENIENT: tuple[tuple[int, ...], tuple[float, ...]] = (2, 1), (0.5, 0.5)
+_IMPORTANCE: dict[str, dict[str | None, float]] = {
+    "V": {"vital": 1.0},
+    "W": {"vital": 1.0, "okay": 0.5},
+    "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
+}
+"""Nugget measure to the weights of nuggets by importance, as in :mod:`exam_pp.metrics.nuggets`."""
+
+
+@dataclass
+class _Work:
+    """The pairs of all queries in groups, measure by measure, and counts for the tables and notes."""
+
+    data: SelectedGrades
+    labels: SampledLabels
+    measure: CorrectedMeasure
+    cutoff: int | None
+    groups: dict[str, list[PairGroups]] = field(default_factory=dict)
+    used: list[UsedLabel] = field(default_factory=list)
+    unknown: int = 0
+    ungraded: int = 0
+    span: float = 1.0
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    counts: dict[str, list[LabelCounts]] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> list[str]:
+        """The ranked systems; without rankings, a system of all passages."""
+        return list(self.data.file.first_ranks) or [OVERALL_SYSTEM]
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """The thresholds of the measure, for the provenance."""
+        return () if self.measure == "nuggets" else (self.data.min_grade,)
+
+    def add(self, query: GradedQuery) -> None:
+        """Add the groups of a query for all measures."""
+        tops = [set(self._top(query, system)) for system in self.systems]
+        pairs = rated_pairs(query, tops, self.labels.pairs.get(query.query_id, ()))
+        self.used += pairs.used
+        self.unknown += pairs.unknown
+        self.ungraded += pairs.ungraded
+        if self.measure == "label-mean":
+            self.span = max(self.span, pairs.span)
+        for system, top in zip(self.systems, tops, strict=True):
+            if not top:
+                self.missing.setdefault(system, []).append(query.query_id)
+        for name, weighting in self._weightings(query).items():
+            groups = groups_of(pairs, weighting, whole_entries=self.labels.unit == "entry")
+            self.groups.setdefault(name, []).append(groups)
+            self.counts.setdefault(name, []).append(label_counts(pairs, weighting, groups))
+
+    def _top(self, query: GradedQuery, system: str) -> Sequence[int]:
+        if not self.data.file.first_ranks:
+            return range(len(query.passages))
+        depth = sys.maxsize if self.cutoff is None else self.cutoff
+        return query.top(system, self.data.file.first_ranks[system], depth)
+
+    def _weightings(self, query: GradedQuery) -> dict[str, Weighting]:
+        """Name of each measure to its thresholds and weights for this query."""
+        limit = self.data.min_grade
+        at = "" if self.cutoff is None or not self.data.file.first_ranks else f"@{self.cutoff}"
+        if self.measure == "label-mean":
+            return {
+                f"Label{at}": Weighting((), (1.0,), (1.0,), by_pair=True),
+                f"Label>={limit}{at}": Weighting((limit,), (1.0,), (1.0,), by_pair=True),
+            }
+        if self.measure != "nuggets":
+            weights = tuple(query.weights or [1.0] * len(query.entries))
+            by_pair = self.measure == "pair-share"
+            name = f"{'PairShare' if by_pair else 'Cover'}(min_grade={limit}){at}"
+            return {name: Weighting((limit,), (1.0,), weights, by_pair)}
+        assert self.data.bank is not None
+        entries = self.data.bank.entries(query.query_id)
+        weightings = {}
+        for letter, of_importance in _IMPORTANCE.items():
+            other = of_importance.get(None, 0.0)
+            weights = tuple(of_importance.get(entries[key].importance, other) for key in query.entries)
+            for suffix, (thresholds, levels) in (("_strict", _STRICT), ("", _LENIENT)):
+                weightings[f"{letter}{suffix}"] = Weighting(thresholds, levels, weights)
+        return weightings
+
+    def board(
+        self,
+        measure: str,
+        queries: Sequence[PairGroups],
+        intervals: Source,
+        confidence: float,
+        baseline: str | None,
+    ) -> CorrectedBoard:
+        """The leaderboard of a measure; raises :class:`SelectionError` for an unknown baseline."""
+        systems = self.systems
+        if baseline is None:
+            baseline = systems[best_system(queries)]
+        elif baseline not in systems:
+            raise SelectionError(f"The baseline {baseline!r} is not a system of {self.data.source}.")
+        sampling = Sampling(intervals, confidence, [label.probability for label in self.used], self.span)
+        scores = estimates(queries, sampling, systems.index(baseline))
+        by_chance = any(label.probability < 1 for label in self.used)
+        rows = []
+        for number, system in enumerate(systems):
+            counts = [
+                sum(kind[number] for kind in kinds) for kinds in zip(*self.counts[measure], strict=True)
+            ]
+            labels, errors, too_high, too_low = counts
+            seen = min(too_high, too_low) if intervals == "labels" else too_high + too_low
+            few = by_chance and seen < FEW_ERRORS
+            rows.append(SystemEstimate(system, scores[number], labels, errors, few))
+        rows.sort(key=lambda row: (row.scores.rank, row.system))
+        return CorrectedBoard(measure, rows, baseline)
+
+    def judge_errors(self) -> list[JudgeError]:
+        """The labels of people by rating of the judge."""
+        found: dict[int, JudgeError] = {}
+        for rating, label, probability in sorted(self.used):
+            row = found.setdefault(rating, JudgeError(rating))
+            row.labels[label] = row.labels.get(label, 0) + 1
+            row.pairs[label] = row.pairs.get(label, 0.0) + 1 / probability
+        return list(found.values())
+
+    def notes(self) -> Iterator[str]:
+        """Sentences on pairs that the labels say nothing about."""
+        if self.unknown:
+            unknown = counted(self.unknown, "labelled pair is", "labelled pairs are")
+            yield f"{unknown} not in the file or bank."
+        if self.ungraded:
+            value = "left out of the means" if self.measure == "label-mean" else "counted as not covered"
+            yield (
+                f"{counted(self.ungraded, 'pair', 'pairs')} within the cutoff without a grade of the judge "
+                f"could not be drawn: {value}, without a correction."
+            )
+        if self.missing:
+            systems = counted_names(list(self.missing), "system", "systems")
+            yield f"No results from {systems} for some queries: scored 0."
+
+
+def _board_notes(
+    boards: Sequence[CorrectedBoard], intervals: Source, confidence: float, queries: int
+) -> Iterator[str]:
+    level = f"{100 * confidence:.4g} %"
+    if intervals == "labels":
+        yield (
+            f"Intervals: {level}, for these queries; they contain the error of the judge as estimated from "
+            "the labels (Student's t)."
+        )
+    elif queries > 1:
+        yield (
+            f"Intervals: {level}, Student's t over {counted(queries, 'query')}; they contain the choice of "
+            "the queries and the error of the judge."
+        )
+    else:
+        yield "Intervals over queries need at least two queries; use --intervals labels."
+    systems = boards[0].systems
+    few = [row.system for row in systems if row.few_errors]
+    if few:
+        seen = f"Fewer than {FEW_ERRORS} labels differ from the judge's grade"
+        if intervals == "labels":
+            seen = f"Fewer than {FEW_ERRORS} labels are above the judge's grade, or as few below it,"
+        affected = counted_names(few, "system", "systems")
+        yield f"{seen} for {affected}: the intervals may be too narrow to trust."
+    thin = [row.system for row in systems if row.scores.too_thin]
+    if thin:
+        yield (
+            f"Do not trust the corrected scores and intervals with ? ({listed(thin)}): people contradict the "
+            "judge on many pairs, but the sample has too few of the pairs that decide whether an entry is "
+            "covered. Draw whole entries (exam-pp sample-pairs --by entry), or use -m pair-share."
+        )
+    if any(row.scores.corrected.by_rule for board in boards for row in board.systems):
+        yield (
+            "Intervals with ≤ are bounds by the rule of three, because the labels show no error of the judge "
+            "that changes the score."
+        )
+    ends = [
+        end
+        for board in boards
+        if not board.measure.startswith("Label@")
+        for row in board.systems
+        for end in row.scores.corrected[1:3]
+        if end is not None
+    ]
+    if ends and (min(ends) < 0 or max(ends) > 1):
+        yield (
+            "Estimates and intervals are not cut at the ends of the scale, because cut estimates would be "
+            "biased."
+        )

@@ -1,0 +1,194 @@
+"""Members of a panel: graders of a file whose ratings have the same scale."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from exam_pp.data_model import DIRECT_ID, GradesView, QueryView, is_consensus
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.base import with_aliases
+from exam_pp.test_bank import EntryKind
+from exam_pp.wording import listed
+
+MIXED_CLASS = "PanelConsensus"
+"""Prompt class of a consensus of graders with several prompt classes."""
+
+MIN_GRADERS = 2
+"""The default number of graders that must have rated a pair."""
+
+Kind = Literal["question", "nugget", "direct"]
+
+
+@dataclass(frozen=True)
+class PanelMembers:
+    """The graders of a panel, models before reviewers, and what their ratings have in common.
+
+    Attributes:
+        selectors: Grader to the selector of its grades.
+        kind: Kind of the graded entries; ``direct`` for passages as a whole; None if it is unknown.
+        prompt_class: The prompt class of all graders, or :data:`MIXED_CLASS`.
+        is_rated: Whether the grades are on a scale, not only correct or wrong.
+        highest: The highest rating of the scale; None if it is unknown.
+        assigns: Whether all grades are nugget assignments.
+    """
+
+    selectors: Mapping[GradeKey, GradeSelector]
+    kind: Kind | None
+    prompt_class: str
+    is_rated: bool
+    highest: int | None
+    assigns: bool
+
+    @property
+    def keys(self) -> list[GradeKey]:
+        """The graders."""
+        return list(self.selectors)
+
+    @property
+    def entry_kind(self) -> EntryKind | None:
+        """The kind of the graded bank entries; None for direct grades, or if it is unknown."""
+        return None if self.kind == "direct" else self.kind
+
+
+@dataclass
+class _Sets:
+    """The sets of grades with a prompt class."""
+
+    kind: Kind | None
+    is_rated: bool = False
+    highest: int = 0
+    assigns: bool = True
+
+    def add(self, grades: GradesView) -> None:
+        self.is_rated = self.is_rated or grades.is_rated
+        self.highest = max(self.highest, grades.max_rating or 0)
+        self.assigns = self.assigns and grades.nugget_labels() is not None
+
+    def scale(self, prompt_class: str) -> tuple[Kind | None, bool, int | None]:
+        """Kind, whether there is a scale, and its highest rating."""
+        prompt = PROMPTS.find(prompt_class)
+        known = prompt.max_rating if prompt is not None else None
+        return self.kind, self.is_rated, (known or self.highest or None) if self.is_rated else 1
+
+
+def panel_members(
+    queries: Iterable[QueryView],
+    criteria: GradeFilter,
+    source: PathLike,
+    *,
+    graders: Collection[str] = (),
+    prompt_classes: Collection[str] = (),
+    without: str | None = None,
+) -> PanelMembers:
+    """Choose the graders of a panel.
+
+    A grader is a model or a reviewer, with a prompt class. A stored consensus is a member only if ``graders``
+    names it.
+
+    Args:
+        queries: The lines of the graded file.
+        criteria: Further criteria for the grades; without a model and a prompt class.
+        source: The graded file, for messages.
+        graders: Only these models and reviewers. Default: all.
+        prompt_classes: Only these prompt classes. Default: all with ratings.
+        without: A model that is no member: the name of a new consensus.
+
+    Returns:
+        The members, models before reviewers, in alphabetical order.
+
+    Raises:
+        SelectionError: The file has no grades of such a grader or prompt class, or the prompt classes have
+            different scales.
+    """
+    chosen_classes = {_canonical(name) for name in prompt_classes}
+    criteria = replace(criteria, rated_only=criteria.rated_only or not chosen_classes)
+    keys: set[GradeKey] = set()
+    sets: dict[str, _Sets] = {}
+    known: set[GradeKey] = set()
+    for query in queries:
+        for passage in query.passages:
+            for grades in passage.grade_sets():
+                model, prompt_class = GradeKey.of(grades)
+                key = GradeKey(model, _canonical(prompt_class))
+                if model == without or (is_consensus(grades) and model not in graders):
+                    continue
+                known.add(key)
+                if (
+                    (not graders or model in graders)
+                    and (not chosen_classes or key.prompt_class in chosen_classes)
+                    and criteria.accepts(grades)
+                ):
+                    keys.add(key)
+                    if key.prompt_class not in sets:
+                        sets[key.prompt_class] = _Sets(_kind(grades))
+                    sets[key.prompt_class].add(grades)
+    _check_chosen(graders, chosen_classes, known, source)
+    if not sets:
+        raise SelectionError(f"No grades in {source} match the filter; {_listing(known)}.")
+    scales = {name: of_class.scale(name) for name, of_class in sorted(sets.items())}
+    if len(scales) > 1 and (len(set(scales.values())) > 1 or None in next(iter(scales.values()))):
+        scaled = listed([f"{name} ({_described(*scale)})" for name, scale in scales.items()], "; ")
+        raise SelectionError(
+            f"The prompt classes of the graders in {source} have different scales; choose with "
+            f"--prompt-class: {scaled}."
+        )
+    kind, is_rated, highest = next(iter(scales.values()))
+    ordered = sorted(keys, key=lambda key: (key.is_reviewer, key))
+    return PanelMembers(
+        {
+            key: GradeSelector(
+                with_aliases(replace(criteria, model=key.model, prompt_class=key.prompt_class))
+            )
+            for key in ordered
+        },
+        kind,
+        next(iter(sets)) if len(sets) == 1 else MIXED_CLASS,
+        is_rated,
+        highest,
+        all(of_class.assigns for of_class in sets.values()),
+    )
+
+
+def _canonical(prompt_class: str) -> str:
+    """The present name of a prompt class that may be an alias."""
+    prompt = PROMPTS.find(prompt_class)
+    return prompt_class if prompt is None else prompt.name
+
+
+def _kind(grades: GradesView) -> Kind | None:
+    if grades.prompt_type == "direct_grading" or DIRECT_ID in grades.entry_ratings():
+        return "direct"
+    if grades.prompt_type in ("question", "nugget"):
+        return "nugget" if grades.prompt_type == "nugget" else "question"
+    prompt = PROMPTS.find(GradeKey.of(grades).prompt_class)
+    return None if prompt is None else prompt.entry_kind
+
+
+def _described(kind: Kind | None, is_rated: bool, highest: int | None) -> str:
+    of = "entries of an unknown kind" if kind is None else "direct" if kind == "direct" else f"{kind}s"
+    scale = (
+        "right or wrong" if not is_rated else f"0 to {'an unknown rating' if highest is None else highest}"
+    )
+    return f"{of}, {scale}"
+
+
+def _check_chosen(
+    graders: Collection[str], prompt_classes: Collection[str], known: Collection[GradeKey], source: PathLike
+) -> None:
+    if not known:
+        raise SelectionError(f"{source} has no grades; run `exam-pp grade` first.")
+    models = {key.model for key in known}
+    classes = {key.prompt_class for key in known}
+    for option, names, have in (("--grader", graders, models), ("--prompt-class", prompt_classes, classes)):
+        absent = [name for name in names if name not in have]
+        if absent:
+            raise SelectionError(f"{source} has no grades by {option} {absent[0]!r}; {_listing(known)}.")
+
+
+def _listing(known: Collection[GradeKey]) -> str:
+    return f"it has those of {listed([str(key) for key in sorted(known)], '; ')}"

@@ -1,0 +1,247 @@
+"""Consensus of the graders of a file, stored as a grader of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import (
+    CONSENSUS,
+    DIRECT_ID,
+    HUMAN,
+    DirectGrade,
+    NuggetAssignment,
+    RubricGrades,
+    SelfRating,
+    is_consensus,
+)
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.metrics.consensus import ConsensusRule, consensus_ratings
+from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, PanelMembers, panel_members
+from exam_pp.phases.passages.transform import rewrite
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.inputs import reading
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+from exam_pp.test_bank import ASSIGNMENT_RATINGS
+from exam_pp.wording import counted, listed
+
+PANEL = "panel:"
+"""Prefix of the default names of a consensus: ``panel:median``."""
+
+
+@dataclass
+class ConsensusSummary:
+    """Counts for the summary.
+
+    Attributes:
+        grader: Name of the consensus.
+        prompt_class: Its prompt class.
+        rule: How ratings become one rating.
+        members: The graders.
+        rated: Number of pairs with a consensus.
+        alone: Number of pairs that too few graders rated.
+        replaced: Number of passages whose earlier consensus of this name was replaced.
+        min_graders: Number of ratings that a pair needs.
+        output: The graded file.
+    """
+
+    grader: str
+    prompt_class: str
+    rule: ConsensusRule
+    members: list[GradeKey]
+    min_graders: int
+    rated: int = 0
+    alone: int = 0
+    replaced: int = 0
+    output: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """The summary, a sentence per line."""
+        mixed = len({key.prompt_class for key in self.members}) > 1
+        names = [f"{key.model} {key.prompt_class}" if mixed else key.model for key in self.members]
+        yield (
+            f"{counted(self.rated, 'rating')} added as {self.grader} with the prompt class "
+            f"{self.prompt_class}: the {self.rule} of {counted(len(names), 'grader')} ({listed(names)})."
+        )
+        if self.alone:
+            have = counted(self.alone, "pair has", "pairs have")
+            yield f"{have} no consensus: fewer than {self.min_graders} graders rated them (--min-graders)."
+        if self.replaced:
+            passages = counted(self.replaced, "passage")
+            yield f"The earlier consensus {self.grader} of {passages} was replaced."
+        if self.output != "-":
+            yield f"Written: {self.output}"
+
+
+@reading()
+def consensus(
+    graded: Path,
+    output: Path,
+    *,
+    rule: ConsensusRule = "median",
+    name: str | None = None,
+    min_graders: int = MIN_GRADERS,
+    grade_filter: GradeFilter | None = None,
+    graders: Collection[str] = (),
+    prompt_classes: Collection[str] = (),
+) -> ConsensusSummary:
+    """Copy a graded file and add the consensus of its graders, as a grader of its own name.
+
+    The grades of the members stay as they are. An earlier consensus of the same name and prompt class is
+    replaced. Ungraded pairs of a member are no vote.
+
+    Args:
+        graded: The graded file; not a pipe, because it is read twice.
+        output: The graded file to write.
+        rule: ``mean``: the arithmetic mean, halves rounded down. ``median``: the lower of the two in the
+            middle, if their number is even. ``majority``: the most frequent rating, else the lowest of the
+            most frequent ones.
+        name: Name of the consensus. Default: ``panel:`` and the rule.
+        min_graders: Number of graders that must have rated a pair.
+        grade_filter: Further criteria for the grades of the members.
+        graders: Only these models and reviewers (``human:NAME``). Default: all but other consensuses.
+        prompt_classes: Only these prompt classes. Default: all; they must have the same scale.
+
+    Returns:
+        Counts of ratings.
+
+    Raises:
+        SelectionError: The name is that of another grader, there are fewer graders than ``min_graders``, or
+            their prompt classes have different scales.
+        DataError: The file is not a graded file.
+    """
+    name = f"{PANEL}{rule}" if name is None else name
+    check_output(output, [graded])
+    if is_read_once(graded):
+        raise SelectionError("GRADED is read twice and cannot be a pipe: name a file.")
+    if not name.strip() or name.startswith(HUMAN):
+        raise SelectionError(
+            f"{name!r} cannot be the name of a consensus: names with {HUMAN} are those of reviewers."
+        )
+    if name in graders:
+        raise SelectionError(f"{name!r} cannot be a member of the consensus {name!r}: choose another name.")
+    members = panel_members(
+        read_passages_for_metrics(graded),
+        grade_filter or GradeFilter(),
+        graded,
+        graders=graders,
+        prompt_classes=prompt_classes,
+        without=name,
+    )
+    if len(members.keys) < min_graders:
+        raise SelectionError(
+            f"A consensus needs ratings of {min_graders} graders (--min-graders), but {graded} has those of "
+            f"{counted(len(members.keys), 'grader')}: {listed([str(key) for key in members.keys], '; ')}."
+        )
+    summary = ConsensusSummary(
+        name, members.prompt_class, rule, members.keys, min_graders, output=str(output)
+    )
+    adder = _Adder(members, summary)
+    rewrite(graded, output, adder.query)
+    return summary
+
+
+@dataclass(frozen=True)
+class _Adder:
+    """Adds the consensus to passages."""
+
+    members: PanelMembers
+    summary: ConsensusSummary
+
+    def query(self, query: RawQuery) -> RawQuery:
+        """Add the consensus to the passages of a query."""
+        for passage in query.passages:
+            self._remove_earlier(passage)
+            ratings = [of_grader.ratings(passage) for of_grader in self.members.selectors.values()]
+            rated = consensus_ratings(ratings, self.summary.rule, self.summary.min_graders)
+            self.summary.rated += len(rated)
+            self.summary.alone += len(set().union(*ratings)) - len(rated)
+            if rated:
+                passage.add_grades([self._grades(rated)])
+        return query
+
+    def _remove_earlier(self, passage: RawPassage) -> None:
+        key = GradeKey(self.summary.grader, self.summary.prompt_class)
+        if all(grades.model != key.model for grades in passage.grade_sets()):
+            return
+
+        def kept(grades: RawGrades) -> RawGrades | None:
+            if grades.view.model != key.model:
+                return grades
+            if not is_consensus(grades.view):
+                raise SelectionError(
+                    f"The file has grades by {key.model!r}, which are no consensus: choose another "
+                    "--grader-name."
+                )
+            return None if GradeKey.of(grades.view) == key else grades
+
+        passage.edit_grades(kept)
+        self.summary.replaced += all(GradeKey.of(grades) != key for grades in passage.grade_sets())
+
+    def _grades(self, ratings: Mapping[str, int]) -> RubricGrades | DirectGrade:
+        members, summary = self.members, self.summary
+        prompt_info: dict[str, Any] = {
+            "prompt_class": summary.prompt_class,
+            "is_self_rated": members.is_rated,
+        }
+        if members.is_rated and members.highest is not None and PROMPTS.find(summary.prompt_class) is None:
+            prompt_info["max_rating"] = members.highest
+        shared = {
+            "model": summary.grader,
+            "model_options": {
+                CONSENSUS: summary.rule,
+                "min_graders": summary.min_graders,
+                "members": [{"llm": key.model, "prompt_class": key.prompt_class} for key in members.keys],
+            },
+            "prompt_info": prompt_info,
+        }
+        return (
+            _direct(ratings, shared, members)
+            if members.kind == "direct"
+            else _rubric(ratings, shared, members)
+        )
+
+
+def _direct(ratings: Mapping[str, int], shared: Mapping[str, Any], members: PanelMembers) -> DirectGrade:
+    rating = ratings[DIRECT_ID]
+    values = {
+        **shared,
+        "prompt_type": "direct_grading",
+        "correct": rating > 0,
+        "answer": "",
+        "relevance_label": rating,
+    }
+    if members.is_rated:
+        values["self_ratings"] = rating
+    return DirectGrade(**values)
+
+
+def _rubric(ratings: Mapping[str, int], shared: Mapping[str, Any], members: PanelMembers) -> RubricGrades:
+    kind = members.entry_kind or "question"
+    correct = [entry_id for entry_id, rating in ratings.items() if rating > 0]
+    values = {
+        **shared,
+        "prompt_type": kind,
+        "correct": correct,
+        "wrong": [entry_id for entry_id, rating in ratings.items() if rating <= 0],
+        "answers": [],
+        "errors": {},
+        "exam_ratio": len(correct) / len(ratings),
+        "relevance_label": max(ratings.values()) if members.is_rated else len(correct),
+    }
+    if members.is_rated:
+        values["self_ratings"] = [
+            SelfRating(**{f"{kind}_id": entry_id}, self_rating=rating) for entry_id, rating in ratings.items()
+        ]
+    if members.assigns:
+        labels = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
+        values["assignments"] = [
+            NuggetAssignment(nugget_id=entry_id, assignment=labels[rating])
+            for entry_id, rating in ratings.items()
+        ]
+    return RubricGrades(**values)

@@ -1,0 +1,166 @@
+"""Grading by a panel: several graders, one after the other, into one file."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import Role
+from exam_pp.errors import ExamError, MissingExtraError, ModelError, SelectionError, UnknownNameError
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_files, check_fit, grade_file
+from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
+from exam_pp.phases.passages.transform import rewrite
+from exam_pp.phases.trust.panel_file import PanelGrader, read_panel
+from exam_pp.store.files import STDIO, is_read_once, is_stream
+from exam_pp.store.inputs import reading
+from exam_pp.store.temporary import temporary_folder
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PanelFiles:
+    """The files of a grading by a panel.
+
+    Attributes:
+        passages: Passages file; not a pipe, because it is read several times.
+        panel: Panel file with the graders.
+        output: Graded file to write; ``-`` is standard output.
+        bank: Test bank; None for direct prompts.
+        queries: Texts of the queries; None for those of the bank.
+    """
+
+    passages: Path
+    panel: Path
+    output: Path
+    bank: Path | None = None
+    queries: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The work folder of an unfinished panel, beside the output."""
+        return self.output.with_name(f"{self.output.name}.panel")
+
+
+@dataclass(frozen=True)
+class PanelOptions:
+    """Options of all graders, as those of :class:`~exam_pp.phases.grading.grade.GradeOptions`.
+
+    Attributes:
+        role: Grade only what systems retrieved, or only parts of answers.
+        max_queries: Grade and write only the first queries.
+        max_passages: Grade and write only the first passages of each query.
+        only_unjudged: Grade only passages without a judgment.
+        retry_failed: Send requests again whose failure is in the journal of an interrupted run.
+    """
+
+    role: Role | None = None
+    max_queries: int | None = None
+    max_passages: int | None = None
+    only_unjudged: bool = False
+    retry_failed: bool = False
+
+    def of(self, grader: PanelGrader) -> GradeOptions:
+        """The options of the grading by a grader."""
+        table = grader.table
+        return GradeOptions(
+            grader.prompts,
+            unparsed=table.unparsed,
+            soft=table.soft,
+            repairs=table.repairs,
+            calibrate=table.calibrate,
+            max_queries=self.max_queries,
+            max_passages=self.max_passages,
+            only_unjudged=self.only_unjudged,
+            role=self.role,
+        )
+
+
+@reading()
+def grade_panel(
+    files: PanelFiles, options: PanelOptions | None = None, progress: Progress = no_progress
+) -> list[PanelGrader]:
+    """Grade passages with every grader of a panel, and write the grades of all into one file.
+
+    All graders are checked before the first model is loaded. Each grader has a journal of its own. The files
+    of finished graders are in the folder OUTPUT.panel until the output is complete, so that a repeated call
+    continues an interrupted panel. Grades that the passages already have are kept.
+
+    Args:
+        files: The files.
+        options: Options of all graders.
+        progress: Makes the progress bar of a grader.
+
+    Returns:
+        The graders of the panel.
+
+    Raises:
+        DataError: A file is invalid; the message names the table of the grader.
+        SelectionError: A prompt does not fit its model or the bank, or the passages are a pipe.
+        ModelError: A model cannot be loaded; the message names the table of the grader.
+    """
+    options = options or PanelOptions()
+    if is_read_once(files.passages):
+        raise SelectionError("PASSAGES is read once for every grader and cannot be a pipe: name a file.")
+    graders = read_panel(files.panel)
+    for grader in graders:
+        to_check = GradeFiles(files.passages, files.output, files.bank, queries=files.queries)
+        with _named(files.panel, grader):
+            check_files(to_check, options.of(grader))
+            check_fit(grader.model, options.of(grader))
+    with ExitStack() as stack:
+        streamed = is_stream(files.output)
+        folder = stack.enter_context(temporary_folder()) if streamed else files.folder
+        steps = Steps(folder, progress)
+        try:
+            graded = _grade(files, graders, options, steps)
+        except ExamError:
+            if not streamed and not steps.remove_if_empty():
+                log.info("The replies so far are kept in %s: repeat the command to continue.", folder)
+            raise
+        rewrite(graded, files.output, lambda query: query, inputs=[files.passages])
+        steps.remove()
+    return graders
+
+
+def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: PanelOptions, steps: Steps) -> Path:
+    """The file with the grades of all graders, in the work folder."""
+    graded = files.passages
+    for grader in graders:
+        of_grader = options.of(grader)
+
+        def work(
+            path: Path,
+            advance: Advance,
+            source: Path = graded,
+            grader: PanelGrader = grader,
+            of_grader: GradeOptions = of_grader,
+        ) -> Iterable[str]:
+            step = GradeFiles(
+                source, path, files.bank, queries=files.queries, retry_failed=options.retry_failed
+            )
+            with _named(files.panel, grader):
+                summary = grade_file(step, grader.model, of_grader, advance)
+            summary.output = STDIO  # the file of a step is of no interest
+            return summary.lines()
+
+        inputs = [path for path in (graded, files.bank, files.queries) if path is not None]
+        settings: dict[str, Any] = vars(of_grader) | asked(grader.model, *grader.prompts)
+        name = f"Grader {grader.number}, {grader.model.model}"
+        graded = steps.run(name, f"grader-{grader.number}.jsonl.gz", inputs, settings, work)
+    return graded
+
+
+@contextmanager
+def _named(panel: Path, grader: PanelGrader) -> Iterator[None]:
+    """Add the table of the grader to errors inside the block that are not about a file."""
+    try:
+        yield
+    except (ModelError, MissingExtraError, SelectionError, UnknownNameError) as error:
+        kind = SelectionError if isinstance(error, SelectionError) else ModelError
+        raise kind(f"{panel}, grader {grader.number} ({grader.model.model}): {error}") from error

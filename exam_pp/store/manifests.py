@@ -1,0 +1,115 @@
+"""Reading and writing of manifests, and digests of the files and folders that they name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from exam_pp.errors import DataError
+from exam_pp.manifest import FORMAT, SUFFIX, Manifest, NamedContent, manifest_path
+from exam_pp.store.files import read_text, size_and_sha256, write_text
+from exam_pp.store.inputs import forget
+from exam_pp.store.parsing import data_error, parse_json
+
+_BEGIN = 2**10
+"""The format is named within this many bytes."""
+
+
+def read_manifest(path: str | Path) -> Manifest:
+    """Read a manifest.
+
+    Args:
+        path: The file; ``-`` is standard input.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        DataError: The file cannot be read, or is no manifest; the message names the field.
+    """
+    values = parse_json(read_text(path), path)
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise DataError(f'is not a manifest: its key "format" must be {FORMAT!r}.', file=str(path))
+    try:
+        return Manifest.model_validate(values)
+    except ValidationError as error:
+        raise data_error(error, path) from error
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    """Write a manifest atomically; raises :class:`OutputError`."""
+    write_text(path, manifest.model_dump_json(exclude_unset=True, indent=1) + "\n")
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file has the name and the first key of a manifest."""
+    try:
+        if not (path.name.endswith(SUFFIX) and path.is_file()):
+            return False
+        with path.open("rb") as stream:
+            return f'"format": "{FORMAT}"'.encode() in stream.read(_BEGIN).replace(b'":"', b'": "')
+    except OSError:
+        return False
+
+
+def manifest_sha256(place: Path) -> str:
+    """The digest by which later manifests refer to a manifest."""
+    return hashlib.sha256(place.read_bytes()).hexdigest()
+
+
+def file_content(path: Path, name: str) -> NamedContent:
+    """The size and digest of a file, under a name; raises :class:`DataError`."""
+    size, sha256 = size_and_sha256(path)
+    return NamedContent(path=name, size=size, sha256=sha256)
+
+
+def folder_content(folder: Path, files: Iterable[Path]) -> NamedContent:
+    """The sizes and digests of files in a folder; raises :class:`DataError`."""
+    contents = [file_content(file, file.relative_to(folder).as_posix()) for file in sorted(files)]
+    return combined_content(str(folder), contents)
+
+
+def combined_content(name: str, contents: list[NamedContent]) -> NamedContent:
+    """The size and digest of a folder; the digest is missing if that of a file is."""
+    known = all(content.sha256 for content in contents)
+    lines = "".join(f"{content.sha256}  {content.path}\n" for content in contents)
+    return NamedContent(
+        path=name,
+        size=sum(content.size or 0 for content in contents),
+        sha256=hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest() if known else None,
+        files=contents,
+    )
+
+
+def holds(manifest: Manifest, content: NamedContent) -> bool:
+    """Whether a manifest is of this content: that of its output, of one of its files, or of some of them."""
+    files = manifest.output.files or []
+    if content.files is not None:
+        known = {(file.path, file.sha256) for file in files}
+        return bool(content.files) and all((file.path, file.sha256) in known for file in content.files)
+    known_digests = {file.sha256 for file in [manifest.output, *files]}
+    return content.sha256 is not None and content.sha256 in known_digests
+
+
+def manifest_of(path: Path) -> tuple[Path, Manifest] | None:
+    """The manifest of a file or folder, with its place; for a file of a folder, that of the folder.
+
+    The content of the file may be another one by now (:func:`holds`). Returns None without a manifest that
+    can be read.
+    """
+    full = path.absolute()
+    for output in (full, full.parent):
+        if not output.name or not is_manifest(place := manifest_path(output)):
+            continue
+        try:
+            manifest = read_manifest(place)
+        except DataError:
+            continue
+        finally:
+            forget(place)  # so that the command can write it, as that of a folder with its input
+        if output == full or any(file.path == full.name for file in manifest.output.files or ()):
+            return place, manifest
+    return None

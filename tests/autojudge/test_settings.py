@@ -1,0 +1,101 @@
+"""Settings of workflow files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from exam_pp.autojudge import WORKFLOWS
+from exam_pp.autojudge.settings import Settings, model_of, prompt_of, read_settings
+from exam_pp.errors import DataError, ModelError, UnknownNameError
+from exam_pp.llm.base import ModelOptions
+
+
+@dataclass
+class LlmConfig:
+    model: str = "big-model"
+    base_url: str | None = "http://localhost:1/v1"
+    api_key: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"promptclass": "x"},
+            "the settings of the workflow, promptclass: is unknown; the settings are model,",
+        ),
+        ({"cutoff": 0}, "the settings of the workflow, cutoff: input should be greater than or equal to 1."),
+        ({"entries": "facts"}, "entries: input should be 'questions' or 'nuggets'."),
+        ({"model_options": {"gpu": 1}}, "model_options.gpu: is unknown; the options are allow_redirects,"),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError) as raised:
+        read_settings(settings)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_settings_of_autojudge_itself_are_accepted() -> None:
+    settings = read_settings({"outdir": Path("out"), "filebase": "{_name}", "description": "for readers"})
+    assert settings.outdir == Path("out")
+
+
+def test_without_a_model_that_of_the_configuration_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    options = model_of(Settings(seed=3, model_options={"concurrency": 2}), LlmConfig(api_key="secret"))
+    assert options == ModelOptions(
+        "big-model", pipeline="openai", base_url="http://localhost:1/v1", sampling_seed=3, concurrency=2
+    )
+
+
+def test_a_named_model_is_local() -> None:
+    assert model_of(Settings(model="bundled"), LlmConfig()) == ModelOptions("bundled")
+
+
+def test_another_model_behind_the_endpoint() -> None:
+    options = model_of(Settings(model="small", pipeline="openai-completions"), LlmConfig())
+    assert (options.model, options.base_url) == ("small", "http://localhost:1/v1")
+
+
+def test_a_key_that_exam_pp_cannot_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match="set OPENAI_API_KEY"):
+        model_of(Settings(), LlmConfig(api_key="secret"))
+
+
+def test_no_model_at_all() -> None:
+    with pytest.raises(DataError, match="model: is missing"):
+        model_of(Settings(), None)
+
+
+def test_prompts_by_name_or_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(
+        'name = "Own"\nkind = "question"\nreading = "rating"\nscale = 3\n'
+        'template = "Rate {question} by {context}:"\n',
+        encoding="utf-8",
+    )
+    assert prompt_of(str(file)).name == "Own"
+    assert prompt_of("NuggetSelfRatedPrompt").entry_kind == "nugget"
+    with pytest.raises(UnknownNameError):
+        prompt_of("NoSuchPrompt")
+
+
+def test_ready_workflow_files_have_known_settings() -> None:
+    from autojudge_base.workflow import load_judge_from_workflow, load_workflow, resolve_default
+
+    files = sorted(WORKFLOWS.glob("*.yml"))
+    assert [file.name for file in files] == [
+        "bundled.yml", "endpoint-nuggets.yml", "endpoint.yml", "local.yml",
+    ]  # fmt: skip
+    for file in files:
+        workflow = load_workflow(file)
+        for changes in ({}, *workflow.variants.values()):
+            read_settings({**resolve_default(workflow).judge_settings, **changes})
+        components = load_judge_from_workflow(workflow)
+        assert type(components.leaderboard_judge).__name__ == "ExamJudge"
+        assert components.nugget_creator is components.qrels_creator is components.leaderboard_judge

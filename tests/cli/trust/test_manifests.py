@@ -1,0 +1,375 @@
+"""Every output of every command gets a manifest beside it, and no other file does."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli import manifests
+from exam_pp.cli.main import main
+from exam_pp.errors import StoppedError
+from exam_pp.manifest import SUFFIX
+from exam_pp.phases.trust.manifests import find_manifest
+from exam_pp.store.manifests import read_manifest
+from scripts.reliability.good_files import GOOD, RATED, lay_out
+from scripts.reliability.kills import writing_commands
+from tests.conftest import without_times
+
+COMMANDS = writing_commands()
+GRADE = f"grade graded.jsonl --bank bank.jsonl --model fake --prompt-class {RATED} -o out.jsonl"
+COVER = "evaluate cover graded.jsonl --bank bank.jsonl --grader model --prompt-type question --format tsv"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The good files in the working directory; manifests are switched on."""
+    monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path)
+    (tmp_path / "existing").mkdir()
+    (tmp_path / "existing" / "other").write_text("of somebody else\n")
+    return tmp_path
+
+
+def run(command: str) -> int:
+    """Run a command; returns its exit code."""
+    try:
+        main(["-q", *shlex.split(command)])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def files() -> set[str]:
+    return {str(path) for path in Path().rglob("*") if path.is_file()}
+
+
+def manifest(name: str) -> dict[str, Any]:
+    """The manifest of a file as JSON."""
+    content: dict[str, Any] = json.loads(Path(f"{name}{SUFFIX}").read_text())
+    return content
+
+
+def sha256(name: str) -> str:
+    return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+
+
+def options(name: str) -> dict[str, Any]:
+    return {option["name"]: option["value"] for option in manifest(name)["options"]}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_output_of_every_command_has_a_manifest(command: str) -> None:
+    before = files()
+    assert run(command) == 0
+    new = files() - before
+    tops = {"new/folder/out" if name.startswith("new/") else name.partition("/")[0] for name in new}
+    tops = {name for name in tops if not name.endswith(SUFFIX)}
+    others = {"status"} | {name for name in tops if name.endswith("journal")}
+    assert {name for name in new if name.endswith(SUFFIX)} == {f"{top}{SUFFIX}" for top in tops - others}
+    for top in tops - others:
+        found = find_manifest(Path(top))
+        assert found.state == "unchanged"
+        assert command.startswith(found.manifest.command)
+        named = {content.path for content in found.manifest.inputs}
+        assert named, "every one of these commands reads a file"
+        assert all(word in named for word in shlex.split(command) if word in GOOD)
+
+
+@pytest.mark.parametrize("command", [GRADE, f"{COVER} -o out.jsonl", "split graded.jsonl -n 2 -o parts"])
+def test_equal_calls_give_equal_bytes_without_paths_of_the_machine(command: str, tmp_path: Path) -> None:
+    run(command)
+    (place,) = (path for path in Path().glob(f"*{SUFFIX}") if path.name not in GOOD)
+    first = place.read_bytes()
+    place.unlink()
+    run(command)
+    assert place.read_bytes() == first
+    assert str(tmp_path).encode() not in first
+
+
+def test_the_content_of_a_manifest() -> None:
+    run(f"{COVER} --cutoff 5 -o cover.tsv")
+    content = manifest("cover.tsv")
+    assert content["format"] == "exam_pp.manifest.v1"
+    assert content["command"] == "evaluate cover"
+    assert content["output"] == {
+        "path": "cover.tsv", "size": Path("cover.tsv").stat().st_size, "sha256": sha256("cover.tsv"),
+        "parameter": "--output",
+    }  # fmt: skip
+    assert content["inputs"] == [
+        {"path": name, "size": len(GOOD[name]), "sha256": sha256(name), "parameter": parameter}
+        for name, parameter in (("graded.jsonl", "GRADED"), ("bank.jsonl", "--bank"))
+    ]
+    assert {"name": "--cutoff", "value": 5, "default": False} in content["options"]
+    assert {"name": "--samples", "value": 2000, "default": True} in content["options"]
+    assert content["seeds"] == {"--seed": 0}
+    assert content["report"]["models"] == ["model"]
+    assert content["report"]["cutoff"] == 5
+    assert content["python"].startswith("3.")
+
+
+def test_the_prompt_of_a_grading_is_named_with_its_hash() -> None:
+    from exam_pp.prompts import PROMPTS
+
+    run(GRADE)
+    (asked,) = manifest("out.jsonl")["asked"]
+    assert asked == {"option": "--model", "model": "fake", "prompts": {RATED: PROMPTS.get(RATED).hash}}
+    run("grade graded.jsonl --bank bank.jsonl --model fake --prompt-file prompt.toml -o own.jsonl")
+    (asked,) = manifest("own.jsonl")["asked"]
+    assert asked["prompts"].keys() == {"Mine"}
+    assert {content["parameter"] for content in manifest("own.jsonl")["inputs"]} == {
+        "PASSAGES", "--bank", "--prompt-file",
+    }  # fmt: skip
+
+
+def test_the_digest_of_a_folder_is_that_of_the_list_of_its_files() -> None:
+    """As ``(cd parts && sha256sum * | sha256sum)``."""
+    run("split graded.jsonl -n 2 -o parts")
+    names = ["graded-1-of-2.jsonl", "graded-2-of-2.jsonl"]
+    lines = "".join(f"{sha256(f'parts/{name}')}  {name}\n" for name in names)
+    output = manifest("parts")["output"]
+    assert [file["path"] for file in output["files"]] == names
+    assert output["sha256"] == hashlib.sha256(lines.encode()).hexdigest()
+    run("import --runs runs --texts texts.tsv -o p.jsonl")
+    (runs,) = (content for content in manifest("p.jsonl")["inputs"] if content["parameter"] == "--runs")
+    assert [(file["path"], file["sha256"]) for file in runs["files"]] == [
+        (name, sha256(f"runs/{name}")) for name in ("a.run", "b.run")
+    ]
+
+
+def test_inputs_refer_to_their_own_manifests() -> None:
+    run("split graded.jsonl -n 2 -o parts")
+    run("merge parts/graded-1-of-2.jsonl parts/graded-2-of-2.jsonl -o merged.jsonl")
+    run("rename merged.jsonl --system a=z -o renamed.jsonl")
+    digest = sha256(f"parts{SUFFIX}")
+    for content in manifest("merged.jsonl")["inputs"]:
+        assert content["made_by"] == {"command": "split", "manifest_sha256": digest}
+    (content,) = manifest("renamed.jsonl")["inputs"]
+    assert content["made_by"] == {"command": "merge", "manifest_sha256": sha256(f"merged.jsonl{SUFFIX}")}
+    Path("merged.jsonl").write_text(GOOD["graded.jsonl"] + "\n")
+    run("rename merged.jsonl --system a=z -o renamed.jsonl")
+    assert "made_by" not in manifest("renamed.jsonl")["inputs"][0], "its manifest is of other content"
+
+
+def test_manifests_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    main(["-q", "--no-manifest", *shlex.split(GRADE)])
+    monkeypatch.setenv("EXAM_PP_MANIFEST", "0")
+    run(GRADE.replace("out.jsonl", "again.jsonl"))
+    assert {"out.jsonl", "again.jsonl"} <= files()
+    assert not any(name.endswith(SUFFIX) for name in files() - GOOD.keys())
+
+
+def test_a_manifest_of_an_earlier_output_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(f"{COVER} -o cover.tsv")
+    assert find_manifest(Path("cover.tsv")).state == "unchanged"
+    monkeypatch.setenv("EXAM_PP_MANIFEST", "0")
+    run(f"{COVER} --min-grade 1 -o cover.tsv")
+    assert find_manifest(Path("cover.tsv")).state == "changed"
+    Path("cover.tsv").unlink()
+    assert find_manifest(Path(f"cover.tsv{SUFFIX}")).state == "missing"
+
+
+def test_a_failed_command_leaves_the_old_manifest_with_the_old_output() -> None:
+    run("merge graded.jsonl -o out.jsonl")
+    before = Path("out.jsonl").read_bytes(), Path(f"out.jsonl{SUFFIX}").read_bytes()
+    Path("bad.jsonl").write_text(GOOD["graded.jsonl"] + "no JSON\n")
+    assert run("merge bad.jsonl -o out.jsonl") == 1
+    assert (Path("out.jsonl").read_bytes(), Path(f"out.jsonl{SUFFIX}").read_bytes()) == before
+    assert run("merge bad.jsonl -o new.jsonl") == 1
+    assert "new.jsonl" not in files()
+    assert f"new.jsonl{SUFFIX}" not in files()
+
+
+def test_an_exit_code_for_a_finding_is_no_failure() -> None:
+    Path("bad.jsonl").write_text("no JSON\n")
+    assert run("validate bad.jsonl --from graded -o report.txt") == 1
+    assert manifest("report.txt")["output"]["sha256"] == sha256("report.txt")
+
+
+@pytest.mark.parametrize("content", ["precious", "{}"])
+def test_a_file_of_the_user_is_kept(content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(f"out.jsonl{SUFFIX}").write_text(content)
+    assert run("merge graded.jsonl -o out.jsonl") == 0
+    assert Path(f"out.jsonl{SUFFIX}").read_text() == content
+    assert without_times(capsys.readouterr().err) == (
+        f"out.jsonl has no manifest: out.jsonl{SUFFIX} is not a manifest and is kept; rename it.\n"
+    )
+
+
+def test_an_input_or_another_output_is_never_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    before = Path("board.tsv.manifest.json").read_bytes()
+    assert run("validate board.tsv.manifest.json -o board.tsv") == 0
+    assert Path("board.tsv.manifest.json").read_bytes() == before
+    assert "board.tsv has no manifest" in capsys.readouterr().err
+    secret = f"public.jsonl{SUFFIX}"
+    run(f"bank split bank.jsonl --secret 0.5 -o public.jsonl --secret-output {secret}")
+    assert "exam_pp.manifest" not in Path(secret).read_text()
+    assert manifest(secret)["output"]["parameter"] == "--secret-output"
+
+
+def test_streams_get_no_manifest_and_streams_as_inputs_no_digest(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = files()
+    run(COVER)
+    run(f"{COVER} -o /dev/null")
+    assert files() == before
+    assert not Path(f"/dev/null{SUFFIX}").exists()
+    with Path("graded.jsonl").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        run("rename - --system a=z -o out.jsonl")
+    (content,) = manifest("out.jsonl")["inputs"]
+    assert content == {
+        "path": "-", "note": "a stream, which cannot be read again", "parameter": "PASSAGES",
+    }  # fmt: skip
+
+
+def test_files_in_the_working_directory_have_their_own_manifests(tmp_path: Path) -> None:
+    run("split graded.jsonl -n 2 -o .")
+    assert {f"graded-{n}-of-2.jsonl{SUFFIX}" for n in (1, 2)} <= files()
+    assert not (tmp_path.parent / f"{tmp_path.name}{SUFFIX}").exists()
+
+
+def test_manifests_are_no_runs_and_no_other_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    run("convert runs/a.run --to run -o runs/c.run")
+    run("import --runs runs --texts texts.tsv -o p.jsonl")
+    (runs,) = (content for content in manifest("p.jsonl")["inputs"] if content["parameter"] == "--runs")
+    assert [file["path"] for file in runs["files"]] == ["a.run", "b.run", "c.run"]
+    assert run(f"import --runs runs/c.run{SUFFIX} --texts texts.tsv -o q.jsonl") == 1
+    assert f"runs/c.run{SUFFIX}: is the manifest of a file" in capsys.readouterr().err
+    assert run(f"validate runs/c.run{SUFFIX}") == 0
+    assert "manifest" in capsys.readouterr().out
+
+
+def test_merged_banks_are_recorded_by_their_own_names() -> None:
+    Path("second.jsonl").write_text(GOOD["bank.jsonl"].replace("q1/", "q1/x").replace("007/", "007/x"))
+    assert run(f"{COVER} --bank second.jsonl -o cover.tsv") == 0
+    content = manifest("cover.tsv")
+    assert [given["path"] for given in content["inputs"]] == ["graded.jsonl", "bank.jsonl", "second.jsonl"]
+    assert "--bank" not in options("cover.tsv")
+
+
+def test_a_configuration_names_further_inputs() -> None:
+    Path("rag.toml").write_text('queries = "queries.tsv"\n')
+    assert run("evaluate rag cited.jsonl --config rag.toml -o rag") == 0
+    inputs = {content["path"]: content.get("parameter") for content in manifest("rag")["inputs"]}
+    assert inputs == {"cited.jsonl": "PASSAGES", "rag.toml": "--config", "queries.tsv": None}
+
+
+def test_secrets_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    run("generate questions queries.tsv --model fake --test-collection sk-very-secret -o b.jsonl")
+    text = Path(f"b.jsonl{SUFFIX}").read_text()
+    assert "secret" not in text
+    assert options("b.jsonl")["--test-collection"] == "***"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://ann:pw@localhost:1/v1?token=geheim", "http://localhost:1/v1"),
+        ("https://key@host/v1", "https://host/v1"),
+        ("http://[bad", "***"),
+        (None, None),
+    ],
+)
+def test_addresses_of_endpoints_are_without_passwords(
+    url: str | None, shown: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click import Command, Context
+
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    context = Context(Command("grade"))
+    context.params = {"pipeline": "openai"}
+    assert manifests._address(context, url) == shown
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret@other/v1")
+    assert manifests._address(context, None) == "http://other/v1"
+    context.params = {"pipeline": "text2text"}
+    assert manifests._address(context, None) is None
+
+
+def test_large_weights_have_a_size_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from exam_pp.cli.guard import NamedInput
+
+    Path("model").mkdir()
+    for name, size in (("config.json", 2), ("model.safetensors", 9)):
+        (Path("model") / name).write_bytes(bytes(size))
+    monkeypatch.setattr(manifests, "_MAX_WEIGHTS", 8)
+    import click
+
+    option = click.Option(["--model"])
+    given = NamedInput(Path("model"), option, tuple(sorted(Path("model").iterdir())))
+    content = manifests._named(given)
+    assert content.files is not None
+    assert [(file.path, file.size, file.sha256 is None) for file in content.files] == [
+        ("config.json", 2, False), ("model.safetensors", 9, True),
+    ]  # fmt: skip
+    assert content.sha256 is None
+
+
+def test_a_manifest_that_cannot_be_written_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(manifests, "write_manifest", full)
+    with caplog.at_level(logging.WARNING):
+        assert run("merge graded.jsonl -o out.jsonl") == 0
+    assert "out.jsonl" in files()
+    assert f"out.jsonl{SUFFIX}" not in files()
+
+
+def test_a_damaged_manifest_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    run("merge graded.jsonl -o out.jsonl")
+    place = Path(f"out.jsonl{SUFFIX}")
+    place.write_text(place.read_text().replace('"command"', '"commands"', 1))
+    assert run("manifest show out.jsonl") == 1
+    assert f"{SUFFIX}, command: is missing." in capsys.readouterr().err
+    assert run("manifest show graded.jsonl") == 1
+    message = f"graded.jsonl: has no manifest (graded.jsonl{SUFFIX}). It was not written by a command"
+    assert message in capsys.readouterr().err
+
+
+def test_a_manifest_survives_reading_and_writing() -> None:
+    from exam_pp.store.manifests import write_manifest
+
+    run(f"{COVER} -o cover.tsv")
+    place = Path(f"cover.tsv{SUFFIX}")
+    write_manifest(read_manifest(place), Path("copy.json"))
+    assert Path("copy.json").read_bytes() == place.read_bytes()
+
+
+def test_a_signal_stops_a_command_also_while_it_writes_a_manifest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(*_arguments: object) -> None:
+        raise StoppedError("stopped by SIGTERM.")
+
+    monkeypatch.setattr(manifests, "write_manifest", stopped)
+    assert run("merge graded.jsonl -o out.jsonl") == 143
+    assert f"out.jsonl{SUFFIX}" not in files()
+
+
+def test_a_name_that_is_too_long_for_a_manifest(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "o" * 250
+    assert run(f"merge graded.jsonl -o {name}") == 0
+    assert f"{name} has no manifest: " in capsys.readouterr().err
+    assert run(f"rename {name} --system a=z -o out.jsonl") == 0
+    assert manifest("out.jsonl")["inputs"][0]["path"] == name
+
+
+def test_a_folder_with_an_input_gets_a_new_manifest() -> None:
+    """The command looks for the making of its input in the manifest of the folder, and then replaces it."""
+    Path("out").mkdir()
+    Path("out/graded.jsonl").write_text(GOOD["graded.jsonl"])
+    for parts in (1, 2):
+        run(f"split out/graded.jsonl -n {parts} -o out")
+        names = [file["path"] for file in manifest("out")["output"]["files"]]
+        assert names == [f"graded-{part}-of-{parts}.jsonl" for part in range(1, parts + 1)]

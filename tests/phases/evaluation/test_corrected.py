@@ -1,0 +1,356 @@
+"""Corrected scores of files: equal to people's scores if all pairs are labelled; notes and errors."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.corrected_estimates import Interval
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.pair_sample import PairSample, SampledPair
+from exam_pp.phases.evaluation.corrected import Corrected, corrected_scores
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.reports.evaluation.corrected import corrected_report
+from exam_pp.store.pair_samples import write_pair_sample
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from tests.conftest import passage, rubric
+from tests.phases.nugget_material import answer, bank_line
+from tests.tables import notes_of, pictures_of, tables_of
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+JUDGE, ANA = "google/flan-t5-large", "human:ana"
+ENTRIES = ("a", "b")
+# Query, passage, ranks of the systems x and y, ratings of the judge, ratings of a person.
+GRADES = [
+    ("q1", "p1", {"x": 1}, (5, 0), (5, 0)),
+    ("q1", "p2", {"x": 2, "y": 1}, (0, 4), (0, 1)),
+    ("q1", "p3", {"y": 2}, (0, 0), (0, 5)),
+    ("q2", "p4", {"x": 1, "y": 2}, (4, 4), (2, 4)),
+    ("q2", "p5", {"y": 1}, (0, 0), (4, 0)),
+]
+
+
+def graded_passage(
+    query: str, name: str, ranks: dict[str, int], judge: Iterable[int], person: Iterable[int] | None
+) -> dict[str, Any]:
+    rankings = [
+        {"method": system, "paragraphId": name, "queryId": query, "rank": rank, "score": 1.0}
+        for system, rank in ranks.items()
+    ]
+    judgment = {"paragraphId": name, "query": query, "relevance": 2, "titleQuery": query}
+    grades = [
+        rubric(dict(zip((f"{query}/{entry}" for entry in ENTRIES), ratings, strict=True)), llm=model)
+        for model, ratings in ((JUDGE, judge), (ANA, person))
+        if ratings is not None
+    ]
+    direct = {
+        "correctAnswered": True, "answer": "1", "self_ratings": 1, "llm": JUDGE,
+        "prompt_info": {"prompt_class": "GradedRelevance"}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    data = {"judgments": [judgment], "rankings": rankings}
+    return passage(name, paragraph_data=data, exam_grades=grades, grades=[direct])
+
+
+@pytest.fixture
+def graded(write_jsonl: WriteJsonl) -> Path:
+    lines: dict[str, list[Any]] = {}
+    for row in GRADES:
+        lines.setdefault(row[0], []).append(graded_passage(*row))
+    return write_jsonl("graded.jsonl", [[query, passages] for query, passages in lines.items()])
+
+
+@pytest.fixture
+def bank(write_jsonl: WriteJsonl) -> Path:
+    return write_jsonl(
+        "bank.jsonl",
+        [
+            {
+                "query_id": query,
+                "test_collection": "t",
+                "query_text": query,
+                "items": [
+                    {"query_id": query, "question_id": f"{query}/{e}", "question_text": f"{e}?"}
+                    for e in ENTRIES
+                ],
+            }
+            for query in ("q1", "q2")
+        ],
+    )
+
+
+def sample(
+    probability: float = 1.0, only: Iterable[tuple[str, str]] | None = None, **keys: Any
+) -> PairSample:
+    """All pairs of :data:`GRADES`, or only those of these passages and entries."""
+    pairs = [
+        SampledPair(query_id=row[0], passage_id=row[1], entry_id=f"{row[0]}/{e}", probability=probability)
+        for row in GRADES
+        for e in ENTRIES
+        if only is None or (row[1], e) in only
+    ]
+    values = {"model": JUDGE, "prompt_class": RATED, "cutoff": 20} | keys
+    return PairSample(by="even", seed=0, population=10, pairs=pairs, **values)
+
+
+def correct(graded: Path, bank: Path | None, pairs: PairSample, **options: Any) -> Corrected:
+    return corrected_scores(graded, pairs, bank, **{"reviewer": ANA, **options})
+
+
+def values(result: Corrected, measure: int = 0) -> dict[str, float]:
+    return {row.system: row.scores.corrected.value for row in result.boards[measure].systems}
+
+
+def test_with_labels_of_all_pairs_the_score_is_that_of_the_person(graded: Path, bank: Path) -> None:
+    """Then the interval for these queries has no width, and the judge's scores are those of `cover`."""
+    result = correct(graded, bank, sample(), intervals="labels")
+    scores = {
+        model: {
+            row.system: row.mean
+            for row in standings(cover(graded, bank, grade_filter=GradeFilter(model, RATED)).scores)
+            if row.metric == "Cover(min_grade=4)@20" and row.system in ("x", "y")
+        }
+        for model in (JUDGE, ANA)
+    }
+
+    assert values(result) == pytest.approx(scores[ANA])
+    assert {row.system: row.scores.judged for row in result.boards[0].systems} == pytest.approx(scores[JUDGE])
+    assert scores[ANA] == {"x": 0.5, "y": 0.75}
+    for row in result.boards[0].systems:
+        assert row.scores.corrected.by_rule
+        assert row.scores.corrected.low == row.scores.corrected.high == row.scores.corrected.value
+    assert [(row.system, row.scores.rank, row.scores.judged_rank) for row in result.boards[0].systems] == [
+        ("y", 1, 2),
+        ("x", 2, 1),
+    ]
+
+
+def test_the_cutoff_selects_the_pairs(graded: Path, bank: Path) -> None:
+    assert values(correct(graded, bank, sample(), cutoff=1)) == pytest.approx({"x": 0.5, "y": 0.25})
+
+
+def test_half_of_the_pairs_by_hand(graded: Path, bank: Path) -> None:
+    """Of q1/b, p2 is drawn with π = 1/2: y = 1 + (0 - 1) / 0.5 = -1. The other entries are as judged.
+
+    x: q1 has a (1) and b (-1), q2 both: (0 + 1) / 2. y: q1 has no a, and b: 1 - (1 + 1) × 1 = -1, so -1/2.
+    The variance of b is Π x² - Π (x² - 0.5 / 0.25) = 4 - 2 = 2, in the mean 2 / 2² / 2² = 1/8.
+    """
+    result = correct(graded, bank, sample(0.5, [("p2", "b")]), intervals="labels", baseline="x")
+    rows = {row.system: row for row in result.boards[0].systems}
+
+    assert values(result) == pytest.approx({"x": 0.5, "y": 0.25})
+    assert rows["x"].scores.corrected.high == pytest.approx(0.5 + 12.7062 * 0.125**0.5, rel=1e-4)
+    # The errors of both systems are the same, so their difference has no variance: bounds by the rule.
+    assert rows["y"].scores.difference is not None
+    assert rows["y"].scores.difference.value == pytest.approx(-0.25)
+    assert rows["y"].scores.difference.by_rule
+    assert rows["x"].scores.difference is None
+    assert [(row.labels, row.errors) for row in rows.values()] == [(1, 1), (1, 1)]
+
+
+def test_a_whole_entry_by_hand(graded: Path, bank: Path) -> None:
+    """The entry b of q1 is drawn with π = 1/2. The judge covers it for x and y by p2, people for y by p3.
+
+    So x has 1 + (0 - 1) / 0.5 = -1 and y has 1. The other entries are as judged: x has a of q1 and both of
+    q2, y both of q2. The variance of x is 1² × 0.5 / 0.25 = 2 for the entry, in the mean 2 / 2² / 2² = 1/8.
+    """
+    drawn = [("p1", "b"), ("p2", "b"), ("p3", "b")]
+    pairs = sample(0.5, drawn).model_copy(update={"by": "entry"})
+    result = correct(graded, bank, pairs, intervals="labels", baseline="y")
+    rows = {row.system: row for row in result.boards[0].systems}
+
+    assert values(result) == pytest.approx({"x": 0.5, "y": 0.75})
+    assert rows["x"].scores.corrected.high == pytest.approx(0.5 + 12.7062 * 0.125**0.5, rel=1e-4)
+    assert rows["y"].scores.corrected.by_rule
+    assert rows["x"].scores.difference is not None
+    assert rows["x"].scores.difference.high == pytest.approx(-0.25 + 12.7062 * 0.125**0.5, rel=1e-4)
+    assert not any(row.scores.too_thin for row in rows.values())
+
+
+def test_an_entry_that_lacks_a_label_counts_as_not_drawn(graded: Path, bank: Path) -> None:
+    everything = sample(1.0).model_copy(update={"by": "entry"})
+    unknown = SampledPair(query_id="q2", passage_id="p9", entry_id="q2/b", probability=1)
+    result = correct(
+        graded,
+        bank,
+        everything.model_copy(update={"pairs": [*everything.pairs, unknown]}),
+        intervals="labels",
+    )
+
+    assert any("1 of 4 drawn entries lack labels" in note for note in result.notes)
+    assert any("multiplied by 0.750" in note for note in result.notes)
+
+
+def test_intervals_over_queries(graded: Path, bank: Path) -> None:
+    """The scores of x by the person are 1/2 and 1/2, those of y 1/2 and 1: t = 12.706, half width 3.177."""
+    rows = {row.system: row for row in correct(graded, bank, sample()).boards[0].systems}
+
+    assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 12.7062 * 0.25, rel=1e-4)
+    assert rows["y"].scores.more is not None
+    assert rows["y"].scores.more.labels is None
+    assert rows["y"].scores.more.limit == pytest.approx(12.7062 * 0.25, rel=1e-4)
+
+
+def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> None:
+    """No error in pairs with π = 1/2: up to ln 0.05 / ln 0.5 = 4.32 errors, each of 1/4; at most 1.
+
+    The judge gives x the score 1 and y 0.75.
+    """
+    result = correct(graded, bank, sample(0.5, [("p1", "a"), ("p4", "b")]), intervals="labels")
+
+    assert all(row.scores.corrected.by_rule for row in result.boards[0].systems)
+    assert [row.scores.corrected.high for row in result.boards[0].systems] == [2, 1.75]
+    assert any("rule of three" in note for note in result.notes)
+    assert any("Fewer than 10 labels are above the judge's grade" in note for note in result.notes)
+
+
+def test_the_share_of_pairs_is_a_mean(graded: Path, bank: Path) -> None:
+    """The person covers 1 of 4 pairs of x in q1 and 1 of 2 in q2, of y 1 of 4 and 2 of 4."""
+    result = correct(graded, bank, sample(), measure="pair-share")
+
+    assert result.boards[0].measure == "PairShare(min_grade=4)@20"
+    assert values(result) == pytest.approx({"x": 0.375, "y": 0.375})
+
+
+def test_judgments_correct_direct_grades(graded: Path) -> None:
+    """The judge gives 1 and the judgment is 2; half of the passages of x are drawn with π = 1/2."""
+    pairs = [
+        SampledPair(query_id=row[0], passage_id=row[1], entry_id="direct", probability=0.5)
+        for row in GRADES
+        if row[1] in ("p1", "p4")
+    ]
+    drawn = sample(model=JUDGE, prompt_class="GradedRelevance").model_copy(update={"pairs": pairs})
+    result = correct(graded, None, drawn, reviewer="judgments", measure="label-mean", min_grade=2)
+
+    assert [board.measure for board in result.boards] == ["Label@20", "Label>=2@20"]
+    # x: (1 + 2 + 1) / 2 = 2 in q1, 3 in q2; y: 1 in q1, (1 + 3) / 2 in q2.
+    assert values(result) == pytest.approx({"x": 2.5, "y": 1.5})
+    # Shares: x has (2 + 0) / 2 in q1 and 2 in q2; y 0 and (0 + 2) / 2.
+    assert values(result, 1) == pytest.approx({"x": 1.5, "y": 0.5})
+
+
+def test_nugget_scores_of_all_labels_are_those_of_the_person(write_jsonl: WriteJsonl) -> None:
+    """V, W and A, strict and lenient, as `evaluate nuggets` computes them."""
+    bank = write_jsonl("nuggets.jsonl", [bank_line("q1", "vvo"), bank_line("q2", "vo")])
+    graded = write_jsonl(
+        "answers.jsonl",
+        [
+            ["q1", [answer("x", "q1", "SPN", human_ana="PNS"), answer("y", "q1", "NNN", human_ana="SSP")]],
+            ["q2", [answer("x", "q2", "SN", human_ana="PN"), answer("y", "q2", "SS", human_ana="NP")]],
+        ],
+    )
+    pairs = [
+        SampledPair(query_id=query, passage_id=f"{system}/{query}", entry_id=f"{query}/n{n}", probability=1)
+        for query, size in (("q1", 3), ("q2", 2))
+        for system in "xy"
+        for n in range(1, size + 1)
+    ]
+    drawn = PairSample(
+        model="judge", prompt_class="NuggetAssignment", by="even", seed=0, population=10, pairs=pairs
+    )
+    result = correct(graded, bank, drawn, measure="nuggets")
+    expected = {
+        (row.metric, row.system): row.mean
+        for row in standings(nugget_scores(graded, bank)["human:ana"].scores)
+        if row.metric != "L"
+    }
+
+    assert {
+        (board.measure, row.system): row.scores.corrected.value
+        for board in result.boards
+        for row in board.systems
+    } == pytest.approx(expected)
+
+
+def test_pairs_without_a_label_lower_the_probabilities(graded: Path, bank: Path) -> None:
+    """A label of one of two drawn pairs with π = 1: π becomes 1/2, as in the example by hand."""
+    pairs = sample(1.0, [("p2", "b")]).pairs
+    missing = SampledPair(query_id="q1", passage_id="nowhere", entry_id="q1/a", probability=1)
+    result = correct(graded, bank, sample().model_copy(update={"pairs": [*pairs, missing]}))
+
+    assert values(result) == pytest.approx({"x": 0.5, "y": 0.25})
+    assert any("1 of 2 drawn pairs have no label" in note for note in result.notes)
+
+
+def test_a_reviewer_may_be_named_without_the_prefix(graded: Path, bank: Path) -> None:
+    assert correct(graded, bank, sample(), reviewer="ana") == correct(graded, bank, sample())
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "message"),
+    [
+        ({"model": "gpt"}, {"grade_filter": GradeFilter(model=JUDGE)}, "--grader 'gpt'"),
+        ({"prompt_class": "Other"}, {"grade_filter": GradeFilter(prompt_class=RATED)}, "--prompt-class 'Oth"),
+        ({"cutoff": 5}, {"cutoff": 6}, "the first 5 ranks"),
+        ({}, {"reviewer": "human:bo"}, "has grades of: human:ana"),
+        ({}, {"reviewer": JUDGE}, "is also the judge"),
+        ({"pairs": []}, {}, "None of the 0 sampled pairs has a label"),
+        ({}, {"reviewer": "judgments"}, "use -m label-mean"),
+        ({}, {"baseline": "z"}, "The baseline 'z' is not a system"),
+        ({}, {"measure": "nuggets"}, "another kind of prompt"),
+    ],
+)
+def test_errors(
+    graded: Path, bank: Path, changes: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SelectionError, match=message):
+        correct(graded, bank, sample().model_copy(update=changes), **options)
+
+
+def test_report(graded: Path, bank: Path, tmp_path: Path) -> None:
+    """The table of errors has Σ 1/π; pictures are for pages, columns of ends for scripts."""
+    path = tmp_path / "pairs.json"
+    write_pair_sample(sample(0.5), path)
+    result = corrected_scores(graded, path, bank, reviewer=ANA)
+    report, script = corrected_report(result), corrected_report(result, formatted=False)
+    errors = tables_of(report)["Error of the judge, by its rating"]
+
+    assert [row[:4] for row in errors.rows] == [
+        [0, 6, 12, pytest.approx(1 / 3)],
+        [4, 3, 6, pytest.approx(2 / 3)],
+        [5, 1, 2, 0],
+    ]
+    assert "Student's t over 2 queries" in notes_of(report)
+    assert len(pictures_of(report)) == 2
+    assert not pictures_of(script)
+    assert "low" in tables_of(script)["Cover(min_grade=4)@20"].columns
+
+
+@pytest.mark.integration
+def test_judgments_correct_the_labels_of_flan_t5(shared_data: Path) -> None:
+    """All judgments give their own mean, and a thousand of them an interval that contains it."""
+    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    means, pairs = [], []
+    for query in read_passages_for_metrics(graded):
+        judged = [max(j.relevance for j in passage.judgments) for passage in query.passages]
+        means.append(sum(judged) / len(judged))
+        pairs += [(query.query_id, passage.passage_id) for passage in query.passages]
+    truth = sum(means) / len(means)
+
+    def corrected(probability: float) -> Interval:
+        rng = random.Random(0)
+        drawn = [
+            SampledPair(query_id=query, passage_id=passage, entry_id="direct", probability=probability)
+            for query, passage in pairs
+            if rng.random() < probability
+        ]
+        found = PairSample(model="flan-t5-large", by="even", seed=0, population=len(pairs), pairs=drawn)
+        result = corrected_scores(
+            graded, found, reviewer="judgments", measure="label-mean", intervals="labels"
+        )
+        (row,) = result.boards[0].systems
+        assert row.scores.judged - truth > 0.2
+        return row.scores.corrected
+
+    assert corrected(1.0).value == pytest.approx(truth)
+    interval = corrected(1000 / len(pairs))
+    assert interval.low is not None
+    assert interval.high is not None
+    assert truth - 0.1 < interval.low < truth < interval.high < truth + 0.1

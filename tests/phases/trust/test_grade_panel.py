@@ -1,0 +1,177 @@
+"""Grading by a panel: one file with the grades of all, which continues after an interruption."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, ModelError, SelectionError
+from exam_pp.llm.baselines import RandomLLM
+from exam_pp.phases.trust.grade_panel import PanelFiles, PanelOptions, grade_panel
+from exam_pp.store.passages.graded_file import read_passages
+
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
+@pytest.fixture
+def files(tmp_path: Path, tiny_passages: Path, tiny_bank: Path) -> PanelFiles:
+    return PanelFiles(tiny_passages, tmp_path / "panel.toml", tmp_path / "out.jsonl.gz", tiny_bank)
+
+
+def write_panel(files: PanelFiles, *models: str, **options: str) -> None:
+    lines = "".join(f"{key} = {value}\n" for key, value in options.items())
+    files.panel.write_text(
+        "".join(f'[[grader]]\nmodel = "{model}"\nprompt_class = "{RATED}"\n{lines}' for model in models),
+        encoding="utf-8",
+    )
+
+
+def graders_in(path: Path) -> Counter[str]:
+    """The number of ratings of each model."""
+    return Counter(
+        str(grades.model)
+        for query in read_passages(path)
+        for passage in query.passages
+        for grades in passage.grade_sets()
+        for _ in grades.entry_ratings()
+    )
+
+
+def test_the_output_is_that_of_one_grading_after_the_other(files: PanelFiles, tmp_path: Path) -> None:
+    write_panel(files, "lexical", "random")
+    graders = grade_panel(files)
+    grade = ["grade", "--bank", str(files.bank), "--prompt-class", RATED]
+    first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    main([*grade, str(files.passages), "--model", "lexical", "-o", str(first)])
+    main([*grade, str(first), "--model", "random", "-o", str(second)])
+
+    assert [grader.model.model for grader in graders] == ["lexical", "random"]
+    assert gzip.decompress(files.output.read_bytes()) == second.read_bytes()
+    assert graders_in(files.output) == {"google/flan-t5-large": 5, "lexical": 5, "random": 5}
+    assert not files.folder.exists()
+
+
+def test_grades_that_the_passages_have_are_kept(files: PanelFiles, tmp_path: Path) -> None:
+    write_panel(files, "lexical")
+    grade_panel(files)
+    again = PanelFiles(files.output, files.panel, tmp_path / "again.jsonl.gz", files.bank)
+    write_panel(files, "lexical", "constant")
+    grade_panel(again)
+    before, after = (
+        [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+        for path in (files.output, again.output)
+    )
+    for (_, passages), (_, with_more) in zip(before, after, strict=True):
+        for old, new in zip(passages, with_more, strict=True):
+            assert new["exam_grades"][: len(old["exam_grades"])] == old["exam_grades"]
+            assert [grades["llm"] for grades in new["exam_grades"][len(old["exam_grades"]) :]] == ["constant"]
+
+
+def test_an_interrupted_panel_continues(
+    files: PanelFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first grader is complete, and the second one continues from its own journal."""
+    write_panel(files, "lexical", "random")
+    generate = RandomLLM.generate
+    asked: list[int] = []
+
+    def stop(self: RandomLLM, requests: Any, batches: Any = None) -> Iterator[Any]:
+        for number, reply in enumerate(generate(self, requests, batches)):
+            if number == 2:
+                raise ModelError("the server has gone.")
+            yield reply
+
+    def count(self: RandomLLM, requests: Any, batches: Any = None) -> Iterator[Any]:
+        replies = list(generate(self, requests, batches))
+        asked.append(len(replies))
+        yield from replies
+
+    monkeypatch.setattr(RandomLLM, "batches", lambda _self, requests: [[n] for n in range(len(requests))])
+    monkeypatch.setattr(RandomLLM, "generate", stop)
+    with pytest.raises(ModelError, match=r"panel\.toml, grader 2 \(random\): the server has gone\."):
+        grade_panel(files)
+    assert not files.output.exists()
+    assert sorted(path.name for path in files.folder.iterdir()) == [
+        "grader-1.jsonl.gz", "grader-2.jsonl.gz.journal", "steps.json",
+    ]  # fmt: skip
+
+    monkeypatch.setattr(RandomLLM, "generate", count)
+    with caplog.at_level("INFO"):
+        grade_panel(files)
+    assert "Grader 1, lexical: complete, not computed again." in caplog.messages
+    assert sum(asked) == 3
+    assert graders_in(files.output) == {"google/flan-t5-large": 5, "lexical": 5, "random": 5}
+    assert not files.folder.exists()
+
+
+def test_other_options_start_a_grader_again(
+    files: PanelFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_panel(files, "lexical", str(tmp_path / "nothing"))
+    with pytest.raises(ModelError, match=r"panel\.toml, grader 2 \(.*nothing\): "):
+        grade_panel(files)
+    write_panel(files, "random", "constant")
+    with caplog.at_level("INFO"):
+        grade_panel(files)
+    assert not any("complete, not computed again" in message for message in caplog.messages)
+    assert set(graders_in(files.output)) == {"google/flan-t5-large", "random", "constant"}
+
+
+def test_all_graders_are_checked_before_the_first_one_runs(files: PanelFiles) -> None:
+    write_panel(files, "lexical")
+    text = files.panel.read_text() + '[[grader]]\nmodel = "random"\nprompt_class = "NuggetAssignment"\n'
+    files.panel.write_text(text)
+    with pytest.raises(SelectionError, match=r"panel\.toml, grader 2 \(random\): The prompt "):
+        grade_panel(files)
+    assert not files.folder.exists()
+
+
+def test_options_of_all_graders(files: PanelFiles) -> None:
+    write_panel(files, "lexical", "random")
+    grade_panel(files, PanelOptions(max_queries=1, max_passages=1))
+    assert graders_in(files.output) == {"google/flan-t5-large": 2, "lexical": 2, "random": 2}
+
+
+def test_other_files_in_the_folder_are_kept(files: PanelFiles) -> None:
+    write_panel(files, "lexical")
+    files.folder.mkdir()
+    (files.folder / "mine.txt").write_text("mine")
+    grade_panel(files)
+    assert [path.name for path in files.folder.iterdir()] == ["mine.txt"]
+
+
+def test_a_damaged_record_is_an_error(files: PanelFiles) -> None:
+    write_panel(files, "lexical")
+    files.folder.mkdir()
+    (files.folder / "steps.json").write_text("[")
+    with pytest.raises(DataError, match="is damaged"):
+        grade_panel(files)
+
+
+def test_standard_output(files: PanelFiles, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    write_panel(files, "lexical")
+    main(
+        ["-q", "grade-panel", str(files.passages), "--panel", str(files.panel), "--bank", str(files.bank),
+         "-o", "-"]
+    )  # fmt: skip
+    written = capsysbinary.readouterr().out
+    assert written.count(b'"llm":"lexical"') == 3
+
+
+def test_the_command_logs_each_grader(files: PanelFiles, capsys: pytest.CaptureFixture[str]) -> None:
+    write_panel(files, "lexical", "random")
+    main(
+        ["grade-panel", str(files.passages), "--panel", str(files.panel), "--bank", str(files.bank),
+         "-o", str(files.output)]
+    )  # fmt: skip
+    messages = capsys.readouterr().err
+    assert "Grader 1, lexical: 5 pairs graded, 0 ungraded" in messages
+    assert "Grader 2, random: 5 pairs graded, 0 ungraded" in messages
+    assert messages.rstrip().endswith(f"Written: {files.output}")
