@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import OFFICIAL, SAMPLES, SEED, confidence_option
 from exam_pp.cli.options import (
     CUTOFF,
@@ -103,6 +104,8 @@ def command(
 
     if reviewer is not None and reviewer != "judgments" and qrels is not None:
         raise click.UsageError("--qrels are judgments; use --reviewer judgments with them, or leave it out.")
+    if families is None:
+        refuse_without("--families", "official")
     result = audit(
         graded,
         bank=bank,

@@ -11,6 +11,10 @@ from exam_pp.phases.evaluation.result import CanaryScores, Evaluation, counted_n
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.roles import CanaryQueries
 
+EMPTY = f"{CANARY}empty"
+"""The canary without a text, about which graders are never asked."""
+BANK = f"{CANARY}bank"
+"""The bank entries, which are right answers if they are nuggets."""
 ORIGINAL = f"{CANARY}original"
 """The unchanged passages that ``canary:doubled`` and ``canary:negated`` change."""
 DOUBLED = f"{CANARY}doubled"
@@ -49,19 +53,48 @@ def add_canaries(
     evaluation: Evaluation,
     scores: Sequence[Score],
     queries: CanaryQueries,
+    graded: CanaryQueries,
     metrics: Iterable[str] | None = None,
+    *,
+    may_win: Collection[str] = (),
 ) -> None:
     """Add the scores with the canaries in the pool to an evaluation, and warnings to its notes.
+
+    A canary that the grader did not grade has no score, because 0 would look like resistance to the attack.
 
     Args:
         evaluation: The evaluation without canaries.
         scores: Scores of all systems, canaries among them.
         queries: Canary to the queries for which it has passages.
+        graded: Canary to the queries for which a passage of the canary has a grade.
         metrics: The metrics of the warnings. None: all.
+        may_win: Canaries without a warning if they beat a system.
     """
-    evaluation.canaries = CanaryScores(scores, queries)
+    shown = _shown(queries, graded)
+    if missing := sorted(queries.keys() - shown.keys()):
+        evaluation.notes.append(
+            f"The grader did not grade {counted_names(missing, 'canary', 'canaries')}: grade the file again "
+            "to see what it gives them."
+        )
+    kept = [
+        score
+        for score in scores
+        if not is_canary(score.system) or score.query_id in shown.get(score.system, ())
+    ]
+    evaluation.canaries = CanaryScores(kept, shown)
     names = dict.fromkeys(score.metric for score in scores) if metrics is None else metrics
-    evaluation.notes += canary_notes(canary_rows(evaluation, names))
+    evaluation.notes += canary_notes(canary_rows(evaluation, names), may_win)
+
+
+def _shown(queries: CanaryQueries, graded: CanaryQueries) -> CanaryQueries:
+    """Canary to its graded queries; an empty passage counts where any other canary is graded, or alone."""
+    others = [of_canary for canary, of_canary in queries.items() if canary != EMPTY]
+    asked = set().union(*graded.values()) if others else queries.get(EMPTY, set())
+    shown = {
+        canary: of_canary & (asked if canary == EMPTY else graded.get(canary, set()))
+        for canary, of_canary in queries.items()
+    }
+    return {canary: of_canary for canary, of_canary in shown.items() if of_canary}
 
 
 def canary_rows(evaluation: Evaluation, metrics: Iterable[str]) -> list[CanaryRow]:
@@ -96,27 +129,28 @@ def _row(
         system for system in sorted(means, key=lambda name: (-means[name], name)) if not is_canary(system)
     ]
     beaten = tuple(system for system in real if means[system] < means[canary])
-    original = means.get(ORIGINAL) if canary in (DOUBLED, NEGATED) else None
+    is_compared = canary in (DOUBLED, NEGATED) and scores.get(ORIGINAL, {}).keys() >= set(answered)
+    original = means[ORIGINAL] if is_compared else None
     yield CanaryRow(
         canary, metric, len(answered), means[canary], len(real) - len(beaten) + 1, beaten, len(real), original
     )
 
 
-def canary_notes(rows: Sequence[CanaryRow]) -> list[str]:
+def canary_notes(rows: Sequence[CanaryRow], may_win: Collection[str] = ()) -> list[str]:
     """Warnings: a canary beats a real system, a doubled passage gains, a negated passage loses nothing.
 
-    Canaries that are made of good passages may beat systems. A negated passage whose original scores 0 has
-    nothing to lose.
+    Canaries that are made of good passages, and those in ``may_win``, may beat systems. A negated
+    passage whose original scores 0 has nothing to lose.
     """
     warnings: dict[str, list[str]] = {}
     for row in rows:
-        for warning in _warnings(row):
+        for warning in _warnings(row, {*_OF_REAL_PASSAGES, *may_win}):
             warnings.setdefault(warning, []).append(row.metric)
     return [f"{warning} by {', '.join(metrics)}." for warning, metrics in warnings.items()]
 
 
-def _warnings(row: CanaryRow) -> Iterator[str]:
-    if row.beaten and row.canary not in _OF_REAL_PASSAGES:
+def _warnings(row: CanaryRow, may_win: Collection[str]) -> Iterator[str]:
+    if row.beaten and row.canary not in may_win:
         yield f"{row.canary} beats {counted_names(row.beaten, 'system', 'systems')}"
     if row.original is None:
         return

@@ -51,7 +51,8 @@ def _canaries_together(
     scores = Scores()
     for condition, evaluation in evaluations.items():
         assert evaluation.canaries is not None
-        queries |= evaluation.canaries.queries
+        for canary, of_canary in evaluation.canaries.queries.items():
+            queries.setdefault(canary, set()).update(of_canary)
         scores.extend(
             score._replace(metric=name(score.metric, condition)) for score in evaluation.canaries.scores
         )

@@ -71,6 +71,11 @@ class LabelledAnswers:
     available: dict[GradeKey, None] = field(default_factory=dict)
     left_out: CanaryQueries = field(default_factory=dict)
 
+    def has_labels(self, query_id: str, system: str, grader: GradeKey) -> bool:
+        """Whether a grader labelled the answer of a system."""
+        answer = self.by_query.get(query_id, {}).get(system)
+        return answer is not None and bool(answer.labels.get(grader))
+
 
 def labelled_answers(
     graded: Passages,

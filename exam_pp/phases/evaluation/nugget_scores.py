@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, LabelledNugget, MissingVital, answer_length
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
-from exam_pp.phases.evaluation.canaries import add_canaries
+from exam_pp.phases.evaluation.canaries import BANK, add_canaries
 from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
@@ -97,7 +97,12 @@ def nugget_scores(
         joined = read(canaries=True)
         for key, evaluation in evaluations.items():
             scores = _evaluate(key, list(joined.graders[key]), joined, items, rules).scores
-            add_canaries(evaluation, scores, assigned.left_out, NUGGET_METRICS[:1])
+            graded = {
+                canary: {query_id for query_id in queries_of if joined.has_labels(query_id, canary, key)}
+                for canary, queries_of in assigned.left_out.items()
+            }
+            metric = NUGGET_METRICS[:1]
+            add_canaries(evaluation, scores, assigned.left_out, graded, metric, may_win=(BANK,))
     elif assigned.left_out:
         for evaluation in evaluations.values():
             evaluation.notes.append(NOT_READ_AGAIN)

@@ -33,8 +33,8 @@ class CanaryScores:
     """The evaluation as it would be with the canaries in the pool.
 
     Attributes:
-        scores: Scores of all systems, canaries among them.
-        queries: Canary to the queries for which it has passages.
+        scores: Scores of all systems, and of canaries on the queries for which the grader graded them.
+        queries: Canary to these queries.
     """
 
     scores: Sequence[Score]

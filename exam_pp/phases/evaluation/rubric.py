@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from exam_pp.data_model import Role
+from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
@@ -39,6 +39,7 @@ from exam_pp.phases.evaluation.selected_grades import (
 from exam_pp.provenance import Provenance
 from exam_pp.requests import LOW_MASS
 from exam_pp.results import Qrel, Scores
+from exam_pp.roles import CanaryQueries
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
 
@@ -172,15 +173,26 @@ def cover_of(
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
     if data.with_canaries is not None:
+        joined = data.with_canaries()
         with_canaries = cover_of(
-            data.with_canaries(),
+            joined,
             min_grades=min_grades,
             cutoff=cutoff,
             missing_queries=missing_queries,
             soft=soft,
         )
-        add_canaries(evaluation, with_canaries.scores, data.canaries)
+        add_canaries(evaluation, with_canaries.scores, data.canaries, _graded_canaries(joined))
     return evaluation
+
+
+def _graded_canaries(data: SelectedGrades) -> CanaryQueries:
+    """Canary to the queries for which one of its passages has a grade."""
+    graded: CanaryQueries = {}
+    for query in data.queries:
+        for system, ranking in query.rankings.items():
+            if is_canary(system) and any(query.passages[index].levels for _, _, index in ranking):
+                graded.setdefault(system, set()).add(query.query_id)
+    return graded
 
 
 def _entry_values(metric: Cover | SoftCover, data: SelectedGrades) -> list[EntryValues]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from exam_pp.data_model import Role
+from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
@@ -152,8 +152,9 @@ def score_rankings(
         ranks = counted(empty, "rank is", "ranks are")
         evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
     if left_out and with_canaries is not None:
+        labels_of_all = list(with_canaries())
         joined = score_rankings(
-            with_canaries(),
+            labels_of_all,
             passages,
             measures,
             min_grade=min_grade,
@@ -162,8 +163,28 @@ def score_rankings(
             role=role,
             canaries=True,
         )
-        add_canaries(evaluation, joined.scores, _targets(left_out, query_ids, facets))
+        graded = _graded_canaries(labels_of_all, passages, role, facets)
+        add_canaries(evaluation, joined.scores, _targets(left_out, query_ids, facets), graded)
     return evaluation
+
+
+def _graded_canaries(
+    labels: Iterable[Qrel | SubtopicQrel], passages: Passages, role: Role | None, facets: Facets
+) -> CanaryQueries:
+    """Canary to the ids of the labels' queries, or of their facets, that label one of its passages."""
+    canaries = {
+        (query.query_id, passage.passage_id): systems
+        for query in views(passages, role, canaries=True)
+        for passage in query.passages
+        if (systems := {entry.method for entry in passage.rankings if is_canary(entry.method)})
+    }
+    graded: CanaryQueries = {}
+    for label in labels:
+        title = label.query_id.partition("/")[0] if facets == "facet" else label.query_id
+        for key in {(label.query_id, label.passage_id), (title, label.passage_id)}:
+            for canary in canaries.get(key, ()):
+                graded.setdefault(canary, set()).add(label.query_id)
+    return graded
 
 
 def _targets(canaries: CanaryQueries, query_ids: Iterable[str], facets: Facets) -> CanaryQueries:

@@ -32,7 +32,8 @@ class CanaryGrades:
         min_grade: The lowest rating that covers an entry.
         passages: Number of passages.
         by_query: Query to the ratings of all graded pairs.
-        covers: For each query the share of the entries that the passages cover; empty for real passages.
+        covers: For each query with ratings the share of the entries that the passages cover; empty for real
+            passages.
         control: The canary that this one changes, with its grades for the same queries; None if it changes
             none, or the file lacks it.
     """
@@ -64,7 +65,7 @@ class CanaryGrades:
 
     @property
     def cover(self) -> float | None:
-        """The mean over queries of the share of entries that the passages cover; None for real passages."""
+        """The mean over queries of the share of entries that the passages cover; None without ratings."""
         return exact_mean(self.covers) if self.covers else None
 
     def add(self, query_id: str, passages: Iterable[GradedPassage]) -> None:
@@ -131,7 +132,7 @@ def _of_grader(key: GradeKey, queries: Iterable[GradedQuery], min_grade: int) ->
             of_canaries |= indices
             row = rows.setdefault(system, CanaryGrades(key, system, min_grade))
             row.add(query.query_id, (query.passages[index] for index in sorted(indices)))
-            if query.entries:
+            if any(query.passages[index].levels for index in indices):
                 row.covers.append(_cover(query, indices, min_grade))
         real = (p for index, p in enumerate(query.passages) if index not in of_canaries)
         rows[REAL].add(query.query_id, real)

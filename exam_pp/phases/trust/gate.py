@@ -174,9 +174,12 @@ def gate(
 
     Raises:
         DataError: A file has no scores, or a score is infinite or NaN.
-        SelectionError: There are no scores of single queries, of the system or of the measure; several
-            systems or measures have scores and none is chosen; or no query is common.
+        SelectionError: ``max_drop`` is negative, infinite or NaN; there are no scores of single queries, of
+            the system or of the measure; several systems or measures have scores and none is chosen; or no
+            query is common.
     """
+    if not 0 <= max_drop <= _LARGEST:  # also NaN
+        raise SelectionError(f"--max-drop is {max_drop!r}; expected a number from 0 to 1e100.")
     if isinstance(baseline, PathLike) and isinstance(new, PathLike):
         is_same = Path(baseline) == Path(new)
         if is_same and (system_after or system) == system:
@@ -339,6 +342,11 @@ def _notes(rows: Sequence[MeasureGate], missing_queries: MissingQueries, test: D
             yield (
                 f"{row.measure}: the scores of all {row.queries} queries drop by the same amount, so that "
                 "both bounds are this drop."
+            )
+        elif row.bounds.low is None:
+            yield (
+                f"{row.measure}: {row.queries} queries are too few for a randomisation test at this "
+                "confidence level; use --test t."
             )
 
 

@@ -225,6 +225,8 @@ def _other_graders(
     others = [key for key in known if key != selected]
     models = list(dict.fromkeys(key.model for key in others))
     for model in compared:
+        if model == selected.model and model not in models:
+            raise SelectionError(f"--grader names {model!r} twice; name the grader to compare it with.")
         if model not in models:
             raise SelectionError(
                 f"{graded} has no such grades by {model!r} (graders: {listed([selected.model, *models])})."

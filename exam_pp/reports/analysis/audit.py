@@ -83,8 +83,8 @@ def _notes(result: Audit) -> Iterator[str]:
         f"and high: {100 * options.confidence:.4g} % intervals by the percentile bootstrap over queries "
         f"({options.samples:,} samples, seed {options.seed}). Evidence is an interval without the value of "
         f"no effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such verdicts are "
-        "evidence by chance. For entries that one system brought, evidence is a changed rank; for "
-        "calibration, an ECE that a calibrated grader rarely has."
+        "evidence by chance, and more with few queries. For entries that one system brought, evidence is "
+        "a changed rank; for calibration, an ECE that a calibrated grader rarely has."
     )
 
 

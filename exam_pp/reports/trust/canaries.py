@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from exam_pp.phases.trust.canary_report import CanaryGrades, CanaryReport
+from collections.abc import Iterator
+
+from exam_pp.phases.trust.canary_report import REAL, CanaryGrades, CanaryReport
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 
 _COLUMNS = (
@@ -37,8 +39,19 @@ def canary_grades_report(result: CanaryReport, *, formatted: bool = True) -> Rep
         "queries.",
         "control: canary:original for doubled and negated, canary:other-query for injections and authority, "
         "on the same queries.",
+        *_not_graded(result),
     ]
     return Report("Grades of canaries", [*tables, *map(Paragraph, notes)], result.provenance)
+
+
+def _not_graded(result: CanaryReport) -> Iterator[str]:
+    """A sentence on each grader that graded real passages only."""
+    for grader in dict.fromkeys(row.grader for row in result.rows):
+        if not any(row.ratings for row in result.rows if row.grader == grader and row.canary != REAL):
+            yield (
+                f"{grader.model}, {grader.prompt_class}, graded no canary: grade the file again to see what "
+                "it gives them."
+            )
 
 
 def _cells(row: CanaryGrades) -> list[Cell]:

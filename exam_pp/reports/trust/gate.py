@@ -73,7 +73,12 @@ def _reason(result: Gate) -> str:
     verb = "passes" if result.passes else "fails"
     if result.undecided != "estimate":
         return f"The gate {verb} because of --undecided {result.undecided}"
-    return f"The gate {verb} because the measured drop is {'at most' if result.passes else 'above'} this"
+    if result.passes:
+        noun = "drops are" if len(result.measures) > 1 else "drop is"
+        return f"The gate passes because the measured {noun} at most this"
+    above = [row.measure for row in result.measures if row.drop > result.max_drop]
+    of = f" of {listed(above)}" if len(result.measures) > 1 else ""
+    return f"The gate fails because the measured drop{of} is above this"
 
 
 def _change(row: MeasureGate) -> str:

@@ -195,6 +195,19 @@ def test_a_reviewer_labels_pairs(write_jsonl: WriteLines) -> None:
         audit(path, grade_filter=GradeFilter(model="gpt-4"), reviewer="human:eve")
 
 
+def test_a_reviewer_without_ratings_of_the_graded_pairs(write_jsonl: WriteLines) -> None:
+    """The reason is the missing labels, not constant grades or lengths."""
+    passages = [
+        graded("q", f"p{n}", rubric({"q/a": n}, llm="gpt-4"), rubric({"q/b": n}, llm="human:ana"), words=n)
+        for n in range(4)
+    ]
+    bank = write_jsonl("bank.jsonl", [bank_line("q", "a")])
+    path = write_jsonl("graded.jsonl", [["q", passages]])
+    chosen = GradeFilter(model="gpt-4")
+    found = audit(path, bank=bank, grade_filter=chosen, reviewer="ana", options=QUICK).length
+    assert found.verdict == Verdict("undecided", "no graded passage or pair has a reviewer's rating")
+
+
 # Three systems with a passage each per query; the grader prefers gpt-rag, people do not.
 SYSTEMS = {"gpt-rag": (5, 1), "bm25": (1, 2), "splade": (4, 2)}
 
@@ -327,6 +340,10 @@ def test_ranks_without_own_entries_by_hand(systems: Path, write_jsonl: WriteLine
         "no evidence",
         "1 of 20 entries come from a single system, and no system changes its rank without its own entries",
     )
+    unknown = write_jsonl("unknown.jsonl", [{"query_id": "q1", "id": "q1/b", "systems": ["bm52"]}])
+    without = audit(systems, bank=bank, mined=unknown, options=QUICK).mined
+    assert isinstance(without, MinedAudit)
+    assert "The file has no rankings of 1 source system (bm52)." in without.notes
     assert found.notes == [
         f"1 line of {mined} of entries that the bank lacks: ignored.",
         "17 of 20 entries have no recorded source: they are always kept.",
@@ -514,6 +531,9 @@ def test_the_command(systems: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         main(["analyze", "audit", *arguments, "--reviewer", "human:ana", "--qrels", str(families)])
     assert stop.value.code == 2
     assert "--qrels are judgments" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["analyze", "audit", str(systems), "--official", str(families)])
+    assert "--official needs --families" in capsys.readouterr().err
 
 
 @pytest.mark.integration

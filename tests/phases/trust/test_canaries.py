@@ -12,6 +12,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.data_model import CANARY, QueryPassages, is_canary
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.canaries import CanaryRow, canary_notes, canary_rows
 from exam_pp.phases.evaluation.canaries import add_canaries as add_scores
@@ -25,7 +26,8 @@ from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
 from exam_pp.phases.trust.canary_report import REAL, canary_report
 from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, Material, negated
-from exam_pp.rendering.document import Table
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.reports.evaluation.leaderboards import canary_remarks, canary_tables
 from exam_pp.reports.trust.canaries import canary_grades_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
@@ -402,6 +404,8 @@ def test_nugget_scores_do_not_change(files: Files) -> None:
 
     assert list(before.scores) == list(after.scores)
     assert (before.best_case, before.notes) == (after.best_case, _without_warnings(after))
+    assert not [note for note in after.notes if note.startswith("canary:bank")], "nuggets are right answers"
+    assert [note for note in after.notes if note.startswith("canary:keywords beats")]
     means = {row.canary: row.mean for row in canary_rows(after, ["V_strict"])}
     assert means["canary:bank"] == 1, "the nuggets themselves"
     assert means["canary:empty"] == 0
@@ -503,7 +507,8 @@ def test_warnings(means: dict[str, float], warnings: list[str]) -> None:
     evaluation = _scored(**means)
     board = leaderboard(evaluation)
     assert evaluation.canaries is not None
-    add_scores(evaluation, *vars(evaluation.canaries).values())
+    scores, queries = evaluation.canaries.scores, evaluation.canaries.queries
+    add_scores(evaluation, scores, queries, graded=queries)
 
     assert evaluation.notes == warnings
     assert board.systems == sorted((s for s in means if "_" not in s), key=lambda s: -means[s])
@@ -523,6 +528,87 @@ def test_rows_are_over_the_queries_of_the_canary() -> None:
     assert canary_rows(evaluation, ["Cover"]) == [CanaryRow("canary:query", "Cover", 1, 0.25, 3, ("a",), 3)]
     assert canary_notes(canary_rows(evaluation, ["Cover"])) == ["canary:query beats 1 system (a) by Cover."]
     assert canary_rows(Evaluation(scores), ["Cover"]) == []
+
+
+@pytest.fixture(scope="module")
+def partly_graded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``lexical`` graded all passages, ``constant`` the real passages and ``canary:query`` of tides."""
+    folder = tmp_path_factory.mktemp("partly")
+    few, constant, both = folder / "few.jsonl", folder / "constant.jsonl", folder / "both.jsonl"
+    lines = [json.loads(line) for line in files.canaries.read_text().splitlines()]
+    for line in lines:
+        line[1] = [
+            passage
+            for passage in line[1]
+            if not is_canary(passage["paragraph_id"]) or "canary:query:tides" in passage["paragraph_id"]
+        ]
+    _write(few, lines)
+    main(["-q", "grade", str(few), "--bank", str(files.bank), "--model", "constant", "--prompt-class", RATED,
+          "-o", str(constant)])  # fmt: skip
+    main(["-q", "merge", str(files.after), str(constant), "-o", str(both)])
+    return both
+
+
+@pytest.mark.parametrize("measure", [None, "P@1"])
+def test_ungraded_canaries_have_no_score(files: Files, partly_graded: Path, measure: str | None) -> None:
+    """A score of 0 for a canary that the grader never saw would look like resistance to the attack."""
+    chosen = GradeFilter("constant")
+    if measure is None:
+        evaluation = cover(partly_graded, files.bank, grade_filter=chosen)
+    else:
+        labels = rubric_qrels(partly_graded, files.bank, grade_filter=chosen)
+        evaluation = score_rankings(
+            labels.qrels, partly_graded, [measure], with_canaries=labels.lines_with_canaries
+        )
+    rows = canary_rows(evaluation, [evaluation.scores[0].metric])
+
+    assert [(row.canary, row.queries) for row in rows] == [("canary:empty", 1), ("canary:query", 1)]
+    (note,) = [note for note in evaluation.notes if "did not grade" in note]
+    assert note.startswith(f"The grader did not grade {len(CANARIES) - 2} canaries (canary:authority,")
+    complete = cover(partly_graded, files.bank, grade_filter=GradeFilter("lexical"))
+    assert not [note for note in complete.notes if "did not grade" in note]
+
+
+def test_remarks_on_means_that_cannot_be_compared(files: Files, partly_graded: Path) -> None:
+    partly = cover(partly_graded, files.bank, grade_filter=GradeFilter("constant"))
+    complete = cover(files.after, files.bank)
+    fewer, denominator = canary_remarks(leaderboard(partly))
+
+    assert fewer.startswith("Canaries with fewer queries")
+    assert canary_remarks(leaderboard(complete)) == [denominator]
+    assert denominator.startswith("nCover of canaries")
+    assert canary_remarks(leaderboard(cover(files.before, files.bank))) == []
+
+
+def test_tables_of_graders_with_different_canaries(files: Files, partly_graded: Path) -> None:
+    """The cells of canaries that only one grader graded stay in the columns of this grader."""
+    together = grader_columns(
+        {
+            grader: cover(partly_graded, files.bank, grade_filter=GradeFilter(grader))
+            for grader in ("constant", "lexical")
+        }
+    )
+    (table,) = canary_tables(leaderboard(together))
+    (row,) = [row for row in table.rows if row[0] == "canary:bank"]
+    by_column = dict(zip(table.columns, row, strict=True))
+
+    assert by_column["Cover(min_grade=4)@20[constant]"] is None
+    assert by_column["Cover(min_grade=4)@20[lexical]"] == 1
+
+
+def test_the_report_names_graders_without_grades_of_canaries(files: Files, tmp_path: Path) -> None:
+    both = tmp_path / "both.jsonl"
+    only_real = tmp_path / "real.jsonl"
+    main(["-q", "grade", str(files.pool), "--bank", str(files.bank), "--model", "constant",
+          "--prompt-class", RATED, "-o", str(only_real)])  # fmt: skip
+    main(["-q", "merge", str(files.after), str(only_real), "-o", str(both)])
+    report = canary_report(both)
+
+    assert {row.cover for row in report.rows if row.grader.model == "constant"} == {None}
+    texts = [block.text for block in canary_grades_report(report).blocks if isinstance(block, Paragraph)]
+    assert [text for text in texts if "graded no canary" in text] == [
+        f"constant, {RATED}, graded no canary: grade the file again to see what it gives them."
+    ]
 
 
 def test_columns_of_several_graders(files: Files) -> None:
@@ -552,7 +638,7 @@ def test_the_report_agrees_with_counting_by_hand(files: Files) -> None:
             assert row.mean == pytest.approx(sum(of_canary) / len(of_canary))
             assert row.covered == sum(rating >= 4 for rating in of_canary) / len(of_canary)
     assert rows["canary:empty"].mean is rows["canary:empty"].covered is None
-    assert (rows["canary:empty"].cover, rows["canary:bank"].cover, rows[REAL].cover) == (0, 1, None)
+    assert (rows["canary:empty"].cover, rows["canary:bank"].cover, rows[REAL].cover) == (None, 1, None)
     assert {name: row.control.canary for name, row in rows.items() if row.control is not None} == {
         "canary:doubled": "canary:original",
         "canary:negated": "canary:original",
@@ -601,7 +687,8 @@ def test_the_table_of_canaries_in_every_leaderboard(
     main(["-q", "canary-report", after])
 
     assert tables.count("Canaries: what the grader gave them") == 3
-    assert tables.count("canary:bank beats") == 3
+    assert tables.count("canary:bank beats") == 2, "not for nuggets"
+    assert tables.count("canary:keywords beats") == 3
     assert "Canaries: what the grader gave them" in (tmp_path / "report" / "index.html").read_text()
     assert (tmp_path / "after.qrels").read_text() == (tmp_path / "before.qrels").read_text()
     assert "canary:bank" in capsys.readouterr().out

@@ -215,6 +215,20 @@ def test_refused_measures() -> None:
         gate(one, scores([0.5, 0.4], measure="AP"), max_drop=0.02)
 
 
+@pytest.mark.parametrize("max_drop", [-0.1, math.inf, math.nan])
+def test_refused_limits(max_drop: float) -> None:
+    with pytest.raises(SelectionError, match=r"^--max-drop is .*; expected a number from 0 to 1e100\."):
+        dropped([0.1, 0.0], max_drop)
+
+
+def test_a_note_on_too_few_queries_for_the_randomisation_test() -> None:
+    """Of the 2⁴ signs of four queries, the most extreme have a share of 0.0625, which is above 0.05."""
+    assert [*dropped([0.1, 0.0, 0.1, 0.2], test="randomisation").notes] == [
+        "F1: 4 queries are too few for a randomisation test at this confidence level; use --test t."
+    ]
+    assert not dropped([0.1, 0.0, 0.1, 0.2, 0.1], test="randomisation").notes
+
+
 def test_refused_scores(tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match=r"no query of F1 in common"):
         gate(scores([0.5, None]), scores([None, 0.5]), max_drop=0.02)

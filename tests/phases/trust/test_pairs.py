@@ -244,6 +244,8 @@ def test_refusals(graded: Path, write_jsonl: WriteLines) -> None:
         sample_pairs(deep, budget=3, cutoff=2)
     with pytest.raises(SelectionError, match="needs the grades of two models"):
         sample_pairs(deep, budget=3, by="disagreement")
+    with pytest.raises(SelectionError, match="--grader names 'one' twice"):
+        drawn(graded, 3, "disagreement", compared=["one"])
     with pytest.raises(SelectionError, match=r"no such grades by 'gpt' \(graders: one, two\)"):
         drawn(graded, 3, "disagreement", compared=["gpt"])
 

@@ -49,6 +49,24 @@ def test_sentences(values: tuple[list[float], list[float]], options: dict[str, A
     assert sentence in gate_sentence(compared(*values, **options))
 
 
+def test_the_sentence_names_the_measure_that_fails_an_undecided_gate() -> None:
+    """The mean of RR rises, and that of F1 drops by 0.1."""
+    old, new = (
+        [
+            Score(system, f"q{n}", measure, value)
+            for measure, values in of_system.items()
+            for n, value in enumerate(values)
+        ]
+        for system, of_system in (
+            ("main", {"F1": WORSE[0], "RR": BETTER[0]}),
+            ("pull", {"F1": WORSE[1], "RR": BETTER[1]}),
+        )
+    )
+    result = gate(old, new, max_drop=0.02, measures=["F1", "RR"])
+
+    assert gate_sentence(result).endswith("The gate fails because the measured drop of F1 is above this.")
+
+
 def test_the_same_system_is_named_once() -> None:
     result = compared(*PASSED)
     same = gate_sentence(Gate("bm25", "bm25", result.measures, 0.02))

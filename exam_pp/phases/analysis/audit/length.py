@@ -179,7 +179,9 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
     noun = data.people.noun
     held, same = (by_constant.get(f"query, {kind}{noun}") for kind in ("", "same "))
     found = None if held is None else held.spearman
-    if found is None or found.value is None:
+    if found is None:
+        return undecided(f"no graded passage or pair has a {noun}")
+    if found.value is None:
         return undecided(f"grade or length have only one value in every query with a {noun}")
     number = f"partial Spearman correlation {with_interval(found.value, found.interval, level)}"
     within = None if same is None else same.spearman

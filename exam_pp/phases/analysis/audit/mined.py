@@ -20,7 +20,7 @@ from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.uncertainty import Interval, mean_interval
 from exam_pp.phases.analysis.audit.inputs import AuditInput
 from exam_pp.phases.analysis.audit.verdicts import Verdict, undecided
-from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.store.json_lines import read_records
 from exam_pp.test_bank import Entry, TestBank, normalised_text
 from exam_pp.wording import counted
@@ -210,6 +210,11 @@ def audit_mined(data: AuditInput, sources: EntrySources, notes: Sequence[str]) -
     found = list(notes)
     if known < entries:
         found.append(f"{entries - known} of {entries} entries have no recorded source: they are always kept.")
+    named = set().union(*(source.systems for source in sources.values()))
+    if absent := sorted(named.difference(systems)):
+        found.append(
+            f"The file has no rankings of {counted_names(absent, 'source system', 'source systems')}."
+        )
     return MinedAudit(entries, known, rows, tau, _verdict(rows, entries), found)
 
 
