@@ -468,7 +468,7 @@ _TOURNAMENT_COMMANDS = (
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
     ("eval.txt", "export games {} -m F1 -o out", False),
-    ("eval.txt", "gate {0} {0} -m F1 --system one --system-after two --max-drop 1e300 -o out", False),
+    ("eval.txt", "gate {0} {0} -m F1 --system one --system-after two --max-drop 1e99 -o out", False),
 )  # fmt: skip
 
 TARGETS: tuple[Target, ...] = (
