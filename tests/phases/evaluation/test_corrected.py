@@ -136,6 +136,22 @@ def test_the_cutoff_selects_the_pairs(graded: Path, bank: Path) -> None:
     assert values(correct(graded, bank, sample(), cutoff=1)) == pytest.approx({"x": 0.5, "y": 0.25})
 
 
+@pytest.mark.parametrize("baseline", ["x", "y"])
+def test_the_mark_of_a_system_is_also_at_its_differences(graded: Path, bank: Path, baseline: str) -> None:
+    """People refute p2/b, a pair drawn by chance that only y has at rank 1; x has no such pair."""
+    pairs = sample(0.5, {("p1", "a"), ("p2", "b")})
+    result = correct(graded, bank, pairs, cutoff=1, baseline=baseline)
+    rows = {row.system: row.scores for row in result.boards[0].systems}
+    assert (rows["x"].too_thin, rows["y"].too_thin) == (False, True)
+    (other,) = set(rows) - {baseline}
+    assert rows[other].difference_too_thin
+    assert not rows[baseline].difference_too_thin
+    table = tables_of(corrected_report(result))["Cover(min_grade=4)@1"]
+    cells = {row[0]: row[table.columns.index("its interval")] for row in table.rows}
+    assert str(cells[other]).endswith(" ?")
+    assert cells[baseline] is None
+
+
 def test_half_of_the_pairs_by_hand(graded: Path, bank: Path) -> None:
     """Of q1/b, p2 is drawn with π = 1/2: y = 1 + (0 - 1) / 0.5 = -1. The other entries are as judged.
 
