@@ -164,15 +164,17 @@ def _interval(
     value, confidence = float(scores.mean()), sampling.confidence
     if sampling.intervals == "labels":
         half, by_rule = label_half_width(variances, bound, confidence)
-        spread = None if by_rule else _Spread(float(variances.sum()), label_quantile(variances, confidence))
+        variance = float(variances.sum())
+        spread = _Spread(variance, label_quantile(variances, confidence)) if variance > 0 else None
         return Interval(value, value - half, value + half, by_rule), spread
     width = query_half_width(scores, confidence)
     if width is None:
         return Interval(value), None
     if width == 0:
-        return Interval(value, value - bound, value + bound, by_rule=True), None
-    variance = float(scores.var(ddof=1)) / len(scores)
-    spread = _Spread(variance, float(t.ppf((1 + confidence) / 2, len(scores) - 1)))
+        return Interval(value, value - bound, value + bound, by_rule=bound > 0), None
+    spread = _Spread(
+        float(scores.var(ddof=1)) / len(scores), float(t.ppf((1 + confidence) / 2, len(scores) - 1))
+    )
     return Interval(value, value - width, value + width), spread
 
 

@@ -126,8 +126,8 @@ def _notes(result: Corrected) -> Iterator[str]:
     yield f"Difference: corrected score minus that of {result.boards[0].baseline}."
     yield (
         "Labels: labelled pairs on which the score depends; errors: those on which people differ from the "
-        "judge in a way that can change the score. More labels: expected number of labels that would halve the "
-        "interval; never: no number of labels can, and the interval would stay that wide on each side."
+        "judge in a way that can change the score. More labels: expected number of labels that would halve "
+        "the interval; never: no number of labels can, and the interval would stay that wide on each side."
     )
     yield (
         "Error of the judge: pairs estimates the pairs of the population (Σ 1/π), differ the share with "
