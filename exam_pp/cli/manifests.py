@@ -221,6 +221,17 @@ def _asked(context: click.Context) -> Iterator[AskedModel]:
         if parameter.name in {"model", "importance_model"} and isinstance(value, str):
             prompts = dict(_prompts(context)) if parameter.name == "model" else {}
             yield AskedModel(option=_name(parameter), model=_plain(value), prompts=prompts)
+        elif parameter.name == "panel" and isinstance(value, Path) and not is_read_once(value):
+            yield from _panel(value, _name(parameter))
+
+
+def _panel(path: Path, option: str) -> Iterator[AskedModel]:
+    """The graders of a panel file."""
+    from exam_pp.phases.trust.panel_file import read_panel
+
+    for grader in read_panel(path):
+        prompts = {prompt.name: prompt.hash for prompt in grader.prompts}
+        yield AskedModel(option=option, model=_plain(grader.model.model), prompts=prompts)
 
 
 def _prompts(context: click.Context) -> Iterator[tuple[str, str]]:

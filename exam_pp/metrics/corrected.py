@@ -235,11 +235,11 @@ def label_half_width(variances: Floats, bound: float, confidence: float) -> Half
     The variance is the sum of ``variances``, one for each query. The quantile is that of Student's t with
     ``(Σ v)² / Σ v²`` degrees of freedom, because the sum is uncertain if few queries contribute.
     Source: Satterthwaite, "An Approximate Distribution of Estimates of Variance Components", Biometrics
-    Bulletin 2 (1946). Without variance, the result is ``bound``.
+    Bulletin 2 (1946). Without variance, the result is ``bound``, which is 0 if all pairs are drawn for sure.
     """
     variance = float(variances.sum())
     if variance <= 0:
-        return HalfWidth(bound, by_rule=True)
+        return HalfWidth(bound, by_rule=bound > 0)
     return HalfWidth(label_quantile(variances, confidence) * variance**0.5)
 
 

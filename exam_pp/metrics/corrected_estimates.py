@@ -58,6 +58,8 @@ class Estimate(NamedTuple):
         more: Labels that would halve the interval; None without an interval that can be trusted.
         too_thin: The labels cannot show the judge's error in products, so the interval is not to be trusted;
             see :class:`exam_pp.metrics.corrected.Evidence`.
+        difference_too_thin: The same is true of the system or of the baseline, so the interval of the
+            difference is not to be trusted.
     """
 
     judged: float
@@ -67,6 +69,7 @@ class Estimate(NamedTuple):
     difference: Interval | None
     more: MoreLabels | None
     too_thin: bool
+    difference_too_thin: bool
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,18 @@ def estimates(queries: Sequence[PairGroups], sampling: Sampling, baseline: int) 
                 probabilities,
             )
         score = float(judged[:, row].mean())
+        compared_thin = difference is not None and bool(thin[row] or thin[baseline])
         found.append(
-            Estimate(score, judged_ranks[row], interval, ranks[row], difference, more, bool(thin[row]))
+            Estimate(
+                score,
+                judged_ranks[row],
+                interval,
+                ranks[row],
+                difference,
+                more,
+                bool(thin[row]),
+                compared_thin,
+            )
         )
     return found
 
@@ -151,15 +164,17 @@ def _interval(
     value, confidence = float(scores.mean()), sampling.confidence
     if sampling.intervals == "labels":
         half, by_rule = label_half_width(variances, bound, confidence)
-        spread = None if by_rule else _Spread(float(variances.sum()), label_quantile(variances, confidence))
+        variance = float(variances.sum())
+        spread = _Spread(variance, label_quantile(variances, confidence)) if variance > 0 else None
         return Interval(value, value - half, value + half, by_rule), spread
     width = query_half_width(scores, confidence)
     if width is None:
         return Interval(value), None
     if width == 0:
-        return Interval(value, value - bound, value + bound, by_rule=True), None
-    variance = float(scores.var(ddof=1)) / len(scores)
-    spread = _Spread(variance, float(t.ppf((1 + confidence) / 2, len(scores) - 1)))
+        return Interval(value, value - bound, value + bound, by_rule=bound > 0), None
+    spread = _Spread(
+        float(scores.var(ddof=1)) / len(scores), float(t.ppf((1 + confidence) / 2, len(scores) - 1))
+    )
     return Interval(value, value - width, value + width), spread
 
 

@@ -53,7 +53,8 @@ def diff(first: Path, second: Path, form: str, output: Path) -> None:
 
     FIRST and SECOND are files or folders that commands of exam-pp wrote, or manifests. If commands read
     different inputs, the manifests of these inputs are compared, too, down to the first step that differs.
-    The exit code is 0 if nothing recorded differs, and 3 otherwise.
+    The exit code is 0 if nothing recorded differs, and 3 if something differs or if a file was changed
+    after its manifest was written.
 
     Example:
 
@@ -65,5 +66,5 @@ def diff(first: Path, second: Path, form: str, output: Path) -> None:
 
     result = compare_manifests(first, second)
     emit_rendered(differences_report(result), form, output, [first, second])
-    if result.differences:
+    if result.differences or result.changed:
         sys.exit(DIFFERS)

@@ -392,7 +392,15 @@ class _Work:
         return list(found.values())
 
     def notes(self) -> Iterator[str]:
-        """Sentences on pairs that the labels say nothing about."""
+        """Sentences on labels outside the scale, and on pairs that the labels say nothing about."""
+        prompt = PROMPTS.find(self.data.selector.key.prompt_class)
+        if prompt is not None and prompt.max_rating is not None:
+            outside = sum(not 0 <= used.label <= prompt.max_rating for used in self.used)
+            if outside:
+                yield (
+                    f"{counted(outside, 'label is', 'labels are')} outside the scale of the judge (0 to "
+                    f"{prompt.max_rating}): means of labels use them as they are."
+                )
         if self.unknown:
             unknown = counted(self.unknown, "labelled pair is", "labelled pairs are")
             yield f"{unknown} not in the file or bank."
@@ -438,10 +446,15 @@ def _board_notes(
             "judge on many pairs, but the sample has too few of the pairs that decide whether an entry is "
             "covered. Draw whole entries (exam-pp sample-pairs --by entry), or use -m pair-share."
         )
-    if any(row.scores.corrected.by_rule for board in boards for row in board.systems):
+    if any(
+        interval is not None and interval.by_rule
+        for board in boards
+        for row in board.systems
+        for interval in (row.scores.corrected, row.scores.difference)
+    ):
         yield (
             "Intervals with ≤ are bounds by the rule of three, because the labels show no error of the judge "
-            "that changes the score."
+            "that changes the score or the difference."
         )
     ends = [
         end

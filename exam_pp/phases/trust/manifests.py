@@ -97,6 +97,11 @@ class Comparison:
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def changed(self) -> bool:
+        """Whether a file no longer has the content of its manifest, so that nothing says what made it."""
+        return "changed" in (self.first.state, self.second.state)
+
 
 def find_manifest(path: Path) -> Found:
     """The manifest of a file or folder.
@@ -272,6 +277,9 @@ def _differences(one: Found, two: Found, depth: int, notes: list[str]) -> Iterat
         kind: Kind = "seed" if name in seeds else "option"
         sentence = f"{name} of `{step}` is {both(_quoted(first), _quoted(second))}."
         yield differ(kind, name, first, second, sentence)
+    if (left_panel := _panel(a)) != (right_panel := _panel(b)) and left_panel and right_panel:
+        sentence = f"The graders of `{step}`: {both(listed(left_panel), listed(right_panel))}."
+        yield differ("grader", "graders", left_panel, right_panel, sentence)
     for name, first, second in _values(_prompts(a), _prompts(b)):
         if first is not None and second is not None:  # else an option differs
             sentence = f"The text of the prompt {name} differs (hashes {first} and {second})."
@@ -310,6 +318,11 @@ def _values(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[tuple[st
 
 def _prompts(manifest: Manifest) -> dict[str, str]:
     return {name: digest for asked in manifest.asked for name, digest in asked.prompts.items()}
+
+
+def _panel(manifest: Manifest) -> list[str]:
+    """The models that a panel file names; those of options differ as options."""
+    return [asked.model for asked in manifest.asked if asked.option == "--panel"]
 
 
 Pair = tuple[InputContent | None, InputContent | None]

@@ -138,10 +138,15 @@ def _explanations(result: PanelAnalysis) -> Iterator[str]:
         "τ with the others: the leaderboard of the grader with the consensus of the other graders. τ without "
         "it: this consensus with that of all graders; moved: the number of systems with another rank."
     )
+    interval = "without an interval, which needs two queries"
+    if any(row.first is not None for row in result.systems):
+        interval = (
+            f"its {100 * result.confidence:.4g} % interval over {result.samples:,} bootstrap samples of the "
+            f"queries (seed {result.seed})"
+        )
     yield (
-        f"Places: rank by the consensus, its {100 * result.confidence:.4g} % interval over "
-        f"{result.samples:,} bootstrap samples of the queries (seed {result.seed}), best and worst rank by a "
-        "single grader. Tied systems share the best rank."
+        f"Places: rank by the consensus, {interval}, best and worst rank by a single grader. Tied systems "
+        "share the best rank."
     )
     count = len(result.swaps)
     pairs = len(result.systems) * (len(result.systems) - 1) // 2

@@ -49,7 +49,8 @@ def _formatted(row: SystemEstimate, decimals: int) -> list[Cell]:
     return [
         row.system, scores.judged, scores.corrected.value, _ends(scores.corrected, decimals, scores.too_thin),
         scores.rank, scores.judged_rank, scores.difference and scores.difference.value,
-        scores.difference and _ends(scores.difference, decimals), row.labels, row.errors, further,
+        scores.difference and _ends(scores.difference, decimals, scores.difference_too_thin), row.labels,
+        row.errors, further,
     ]  # fmt: skip
 
 
@@ -125,8 +126,8 @@ def _notes(result: Corrected) -> Iterator[str]:
     yield f"Difference: corrected score minus that of {result.boards[0].baseline}."
     yield (
         "Labels: labelled pairs on which the score depends; errors: those on which people differ from the "
-        "judge. More labels: expected number of labels that would halve the interval; never: no number of "
-        "labels can, and the interval would stay that wide on each side."
+        "judge in a way that can change the score. More labels: expected number of labels that would halve "
+        "the interval; never: no number of labels can, and the interval would stay that wide on each side."
     )
     yield (
         "Error of the judge: pairs estimates the pairs of the population (Σ 1/π), differ the share with "

@@ -88,7 +88,8 @@ def _summary(result: Comparison, names: str) -> str:
             if result.differences
             else "and nothing recorded differs"
         )
-        return f"{names} had the same bytes, {made}."
+        when = " when their manifests were written" if result.changed else ""
+        return f"{names} had the same bytes{when}, {made}."
     if result.differences:
         return f"{names} differ. The causes, most important first:"
     return (

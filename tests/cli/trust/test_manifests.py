@@ -114,6 +114,37 @@ def test_the_content_of_a_manifest() -> None:
     assert content["python"].startswith("3.")
 
 
+def test_the_graders_of_a_panel_are_named_and_compared() -> None:
+    from exam_pp.prompts import PROMPTS
+
+    for name, models in (("a", ("lexical", "constant")), ("b", ("lexical", "random"))):
+        tables = (f'[[grader]]\nmodel = "{model}"\nprompt_class = "{RATED}"\n' for model in models)
+        Path(f"{name}.toml").write_text("".join(tables))
+        assert run(f"grade-panel graded.jsonl --panel {name}.toml --bank bank.jsonl -o {name}.jsonl") == 0
+    prompts = {RATED: PROMPTS.get(RATED).hash}
+    assert manifest("a.jsonl")["asked"] == [
+        {"option": "--panel", "model": model, "prompts": prompts} for model in ("lexical", "constant")
+    ]
+    assert run("manifest diff a.jsonl b.jsonl -o why.txt") == 3
+    text = " ".join(Path("why.txt").read_text().split())
+    assert (
+        "The graders of `grade-panel`: lexical, constant for a.jsonl, and lexical, random for b.jsonl."
+        in text
+    )
+
+
+def test_a_file_that_was_changed_by_hand_is_no_equal_file() -> None:
+    for name in ("a.tsv", "b.tsv"):
+        run(f"{COVER} -o {name}")
+    assert run("manifest diff a.tsv b.tsv") == 0
+    with Path("b.tsv").open("a") as stream:
+        stream.write("x\n")
+    assert run("manifest diff a.tsv b.tsv -o why.txt") == 3
+    text = " ".join(Path("why.txt").read_text().split())
+    assert "had the same bytes when their manifests were written" in text
+    assert "b.tsv was changed after its manifest was written." in text
+
+
 def test_the_prompt_of_a_grading_is_named_with_its_hash() -> None:
     from exam_pp.prompts import PROMPTS
 

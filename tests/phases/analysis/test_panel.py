@@ -67,6 +67,14 @@ def grader(result: PanelAnalysis, name: str) -> Any:
     return next(grader for grader in result.graders if grader.name == name)
 
 
+@pytest.mark.parametrize(("queries", "interval"), [(1, "without an interval"), (2, "its 95 % interval over")])
+def test_places_name_the_interval_that_they_have(
+    write_jsonl: WriteLines, queries: int, interval: str
+) -> None:
+    path = write_jsonl("panel.jsonl", lines({"x": X, "y": Z}, queries))
+    assert f"rank by the consensus, {interval}" in notes_of(panel_report(analyze_panel(path)))
+
+
 def test_leaderboards_and_leave_one_grader_out(disputed: Path) -> None:
     """Without x, the median of y and z is the lower rating: a and c get 0."""
     result = analyze_panel(disputed)

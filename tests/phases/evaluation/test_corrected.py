@@ -124,7 +124,7 @@ def test_with_labels_of_all_pairs_the_score_is_that_of_the_person(graded: Path, 
     assert {row.system: row.scores.judged for row in result.boards[0].systems} == pytest.approx(scores[JUDGE])
     assert scores[ANA] == {"x": 0.5, "y": 0.75}
     for row in result.boards[0].systems:
-        assert row.scores.corrected.by_rule
+        assert not row.scores.corrected.by_rule  # the labels show errors, and no other pairs are left
         assert row.scores.corrected.low == row.scores.corrected.high == row.scores.corrected.value
     assert [(row.system, row.scores.rank, row.scores.judged_rank) for row in result.boards[0].systems] == [
         ("y", 1, 2),
@@ -134,6 +134,39 @@ def test_with_labels_of_all_pairs_the_score_is_that_of_the_person(graded: Path, 
 
 def test_the_cutoff_selects_the_pairs(graded: Path, bank: Path) -> None:
     assert values(correct(graded, bank, sample(), cutoff=1)) == pytest.approx({"x": 0.5, "y": 0.25})
+
+
+def test_labels_outside_the_scale_are_counted(write_jsonl: WriteJsonl, bank: Path, graded: Path) -> None:
+    odd = [(*row[:4], tuple(7 if rating == 5 else rating for rating in row[4])) for row in GRADES[:3]]
+    path = write_jsonl("odd.jsonl", [["q1", [graded_passage(*row) for row in odd]]])
+    note = "2 labels are outside the scale of the judge (0 to 5): means of labels use them as they are."
+    assert note in correct(path, bank, sample()).notes
+    assert not any("outside the scale" in text for text in correct(graded, bank, sample()).notes)
+
+
+def test_the_bound_of_a_difference_is_explained(graded: Path, bank: Path) -> None:
+    """Both systems have p2 as one of two passages, so its error cancels in the difference only."""
+    result = correct(graded, bank, sample(0.5, {("p2", "b")}), measure="pair-share", intervals="labels")
+    rows = [row.scores for row in result.boards[0].systems]
+    assert not any(row.corrected.by_rule for row in rows)
+    assert any(row.difference is not None and row.difference.by_rule for row in rows)
+    assert any(note.startswith("Intervals with ≤") for note in result.notes)
+
+
+@pytest.mark.parametrize("baseline", ["x", "y"])
+def test_the_mark_of_a_system_is_also_at_its_differences(graded: Path, bank: Path, baseline: str) -> None:
+    """People refute p2/b, a pair drawn by chance that only y has at rank 1; x has no such pair."""
+    pairs = sample(0.5, {("p1", "a"), ("p2", "b")})
+    result = correct(graded, bank, pairs, cutoff=1, baseline=baseline)
+    rows = {row.system: row.scores for row in result.boards[0].systems}
+    assert (rows["x"].too_thin, rows["y"].too_thin) == (False, True)
+    (other,) = set(rows) - {baseline}
+    assert rows[other].difference_too_thin
+    assert not rows[baseline].difference_too_thin
+    table = tables_of(corrected_report(result))["Cover(min_grade=4)@1"]
+    cells = {row[0]: row[table.columns.index("its interval")] for row in table.rows}
+    assert str(cells[other]).endswith(" ?")
+    assert cells[baseline] is None
 
 
 def test_half_of_the_pairs_by_hand(graded: Path, bank: Path) -> None:
