@@ -229,7 +229,8 @@ def _repeats(runs: Sequence[str]) -> dict[str, int | None]:
     names = list(dict.fromkeys(runs))
     if len(names) == 1:
         return {names[0]: None}
-    numbers = [int(name) if name.isdecimal() else 0 for name in names]
+    # Longer numbers are no numbers of runs, and Python refuses those of more than 4,300 digits.
+    numbers = [int(name) if name.isdecimal() and len(name) < 19 else 0 for name in names]
     if min(numbers) < 1 or len(set(numbers)) < len(names):
         numbers = list(range(1, len(names) + 1))
     return dict(zip(names, numbers, strict=True))
