@@ -88,7 +88,9 @@ class Difference(NamedTuple):
 class Comparison:
     """The recorded differences between two files, most important first.
 
-    ``same_bytes`` is true if the outputs are equal. ``notes`` are about facts that are not recorded.
+    ``same_bytes`` is true if the outputs are equal. ``changed`` is true if the user named a file, not its
+    manifest, and the file no longer has the content of its manifest. ``notes`` are about facts that are not
+    recorded.
     """
 
     first: Found
@@ -96,11 +98,7 @@ class Comparison:
     same_bytes: bool
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def changed(self) -> bool:
-        """Whether a file no longer has the content of its manifest, so that nothing says what made it."""
-        return "changed" in (self.first.state, self.second.state)
+    changed: bool = False
 
 
 def find_manifest(path: Path) -> Found:
@@ -213,8 +211,9 @@ def compare_manifests(first: Path, second: Path) -> Comparison:
     one, two = find_manifest(first), find_manifest(second)
     same = one.manifest.output.sha256 is not None and _digest(one) == _digest(two)
     result = Comparison(one, two, same)
-    for found in (one, two):
+    for found, named in ((one, first), (two, second)):
         if found.state == "changed":
+            result.changed = result.changed or found.place != named
             result.notes.append(f"{found.name} was changed after its manifest was written.")
     found_differences = _differences(one, two, 0, result.notes)
     unique = {
