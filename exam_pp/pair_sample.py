@@ -39,6 +39,7 @@ class PairSample(Record):
     Attributes:
         graded_sha256: Digest of the graded file (:func:`exam_pp.edits.canonical_sha256`).
         population: Number of pairs that could be drawn.
+        lowest_probability: The lowest probability of a pair of the population, drawn or not.
     """
 
     format: Literal["exam_pp.pair-sample.v1"] = FORMAT
@@ -49,4 +50,5 @@ class PairSample(Record):
     seed: int
     cutoff: int | None = None
     population: Annotated[int, Field(ge=0)]
+    lowest_probability: Annotated[float, Field(gt=0, le=1)] | None = None
     pairs: list[SampledPair]

@@ -81,12 +81,14 @@ class Sampling:
         confidence: Their level.
         probabilities: Probabilities of the labelled pairs.
         span: The largest possible error of a grade of the judge.
+        lowest: The lowest probability of a pair, also of pairs without a label; for bounds.
     """
 
     intervals: Source
     confidence: float
     probabilities: Sequence[float]
     span: float = 1.0
+    lowest: float = 1.0
 
 
 def best_system(queries: Sequence[PairGroups]) -> int:
@@ -223,7 +225,7 @@ class _Variances:
 
     def bounds(self, sampling: Sampling) -> Floats:
         """Most by which errors of the judge could change each mean if the labels show none of them."""
-        errors = most_errors(min(sampling.probabilities), sampling.confidence)
+        errors = most_errors(min(sampling.lowest, *sampling.probabilities), sampling.confidence)
         largest = np.array([pairs.weights.max(axis=1, initial=0.0) for pairs in self.queries]).max(axis=0)
         bounds: Floats = sampling.span * np.minimum(1.0, errors * largest / len(self.queries))
         return bounds

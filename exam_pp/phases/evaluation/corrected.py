@@ -367,7 +367,9 @@ class _Work:
             baseline = systems[best_system(queries)]
         elif baseline not in systems:
             raise SelectionError(f"The baseline {baseline!r} is not a system of {self.data.source}.")
-        sampling = Sampling(intervals, confidence, [label.probability for label in self.used], self.span)
+        probabilities = [label.probability for label in self.used]
+        lowest = min([self.labels.lowest_probability, *probabilities])
+        sampling = Sampling(intervals, confidence, probabilities, self.span, lowest)
         scores = estimates(queries, sampling, systems.index(baseline))
         by_chance = any(label.probability < 1 for label in self.used)
         rows = []

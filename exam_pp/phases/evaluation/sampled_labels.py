@@ -32,6 +32,8 @@ class SampledLabels:
         drawn: Number of drawn pairs, or of drawn entries.
         labelled: Number of them with a label; for entries, with labels of all their drawn pairs.
         unit: What was drawn: single pairs, or entries with all their pairs.
+        lowest_probability: The lowest probability that a pair is drawn and labelled, also of pairs that were
+            not drawn; 1 if the sample does not record it.
     """
 
     reviewer: GradeKey
@@ -39,6 +41,7 @@ class SampledLabels:
     drawn: int
     labelled: int
     unit: Literal["pair", "entry"] = "pair"
+    lowest_probability: float = 1.0
 
 
 def sampled_labels(
@@ -97,7 +100,8 @@ def sampled_labels(
         pairs.setdefault(pair.query_id, []).append(
             LabelledPair(pair.passage_id, pair.entry_id, label, share * pair.probability)
         )
-    return SampledLabels(key, pairs, drawn, labelled, "entry" if sample.by == "entry" else "pair")
+    lowest = share * (sample.lowest_probability or 1.0)
+    return SampledLabels(key, pairs, drawn, labelled, "entry" if sample.by == "entry" else "pair", lowest)
 
 
 def _grades_of(

@@ -160,6 +160,7 @@ def sample_pairs(
         seed=seed,
         cutoff=cutoff,
         population=population,
+        lowest_probability=min(probabilities.values()),
         pairs=_drawn(data, pairs_of, probabilities, seed, whole_entries=by == "entry"),
     )
     if not sample.pairs:

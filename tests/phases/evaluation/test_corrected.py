@@ -221,6 +221,16 @@ def test_an_entry_that_lacks_a_label_counts_as_not_drawn(graded: Path, bank: Pat
     assert any("multiplied by 0.750" in note for note in result.notes)
 
 
+def test_certain_pairs_alone_say_nothing_of_the_others(graded: Path, bank: Path) -> None:
+    """Two pairs with π = 1 were drawn, others with π = 1/2 were not: up to 4.32 of these may be wrong."""
+    pairs = sample(1.0, [("p1", "a"), ("p4", "b")], lowest_probability=0.5)
+    result = correct(graded, bank, pairs, intervals="labels")
+
+    assert all(row.scores.corrected.by_rule for row in result.boards[0].systems)
+    high = {row.system: row.scores.corrected.high for row in result.boards[0].systems}
+    assert high == pytest.approx({"x": 1 + 1, "y": 0.75 + 1})
+
+
 def test_intervals_over_queries(graded: Path, bank: Path) -> None:
     """The scores of x by the person are 1/2 and 1/2, those of y 1/2 and 1: t = 12.706, half width 3.177."""
     rows = {row.system: row for row in correct(graded, bank, sample()).boards[0].systems}

@@ -114,6 +114,11 @@ def test_pairs_on_which_graders_disagree_are_likelier(graded: Path) -> None:
     assert sum(by_pair.values()) == pytest.approx(4)
 
 
+def test_the_lowest_probability_is_recorded_also_without_such_a_pair(graded: Path) -> None:
+    for seed in range(30):
+        assert drawn(graded, 16, "rating", seed=seed).lowest_probability == pytest.approx(6 / 14)
+
+
 def test_whole_entries(graded: Path) -> None:
     """Each of four entries has six pairs and is in half of the samples of 12 pairs, with all of them."""
     times: Counter[str] = Counter()
