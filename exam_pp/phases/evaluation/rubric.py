@@ -20,7 +20,7 @@ from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.metrics.qrels import Facets, Label, Labelling, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.canaries import add_canaries
+from exam_pp.phases.evaluation.canaries import BANK, add_canaries
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
@@ -36,6 +36,7 @@ from exam_pp.phases.evaluation.selected_grades import (
     read_selected,
     threshold_notes,
 )
+from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.requests import LOW_MASS
 from exam_pp.results import Qrel, Scores
@@ -181,7 +182,10 @@ def cover_of(
             missing_queries=missing_queries,
             soft=soft,
         )
-        add_canaries(evaluation, with_canaries.scores, data.canaries, _graded_canaries(joined))
+        prompt = PROMPTS.find(data.selector.key.prompt_class)
+        right = (BANK,) if prompt is not None and prompt.entry_kind == "nugget" else ()
+        graded = _graded_canaries(joined)
+        add_canaries(evaluation, with_canaries.scores, data.canaries, graded, may_win=right)
     return evaluation
 
 

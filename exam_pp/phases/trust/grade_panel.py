@@ -11,6 +11,7 @@ from typing import Any
 
 from exam_pp.data_model import Role
 from exam_pp.errors import ExamError, MissingExtraError, ModelError, SelectionError, UnknownNameError
+from exam_pp.llm.transport import check_url
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_files, check_fit, grade_file
 from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
@@ -111,6 +112,8 @@ def grade_panel(
     for grader in graders:
         to_check = GradeFiles(files.passages, files.output, files.bank, queries=files.queries)
         with _named(files.panel, grader):
+            if grader.model.base_url is not None:
+                check_url(grader.model.base_url)
             check_files(to_check, options.of(grader))
             check_fit(grader.model, options.of(grader))
     with ExitStack() as stack:

@@ -398,6 +398,15 @@ def test_boards_of_other_labels_do_not_change(
     assert "canary" not in boards[0]
 
 
+def test_nuggets_in_the_place_of_answers_may_win(files: Files) -> None:
+    """The bank entries are wrong answers if they are questions, and right ones if they are nuggets."""
+    beats = "canary:bank beats"
+    assert any(note.startswith(beats) for note in cover(files.after, files.bank).notes)
+    nuggets = cover(files.assigned_after, files.nuggets)
+    assert not any(note.startswith(beats) for note in nuggets.notes)
+    assert any(note.startswith("canary:keywords beats") for note in nuggets.notes)
+
+
 def test_nugget_scores_do_not_change(files: Files) -> None:
     (before,) = nugget_scores(files.assigned_before, files.nuggets).values()
     (after,) = nugget_scores(files.assigned_after, files.nuggets).values()

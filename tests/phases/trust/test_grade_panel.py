@@ -133,6 +133,19 @@ def test_all_graders_are_checked_before_the_first_one_runs(files: PanelFiles) ->
     assert not files.folder.exists()
 
 
+def test_the_address_of_an_endpoint_is_checked_first_and_not_shown(files: PanelFiles) -> None:
+    write_panel(files, "lexical")
+    files.panel.write_text(
+        files.panel.read_text()
+        + '[[grader]]\nmodel = "m"\nmodel_pipeline = "openai"\nbase_url = "http://ana:secret@host/v1"\n'
+        f'prompt_class = "{RATED}"\n'
+    )
+    with pytest.raises(ModelError, match=r"panel\.toml, grader 2 \(m\): .*credentials") as error:
+        grade_panel(files)
+    assert "secret" not in str(error.value)
+    assert not files.folder.exists()
+
+
 def test_options_of_all_graders(files: PanelFiles) -> None:
     write_panel(files, "lexical", "random")
     grade_panel(files, PanelOptions(max_queries=1, max_passages=1))
