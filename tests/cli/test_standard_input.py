@@ -60,6 +60,7 @@ COMMANDS = (
     "sample queries.jsonl --by query_id=q1:1 -o out",
     "filter graded.jsonl --queries queries.tsv -o out",
     "canaries graded.jsonl --bank bank.jsonl -o out",
+    "canaries graded.jsonl --queries queries.tsv -o out",
     f"canary-report canaried.jsonl {SET} -o out",
     "rename graded.jsonl --system a=z -o out",
     "strip graded.jsonl --remove texts -o out",
