@@ -139,10 +139,6 @@ def test_ratings_of_other_pairs_are_kept_but_not_counted(
     page.page.wait_for_selector("#dialog[open]")
     assert "1 rating is for entries that this page does not ask about; they are kept." in page.text("#dialog")
     page.page.click("#dialog .primary")
-    page.page.wait_for_selector("#dialog", state="hidden")
-    rated = f"1 of {len(sample.pairs)} sampled pairs rated"
-    page.page.wait_for_function(
-        "text => document.querySelector('#status').textContent.includes(text)", arg=rated
-    )
+    page.page.locator("#status", has_text=f"1 of {len(sample.pairs)} sampled pairs rated").wait_for()
     page.go("#/work")
     assert "(not on this page)" in page.text("main")
