@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import TextIO
 
 import click
 
+from exam_pp.errors import StoppedError
 from exam_pp.wording import in_one_line
 
 _LIBRARIES = ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3", "openai", "absl")
@@ -33,11 +35,21 @@ class _EscapingFormatter(logging.Formatter):
         return in_one_line(message) if record.name.startswith("exam_pp") else message
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes messages to standard error. SIGTERM in the middle of a message stops the command, too."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - name of the base class
+        error = sys.exc_info()[1]
+        if isinstance(error, StoppedError):
+            raise error
+        super().handleError(record)
+
+
 def start_log(context: click.Context) -> None:
     """Write log messages to standard error, at the level that -q or -v has chosen."""
     level = context.meta.get(_LEVEL, logging.INFO)
     verbose = level == logging.DEBUG
-    handler = logging.StreamHandler()
+    handler = _Handler()
     handler.setFormatter(_EscapingFormatter(timed=not sys.stderr.isatty()))
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
     logging.getLogger("exam_pp").setLevel(logging.DEBUG if verbose else logging.NOTSET)
