@@ -313,6 +313,23 @@ JOURNAL = ("journal", "keep_journal", "retry_failed")
 MAX_QUERIES = click.option(
     "--max-queries", type=IntRange(1), help="Use only the first queries, at most this many."
 )
+part_to_grade = together(
+    click.option(
+        "--only-unjudged",
+        is_flag=True,
+        help="Grade only passages without a judgment, to fill holes of qrels.",
+    ),
+    role_option("all passages"),
+    click.option(
+        "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
+    ),
+    click.option(
+        "--max-passages",
+        type=IntRange(1),
+        help="Grade and write only the first passages of each query, at most this many.",
+    ),
+)
+"""Options that select the passages to grade."""
 new_bank_options = together(
     click.option(
         "--test-collection", default="", metavar="NAME", help="Name of the collection, stored in the bank."
@@ -346,6 +363,12 @@ def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F
     )
 
 
+PROMPT_CLASS = click.option(
+    "--prompt-class",
+    shell_complete=prompt_names,
+    metavar="NAME",
+    help="Only grades with this prompt class.",
+)
 PROMPT_HASH = click.option(
     "--prompt-hash",
     metavar="HASH",
@@ -358,12 +381,7 @@ support_filter_options = together(
         metavar="NAME",
         help="Only grades by this model, or by this reviewer (human:NAME).",
     ),
-    click.option(
-        "--prompt-class",
-        shell_complete=prompt_names,
-        metavar="NAME",
-        help="Only grades with this prompt class.",
-    ),
+    PROMPT_CLASS,
     PROMPT_HASH,
     click.option(
         "--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated."
@@ -400,12 +418,7 @@ filter_options = together(
         metavar="NAME",
         help="Only grades by this model, or reviewer (human:NAME).",
     ),
-    click.option(
-        "--prompt-class",
-        shell_complete=prompt_names,
-        metavar="NAME",
-        help="Only grades with this prompt class.",
-    ),
+    PROMPT_CLASS,
     grades_options,
 )
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
@@ -418,12 +431,7 @@ compared_graders = together(
         metavar="NAME",
         help="Compare only this model, or reviewer (human:NAME); may be repeated.  [default: all]",
     ),
-    click.option(
-        "--prompt-class",
-        shell_complete=prompt_names,
-        metavar="NAME",
-        help="Only grades with this prompt class.",
-    ),
+    PROMPT_CLASS,
     grades_options,
 )
 """The same with several graders, which :func:`grade_filter` does not get."""

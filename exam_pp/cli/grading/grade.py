@@ -25,15 +25,14 @@ from exam_pp.cli.options import (
     format_option,
     journal_options,
     log_summary,
+    part_to_grade,
     prompt_file_option,
     repairs_option,
     required_output,
-    role_option,
     take,
     unparsed_option,
 )
 from exam_pp.cli.progress import progress
-from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
@@ -93,18 +92,7 @@ _GRADE_OPTIONS = (
 @ANSWER_MATCH
 @repairs_option("whose labels cannot be read (only for the prompt NuggetAssignment).")
 @click.option("--regrade", is_flag=True, help="Grade all pairs again, also those with a grade in PASSAGES.")
-@click.option(
-    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
-)
-@role_option("all passages")
-@click.option(
-    "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
-)
-@click.option(
-    "--max-passages",
-    type=IntRange(1),
-    help="Grade and write only the first passages of each query, at most this many.",
-)
+@part_to_grade
 @journal_options
 @click.option(
     "--shard", "shard_text", metavar="I/N",

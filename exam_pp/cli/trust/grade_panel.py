@@ -16,11 +16,10 @@ from exam_pp.cli.options import (
     QUERY_FORMATS,
     bank_option,
     log_summary,
+    part_to_grade,
     required_output,
-    role_option,
 )
 from exam_pp.cli.progress import progress
-from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.cli.progress import Advance
@@ -35,18 +34,7 @@ if TYPE_CHECKING:
     "--queries", type=QUERIES_FILE,
     help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank]",
 )  # fmt: skip
-@click.option(
-    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
-)
-@role_option("all passages")
-@click.option(
-    "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
-)
-@click.option(
-    "--max-passages",
-    type=IntRange(1),
-    help="Grade and write only the first passages of each query, at most this many.",
-)
+@part_to_grade
 @click.option(
     "--retry-failed", is_flag=True, help="Send requests again that failed before the run was interrupted."
 )

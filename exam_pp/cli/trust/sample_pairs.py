@@ -8,9 +8,10 @@ from typing import Any, get_args
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
     GRADED,
+    PROMPT_CLASS,
     ROLE,
     bank_option,
     grade_filter,
@@ -51,12 +52,7 @@ from exam_pp.pair_sample import SampledBy
     help="Only grades by this model; with --by disagreement repeated, for the graders to compare.  "
     "[default: the only model; for disagreement also all others]",
 )
-@click.option(
-    "--prompt-class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Only grades with this prompt class.",
-)
+@PROMPT_CLASS
 @grades_options
 @click.option(
     "--cutoff",

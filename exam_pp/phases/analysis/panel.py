@@ -229,16 +229,18 @@ def analyze_panel(
         )
     test_bank = None if bank is None or members.kind == "direct" else bank_of(bank, packed=True)
     ratings: dict[str, Ratings] = {}
+    files: list[GradedFile] = []
     name = grader_names(members.keys)
     for key, selector in members.selectors.items():
         file = gather(lines, selector, test_bank, kind=members.entry_kind)
         ratings[name(key)] = ratings_of_pairs(file)
+        files = files or [file]
     empty = [of for of, rated in ratings.items() if not rated]
     if empty:
         raise SelectionError(f"{empty[0]} has rated no entry of the bank in {source}.")
     selector = next(iter(members.selectors.values()))
     threshold = default_min_grade(selector) if min_grade is None else min_grade
-    base = gather(lines, selector, test_bank, kind=members.entry_kind)
+    (base,) = files
     scorer = _Scorer(
         base, lines, None if test_bank is not None else ratings.values(), threshold, cutoff, measure
     )

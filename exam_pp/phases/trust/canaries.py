@@ -130,7 +130,7 @@ def add_canaries(
         raise SelectionError(
             f"Canaries need the input twice, so {str(source)!r} must be a file, not a stream."
         )
-    texts, named = _query_texts(bank_path, queries)
+    texts, texts_file = _query_texts(bank_path, queries)
     pool = _read_pool(source, chosen)
     if sum(map(bool, pool.good.values())) < 2 and any(CANARIES[name].of_other for name in chosen.chosen):
         raise SelectionError(
@@ -158,9 +158,9 @@ def add_canaries(
 
     def check(_counts: Rewritten) -> None:
         if not summary.added and pool.good:
-            raise SelectionError(f"None of the queries in {source} is in {named}, or got a canary.")
+            raise SelectionError(f"None of the queries in {source} is in {texts_file}, or got a canary.")
 
-    summary.rewritten = rewrite(source, output, change, inputs=[named], check=check)
+    summary.rewritten = rewrite(source, output, change, inputs=[texts_file], check=check)
     return summary
 
 

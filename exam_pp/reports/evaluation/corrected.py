@@ -120,8 +120,8 @@ def _pictures(result: Corrected) -> Iterator[Picture]:
 
 def _notes(result: Corrected) -> Iterator[str]:
     yield (
-        "Corrected: estimate of the score that these people would give, unbiased for pairs that were drawn "
-        "independently with the recorded probabilities (difference estimator; prediction-powered inference)."
+        "Corrected: estimate of the score that these people would give, unbiased for samples drawn with "
+        "the recorded probabilities (difference estimator; prediction-powered inference)."
     )
     yield f"Difference: corrected score minus that of {result.boards[0].baseline}."
     yield (

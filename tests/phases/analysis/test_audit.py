@@ -277,7 +277,7 @@ def test_missing_families(systems: Path, families: Families | None, reason: str)
     )
 
 
-def test_other_graders_are_compared_if_nobody_judged(write_jsonl: WriteLines) -> None:
+def test_other_graders_are_compared_without_judgments(write_jsonl: WriteLines) -> None:
     lines = [
         [q, [graded(q, f"{q}-{name}", rubric({f"{q}/a": a}, llm="gpt-4"), rubric({f"{q}/a": b}, llm="t5"),
                     rubric({f"{q}/a": 0}, llm="human:ana"), ranks={name: 1})
