@@ -116,7 +116,8 @@ def prompt_section(prompt: Prompt) -> str:
         f"* Source: {prompt.cite}.",
         *([f"* Aliases: {aliases}."] if aliases else []),
     ]
-    return "\n".join([f"### {prompt.name}", "", *facts, "", "```text", prompt.text, "```", ""])
+    fence = "````" if "```" in prompt.text else "```"
+    return "\n".join([f"### {prompt.name}", "", *facts, "", f"{fence}text", prompt.text, fence, ""])
 
 
 def prose(name: str, **generated: list[str]) -> str:
