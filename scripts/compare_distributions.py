@@ -30,7 +30,9 @@ def sdist_files(sdist: Path) -> set[str]:
 
 def tracked_files(checkout: Path) -> set[str]:
     """The files that git tracks and that a source distribution should have."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=checkout, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=checkout, capture_output=True, text=True, check=True
+    )
     return {name for name in listed.stdout.split("\0") if name and not name.startswith(LEFT_OUT)}
 
 

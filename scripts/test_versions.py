@@ -64,21 +64,28 @@ def install(uv: Path, base: Path, folder: Path, choice: str, *, models: bool) ->
     """Make an environment in a folder; returns its interpreter."""
     subprocess.run([uv, "venv", "--quiet", "--seed", "--python", base, folder], check=True)
     python = folder / "bin" / "python"
+
+    def run(*command: str | Path) -> str:
+        return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+
     extras, kept = EXTRAS, []
     if models:
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "-c", "constraints.txt", "torch"],
-            cwd=ROOT,
-            check=True,
-        )
-        code = "from importlib.metadata import version; print(version('torch'))"
-        installed = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
-        extras, kept = [*EXTRAS, *MODELS], [f"torch=={installed.strip()}"]
-    subprocess.run(
-        [uv, "pip", "install", "--quiet", "--python", python, *packages_of(choice), *kept,
-         "--editable", f".[{','.join(extras)}]"],
-        cwd=ROOT, check=True,
-    )  # fmt: skip
+        run(python, "-m", "pip", "install", "--quiet", "-c", "constraints.txt", "torch")
+        version = run(python, "-c", "from importlib.metadata import version; print(version('torch'))")
+        extras, kept = [*EXTRAS, *MODELS], [f"torch=={version.strip()}"]
+    project = f".[{','.join(extras)}]"
+    run(
+        uv,
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        python,
+        *packages_of(choice),
+        *kept,
+        "--editable",
+        project,
+    )
     return python
 
 
@@ -89,7 +96,18 @@ def run_tests(python: Path, arguments: Sequence[str], *, models: bool) -> bool:
     if not models:
         environment["EXAM_PP_WITHOUT_MODELS"] = "1"
     processes = os.environ.get("EXAM_PP_TEST_PROCESSES", "2")
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", processes, "--dist", "worksteal"]
+    command: list[str | Path] = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        processes,
+        "--dist",
+        "worksteal",
+    ]
     return subprocess.run([*command, *arguments], cwd=ROOT, env=environment, check=False).returncode == 0
 
 
