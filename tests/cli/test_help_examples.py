@@ -248,6 +248,7 @@ def _chat(body: dict[str, Any], _count: int) -> Answer:
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("examples")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
