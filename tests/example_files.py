@@ -28,7 +28,7 @@ ATTEMPT = "AnswerAttempt"
 LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
 
 
-def _write_games(path: Path, judge: str, games: Mapping[str, Sequence[str]]) -> None:
+def write_games_of(path: Path, judge: str, games: Mapping[str, Sequence[str]]) -> None:
     """Write games, given for each query as texts of two systems and the winner."""
     sets = {
         query_id: GameSet(
@@ -121,11 +121,11 @@ def make_files(folder: Path, data: Path) -> None:
         "".join(f'[[grader]]\nmodel = "{name}"\nprompt_class = "{RATED}"\n' for name in ("lexical", "random"))
     )
     (folder / "families.toml").write_text('[t5]\nmodels = ["*flan-t5*"]\nsystems = ["dense-*"]\n')
-    _write_games(folder / "all.games.jsonl.gz", "judge", {"q1": ["bm25 gen-long B"]})
+    write_games_of(folder / "all.games.jsonl.gz", "judge", {"q1": ["bm25 gen-long B"]})
     of_queries = {"q1": ["x y A", "y z B", "z x C"], "q2": ["x y C", "y z A", "z x B"]}
-    _write_games(folder / "games.jsonl.gz", "m", of_queries)
-    _write_games(folder / "games.jsonl", "gpt", {"007": ["gen-long gen-short A"]})
-    _write_games(folder / "human-games.jsonl", "human:ann", {"007": ["gen-long gen-short A"]})
+    write_games_of(folder / "games.jsonl.gz", "m", of_queries)
+    write_games_of(folder / "games.jsonl", "gpt", {"007": ["gen-long gen-short A"]})
+    write_games_of(folder / "human-games.jsonl", "human:ann", {"007": ["gen-long gen-short A"]})
     (folder / "queries.csv").write_text("qid,query\n0, What are tides?\n1, What is salt?\n")
     (folder / "answers.csv").write_text(
         "qid,agent,answer\n0, x,Waves [0].\n0, y,Long waves.\n1, x,A mineral.\n1, y,White.\n"

@@ -23,7 +23,7 @@ import nltk
 from exam_pp.cli.main import main
 from exam_pp.prompts import PROMPTS
 from tests.docs.pages import ROOT, Block, commands, exit_code, is_assignment, is_simple
-from tests.docs.stand_ins import with_stand_ins
+from tests.docs.stand_ins import stand_ins
 
 _PROGRAMS = {
     "exam-pp": "-m tests.docs.stand_ins",
@@ -69,11 +69,19 @@ class Runner:
             code = compile("\n" * block.line + block.text, block.page, "exec", dont_inherit=True)
             return _captured(block, lambda: exec(code, self.names))
         lines = commands(block.text)
-        if all(is_simple(line) for line in lines):
-            return _captured(block, lambda: _run_commands(lines))
+        expanded = [self._expanded(line) for line in lines]
+        if all(is_simple(line) for line in expanded):
+            return _captured(block, lambda: _run_commands(expanded))
         printed = self._bash(block, lines)
         self.variables += filter(is_assignment, lines)
         return printed
+
+    def _expanded(self, line: str) -> str:
+        """The command with the variables of earlier blocks."""
+        for variable in self.variables:
+            name, _, value = variable.removeprefix("export ").partition("=")
+            line = re.sub(rf"\${name}\b", " ".join(shlex.split(value)), line)
+        return line
 
     def _bash(self, block: Block, lines: list[str]) -> Printed:
         code = "\n".join(map(_with_exit_code, lines)) if any(map(exit_code, lines)) else block.text
@@ -98,7 +106,7 @@ def _run_commands(lines: list[str]) -> None:
     for line in lines:
         code: object = 0
         try:
-            main(with_stand_ins(shlex.split(line, comments=True)[1:]))
+            main(shlex.split(line, comments=True)[1:])
         except SystemExit as stop:
             code = stop.code or 0
         if code != exit_code(line):
@@ -130,8 +138,8 @@ def _printed(out: str, err: str) -> Printed:
 
 
 @contextmanager
-def room(folder: Path, endpoint: str) -> Iterator[Runner]:
-    """A folder with data/ and scripts/ as the working directory, programs on PATH, and a local endpoint."""
+def room(folder: Path) -> Iterator[Runner]:
+    """A folder with data/ and scripts/ as the working directory, and programs on PATH."""
     work, programs = folder / "page", folder / "bin"
     for new in (work, programs):
         new.mkdir()
@@ -148,13 +156,12 @@ def room(folder: Path, endpoint: str) -> Iterator[Runner]:
         "HOME": str(folder),
         "NLTK_DATA": os.pathsep.join(nltk.data.path),
         "EXAM_PP_PYTHON": sys.executable,
-        "OPENAI_BASE_URL": endpoint,
-        "OPENAI_API_KEY": "none",
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
     with (
         chdir(work),
         patch.dict(os.environ, environment),
         patch.dict(PROMPTS._values),  # a page may register a prompt
+        stand_ins(),
     ):
         yield Runner(work)

@@ -1,60 +1,63 @@
-"""Stand-ins for models and endpoints that a test has not.
+"""Stand-ins for models that a test has not; run as a module, this is the command ``exam-pp`` of shell blocks.
 
-Run as a module, this is the command ``exam-pp`` of shell blocks.
+Commands keep their options, and files get the names of the models; only the loading is replaced.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from fnmatch import fnmatch
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
 
 from exam_pp.cli.main import main
+from exam_pp.llm.backends import BACKENDS
+from exam_pp.llm.base import BUNDLED, LLM, ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm.lexical import LexicalLLM
 
-MODELS = {
-    "google/flan-t5-*": "lexical",  # a checkpoint of gigabytes; lexical rates all prompts with scales, too
-    "smollm2": "fake",  # takes seconds for a passage; tests/real runs it
-    "Qwen/*": "fake",
-    "meta-llama/*": "fake",
-    "*.gguf": "fake",
-    "deepset/*": "fake",
-    "sjrhuschlee/*": "fake",
-    "cross-encoder/*": "fake",
-    "vectara/*": "fake",
+Load = Callable[[ModelOptions], LLM]
+
+
+def _lexical(load: Load, options: ModelOptions) -> LLM:
+    """For checkpoints such as google/flan-t5-large, which have gigabytes: ratings from shared words."""
+    if _is_here(options.model):
+        return load(options)
+    model = LexicalLLM()
+    model.name = options.model
+    return model
+
+
+def _fake(load: Load, options: ModelOptions) -> LLM:
+    """For chat models, endpoints, extractive models and classifiers: fake replies to all prompts."""
+    return load(options) if _is_here(options.model) else FakeLLM(name=options.model)
+
+
+def _is_here(model: str) -> bool:
+    return model == BUNDLED or Path(model).is_dir()
+
+
+STAND_INS: dict[str, Callable[[Load, ModelOptions], LLM]] = {
+    "text2text": _lexical,
+    "text-generation": _fake,
+    "question-answering": _fake,
+    "text-classification": _fake,
+    "openai": _fake,
+    "openai-completions": _fake,
 }
-"""Patterns of checkpoints that cannot be downloaded in a test, to baselines that answer the same prompts."""
-ENDPOINTS = ("openai", "openai-completions")
-"""Pipelines that call an endpoint: a local server replies."""
-OF_CHECKPOINTS = {
-    "--model-pipeline": 1, "--positive-class": 1, "--revision": 1, "--device-map": 1,
-    "--trust-remote-code": 0,
-}  # fmt: skip
-"""Options of checkpoints that baselines refuse, to the number of their values."""
+"""Model pipelines to what is loaded in place of their models."""
 
 
-def with_stand_ins(words: Sequence[str]) -> list[str]:
-    """The arguments of exam-pp with stand-ins for models."""
-    if any(word in ENDPOINTS for word in words):
-        return _without(words, {"--base-url": 1})
-    replaced = [_stand_in(word) for word in words]
-    return replaced if replaced == list(words) else _without(replaced, OF_CHECKPOINTS)
-
-
-def _stand_in(word: str) -> str:
-    return next((name for pattern, name in MODELS.items() if fnmatch(word, pattern)), word)
-
-
-def _without(words: Sequence[str], options: dict[str, int]) -> list[str]:
-    kept, skip = [], 0
-    for word in words:
-        if skip:
-            skip -= 1
-        elif word in options:
-            skip = options[word]
-        else:
-            kept.append(word)
-    return kept
+@contextmanager
+def stand_ins() -> Iterator[None]:
+    """Replace the loading of models."""
+    loaders = {name: partial(load, BACKENDS.get(name)) for name, load in STAND_INS.items()}
+    with patch.dict(BACKENDS._values, loaders):
+        yield
 
 
 if __name__ == "__main__":
-    main(with_stand_ins(sys.argv[1:]))
+    with stand_ins():
+        main(sys.argv[1:])

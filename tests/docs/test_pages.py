@@ -29,6 +29,7 @@ REASONS = {
     "grades for hours": "a grading or training at its full size",
     "takes minutes": "benchmarks and injected faults, whose figures depend on the machine",
     "rewrites the checkout": "files that are committed",
+    "run by another test": "which the reason names",
     "run by .ci/run": "the check, the demo and the tests themselves",
 }
 """Reasons for not running a block; a page may add details after a colon."""
@@ -163,9 +164,9 @@ def test_wrong_commands_are_found(words: list[str]) -> None:
 @pytest.mark.parametrize(
     "page", [pytest.param(p, marks=[pytest.mark.integration] if p in SLOW else []) for p in TO_RUN]
 )
-def test_the_page_works(page: str, tmp_path: Path, example_files: Path, example_endpoint: str) -> None:
+def test_the_page_works(page: str, tmp_path: Path, example_files: Path) -> None:
     differences = []
-    with room(tmp_path, example_endpoint) as runner:
+    with room(tmp_path) as runner:
         setup = prepare(page, read(page), example_files)
         for block in BLOCKS[page]:
             if block.language not in RUN or block.not_run is not None:
