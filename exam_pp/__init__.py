@@ -1,8 +1,8 @@
 """A rubric-grading workbench for retrieval and RAG systems.
 
-The names in ``__all__`` are the public API (see docs/python.md) and stay compatible between versions. All
-submodules and all other names are private and may change without notice. Names are imported at their first
-use, so that ``import exam_pp`` is fast.
+The names in ``__all__`` are the public API (see docs/reference/python.md) and stay compatible.
+All submodules and all other names are private and may change without notice. Names are imported at their
+first use, so that ``import exam_pp`` is fast.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Run all faults, attacks and damaged inputs of docs/reliability.md, and rewrite its tables.
+"""Run all faults, attacks and damaged inputs of docs/project/reliability.md, and rewrite its tables.
 
 Usage: python -m scripts.fault_table [--cases 10000] [--seed 1] [--print]
 
@@ -17,7 +17,7 @@ from scripts.reliability.attacks import ATTACKS
 from scripts.reliability.faults import FAULTS, provoke
 from scripts.reliability.fuzz import Result, fuzz
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "project" / "reliability.md"
 BEGIN, END = "<!-- made by scripts/fault_table.py -->", "<!-- end -->"
 
 

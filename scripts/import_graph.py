@@ -5,7 +5,7 @@ A layer is a group of packages; a room is a package inside ``phases``, ``reports
 Usage: python scripts/import_graph.py [--table]
 
 Prints every room with its size and the rooms that it imports. ``--table`` prints the rules in the form of
-docs/design.md. tests/test_architecture.py checks the imports against the rules.
+docs/project/design.md. tests/test_architecture.py checks the imports against the rules.
 """
 
 from __future__ import annotations
@@ -191,7 +191,9 @@ def graph() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--table", action="store_true", help="print the rules in the form of docs/design.md")
+    parser.add_argument(
+        "--table", action="store_true", help="print the rules in the form of docs/project/design.md"
+    )
     print(table() if parser.parse_args().table else graph(), end="")
 
 

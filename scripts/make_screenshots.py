@@ -142,7 +142,7 @@ def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> Non
 
 def used_in_docs(name: str) -> bool:
     """Whether a page of the documentation shows the picture."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     return any(f"images/{name}.png" in page.read_text(encoding="utf-8") for page in pages)
 
 

@@ -1,7 +1,7 @@
 """Error messages, warnings, findings and summary lines of exam_pp, collected from its syntax trees.
 
-``scripts/make_docs.py`` writes them to docs/messages.md. A message is the text of a raised exception, of a
-call to a logger or of a usage error, or any other sentence outside docstrings and ``help=``.
+``scripts/make_docs.py`` writes them to docs/reference/messages.md. A message is the text of an exception,
+of a call to a logger or of a usage error, or any other sentence outside docstrings and ``help=``.
 """
 
 from __future__ import annotations

@@ -253,3 +253,27 @@ def tiny_bank(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
 
     first = line("q1", {"a": "What text is this?", "b": "Who wrote the text?"})
     return write_jsonl("bank.jsonl", [first, line("007", {"a": "Where is the text from?"})])
+
+
+@pytest.fixture(scope="session")
+def example_files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    """A folder with the files of ``tests/example_files.py``."""
+    from tests.example_files import make_files
+
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("examples")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
+        make_files(folder, repository / "data")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def example_endpoint() -> Iterator[str]:
+    """The address of a server that gives every chat model the same reply."""
+    from tests.example_files import chat
+    from tests.llm.endpoint_server import serve
+
+    with serve(chat) as server:
+        yield server.url

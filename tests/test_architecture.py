@@ -93,7 +93,7 @@ def name(path: Path) -> str:
 
 def test_every_module_has_a_layer() -> None:
     unknown = {part(path) for path in MODULES} - LAYERS.keys() - OUTSIDE
-    assert not unknown, f"give {unknown} a layer in this file and in docs/design.md"
+    assert not unknown, f"give {unknown} a layer in this file and in docs/project/design.md"
 
 
 def test_imports_point_down() -> None:
@@ -161,12 +161,12 @@ def test_sections_of_the_help_are_the_rooms() -> None:
 
 
 def test_rooms_are_in_the_documentation() -> None:
-    assert table() in (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    assert table() in (PACKAGE.parent / "docs" / "project" / "design.md").read_text(encoding="utf-8")
 
 
 def test_layers_are_in_the_documentation() -> None:
     """In the drawing a line is a layer, or continues the layer above."""
-    page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (PACKAGE.parent / "docs" / "project" / "design.md").read_text(encoding="utf-8")
     drawing = page.partition("```\n6 ")[2].partition("```")[0]
     drawn, layer = {}, 6
     for line in drawing.splitlines():

@@ -17,7 +17,7 @@ import pytest
 import exam_pp
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("CONTRIBUTING.md", "docs/design.md")
+PAGES = ("CONTRIBUTING.md", "docs/project/design.md")
 REPORT_FORMATS = ("text", "tsv", "json", "md", "html", "latex")
 
 
@@ -189,7 +189,7 @@ def test_a_grading_prompt(checkout: Checkout, where: str) -> None:
         "evaluate cover own.jsonl --bank bank.jsonl --prompt-class Usefulness --format tsv"
     )
     assert "nCover(min_grade=3)@20" in board, "the top of its scale is the threshold"
-    assert "### Usefulness\n" in checkout.page("prompts.md")
+    assert "### Usefulness\n" in checkout.page("reference/prompts.md")
     checkout.python("-m", "scripts.golden_prompts")
     assert "Why is the {sky} blue?" in (checkout.folder / "tests/golden/prompts/Usefulness.txt").read_text()
 
@@ -266,7 +266,7 @@ SIGNS = (
     rows = json.loads(checkout.exam_pp(f"{clinic} --format json"))["tables"][0]["rows"]
     assert ["second" in row["signs"] for row in rows] == [False, True, False, True]
     assert "Second questions" in checkout.exam_pp(f"{clinic} --format html")
-    assert "--propose [second|too-easy|" in checkout.page("cli.md")
+    assert "--propose [second|too-easy|" in checkout.page("reference/cli.md")
 
 
 FORMAT = '''"""Queries of an imagined tool, to show how a file format is added."""
@@ -330,8 +330,8 @@ def test_a_file_format(checkout: Checkout) -> None:
     assert printed.count("1 ask") == 2
     assert "a line of Asker" in printed
     assert '"ask_id"' in printed
-    assert "| queries | `asks` | yes | yes | questions of Asker |" in checkout.page("converting.md")
-    assert "| `asks` | a line of Asker |" in checkout.page("validation.md")
+    assert "| queries | `asks` | yes | yes | questions of Asker |" in checkout.page("how-to/converting.md")
+    assert "| `asks` | a line of Asker |" in checkout.page("how-to/validation.md")
 
 
 RENDERER = '''"""Reports as the number of their blocks, to show how an output format is added."""
@@ -359,7 +359,7 @@ def test_an_output_format(checkout: Checkout) -> None:
         "verify grading graded.jsonl --bank bank.jsonl --format blocks",
     )
     assert re.fullmatch(r"(\d+ blocks\n){4}", printed)
-    assert checkout.page("cli.md").count("|latex|blocks") > 20
+    assert checkout.page("reference/cli.md").count("|latex|blocks") > 20
 
 
 METRIC = '''"""The grade of the first passage, to show how a metric is added."""
@@ -436,7 +436,7 @@ def test_a_metric(checkout: Checkout) -> None:
     (checkout.folder / "official.json").write_text('{"forward": 1, "backward": 2}')
     correlation = checkout.exam_pp("analyze correlation board.tsv --official official.json --format tsv")
     assert "FirstGrade\t2\t" in correlation
-    assert "## exam-pp evaluate first-grade\n" in checkout.page("cli.md")
+    assert "## exam-pp evaluate first-grade\n" in checkout.page("reference/cli.md")
 
 
 RESULT = '''"""Distances between systems, to show how a report is added."""
@@ -506,4 +506,4 @@ def test_a_report_and_its_command(checkout: Checkout) -> None:
     for form in REPORT_FORMATS:
         text = (checkout.folder / f"spread.{form}").read_text()
         assert {"0.75", "0.25"} <= set(re.findall(r"[\d.]+", text))
-    assert "## exam-pp analyze spread\n" in checkout.page("cli.md")
+    assert "## exam-pp analyze spread\n" in checkout.page("reference/cli.md")

@@ -24,7 +24,7 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import BankLine
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def test_generated_pages_are_fresh() -> None:
@@ -37,7 +37,7 @@ def test_generated_pages_are_fresh() -> None:
     assert done.returncode == 0, f"{done.stderr.strip()}: run python scripts/make_docs.py"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)", text):
@@ -78,7 +78,7 @@ def at_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_files_of_the_quickstart(folder: Path) -> None:
     """Write the files that the page shows: their names, a colon, and their contents as blocks of text."""
-    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "start" / "quickstart.md").read_text(encoding="utf-8")
     shown = re.findall(
         r"^((?:`[\w./]+`(?: and )?)+):[^\n]*\n\n((?:```text\n.*?```\n\n?)+)",
         page,
@@ -97,7 +97,7 @@ def test_the_quickstart_works_with_files_of_the_reader(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
     write_files_of_the_quickstart(tmp_path)
-    commands = commands_in_blocks("quickstart.md")
+    commands = commands_in_blocks("start/quickstart.md")
     assert [command.split()[0] for command in commands] == [
         "import", "bank", "bank", "grade", "verify", "verify", "review", "evaluate", "evaluate", "evaluate",
         "query",
@@ -113,14 +113,14 @@ def test_the_quickstart_works_with_files_of_the_reader(
 
 
 def test_commands_of_the_quickstart_work_with_the_demo(at_the_demo: Path) -> None:
-    assert run_commands((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")) == 5
+    assert run_commands((ROOT / "docs" / "start" / "quickstart.md").read_text(encoding="utf-8")) == 5
     assert (at_the_demo / "official.json").read_text(encoding="utf-8").startswith("{")
 
 
 def test_commands_of_the_import_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    for command in commands_in_blocks("import.md"):
+    for command in commands_in_blocks("how-to/import.md"):
         run_command(command)
-    page = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "import.md").read_text(encoding="utf-8")
     (summary,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
     assert summary in capfd.readouterr().err
     assert len(list((at_the_demo / "exported-runs").iterdir())) == 10
@@ -129,7 +129,7 @@ def test_commands_of_the_import_page_work(at_the_demo: Path, capfd: pytest.Captu
 @pytest.mark.integration
 def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The test writes the edits of a reviewer before the first command that applies them."""
-    commands = commands_in_blocks("verification.md")
+    commands = commands_in_blocks("how-to/verification.md")
     bank = ROOT / "data" / "demo" / "nuggets.jsonl"
     (at_the_demo / "nuggets.jsonl").write_bytes(bank.read_bytes())
     answers = ROOT / "data" / "demo" / "answers" / "gen-long.jsonl"
@@ -182,7 +182,7 @@ def test_commands_of_the_nuggets_page_work_offline(
     at_the_demo: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """All answers of the demo are labelled without corrections, so both conditions agree."""
-    page = (ROOT / "docs" / "nuggets.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "nuggets.md").read_text(encoding="utf-8")
     assert run_commands(page.partition("## Offline with the demo")[2]) == 13
     output = capfd.readouterr()
     taus = re.findall(r"^V_strict  .*$", output.out, flags=re.MULTILINE)
@@ -196,7 +196,7 @@ def test_commands_of_the_nuggets_page_work_offline(
 
 def test_commands_of_the_answers_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rouge_score")
-    page = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "answers.md").read_text(encoding="utf-8")
     assert run_commands(page) == 8
     assert "gen-long" in capfd.readouterr().out
     assert (at_the_demo / "rag-report" / "index.html").exists()
@@ -206,9 +206,9 @@ def test_commands_of_the_answers_page_work(at_the_demo: Path, capfd: pytest.Capt
 
 
 def test_examples_of_the_python_page_work(at_the_demo: Path) -> None:
-    for command in commands_in_blocks("python.md"):
+    for command in commands_in_blocks("reference/python.md"):
         run_command(command)
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=at_the_demo
@@ -219,31 +219,31 @@ def test_examples_of_the_python_page_work(at_the_demo: Path) -> None:
 
 
 def test_prompt_of_the_prompts_page_works() -> None:
-    page = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     names: dict[str, Prompt] = {}
-    exec(compile(code, "docs/prompts.md", "exec"), names)
+    exec(compile(code, "docs/reference/prompts.md", "exec"), names)
     assert names["USEFULNESS"].labels == ("0", "1", "2", "3")
 
 
 def test_examples_of_the_data_model_are_read_and_written() -> None:
-    page = (ROOT / "docs" / "data-model.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "data-model.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
     passages, bank, games = map(json.loads, blocks)
     assert json.loads(parse_line(json.dumps(passages)).dump()) == passages
     assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
-    query = parse_games(json.dumps(games).encode(), "docs/data-model.md", 1)
+    query = parse_games(json.dumps(games).encode(), "docs/reference/data-model.md", 1)
     assert json.loads(query.model_dump_json(by_alias=True, exclude_unset=True)) == games
 
 
 def test_python_example_of_the_data_model_works(
     tmp_path: Path, tiny_passages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (ROOT / "docs" / "data-model.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "data-model.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     tiny_passages.rename(tmp_path / "graded.jsonl.gz")
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "docs/data-model.md", "exec"), {})
+    exec(compile(code, "docs/reference/data-model.md", "exec"), {})
     assert (tmp_path / "relevant.jsonl.gz").stat().st_size
 
 
@@ -266,7 +266,7 @@ def test_the_citation_has_the_version_of_the_package() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert f"version: {project['version']}\n" in citation
-    assert f"exam_pp-{project['version']}-py3-none-any.whl" in (ROOT / "docs" / "quickstart.md").read_text(
-        "utf-8"
-    )
+    assert f"exam_pp-{project['version']}-py3-none-any.whl" in (
+        ROOT / "docs" / "start" / "quickstart.md"
+    ).read_text("utf-8")
     assert "urls" not in project

@@ -1,4 +1,4 @@
-"""Docstrings, comments and messages use the terms of docs/glossary.md.
+"""Docstrings, comments and messages use the terms of docs/concepts/glossary.md.
 
 The patterns are the unambiguous part of the glossary's "Not used any more", and of CONTRIBUTING.md's rules of
 language. Rewrite a sentence that matches; do not only swap the word.

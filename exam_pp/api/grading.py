@@ -246,7 +246,7 @@ def grade_answers(
 
 
 def make_prompt(**keys: Any) -> Prompt:
-    """Make your own prompt from the keys of a prompt file (see docs/prompts.md).
+    """Make your own prompt from the keys of a prompt file (see docs/reference/prompts.md).
 
     Args:
         **keys: Required: ``name``, ``kind`` (such as ``question``, ``nugget`` or ``direct``), ``template``

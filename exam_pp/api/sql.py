@@ -23,7 +23,7 @@ def query(
     parameters: Mapping[str, SqlValue] | None = None,
     memory: str = DEFAULT_MEMORY,
 ) -> Iterator[dict[str, SqlValue]]:
-    """Run an SQL statement over graded files, like ``exam-pp query`` (docs/querying.md lists the tables).
+    """Run an SQL statement over graded files, like ``exam-pp query`` (tables: docs/how-to/querying.md).
 
     Args:
         sql: A single DuckDB statement that only reads.

@@ -50,7 +50,7 @@ class ExamJudge:
 
     The class fulfils the three protocols of ``autojudge_base``: ``NuggetCreatorProtocol``,
     ``QrelsCreatorProtocol`` and ``LeaderboardJudgeProtocol``. A workflow file names it as
-    ``exam_pp.autojudge.ExamJudge``. docs/autojudge.md lists the settings.
+    ``exam_pp.autojudge.ExamJudge``. docs/how-to/autojudge.md lists the settings.
 
     Problems that the user can solve raise :class:`exam_pp.errors.ExamError`; within a command of click, such
     as ``auto-judge run``, they end the command with their message.

@@ -36,7 +36,7 @@ class LlmConfig(Protocol):
 
 
 class Settings(BaseModel):
-    """All settings; docs/autojudge.md explains them.
+    """All settings; docs/how-to/autojudge.md explains them.
 
     Attributes:
         model: Name of the model; None: the model of ``llm_config``, behind its endpoint.

@@ -70,7 +70,7 @@ def _without_piece(tokenizer: Tokenizer, piece: str) -> Tokenizer:
 
 def project_texts() -> list[str]:
     """Lines to train the tokenizer: the project's documents, code and demo passages."""
-    files = [*sorted(REPOSITORY.glob("docs/*.md")), *sorted(REPOSITORY.glob("exam_pp/**/*.py"))]
+    files = [*sorted(REPOSITORY.glob("docs/**/*.md")), *sorted(REPOSITORY.glob("exam_pp/**/*.py"))]
     files += [REPOSITORY / "data" / "demo" / "passages.tsv", REPOSITORY / "README.md"]
     return [line for file in files if file.exists() for line in file.read_text("utf-8").splitlines() if line]
 

@@ -47,7 +47,7 @@ def published_load(source: Path, record: Callable[[str, list[Any]], Any]) -> lis
 
 
 def _published_models() -> Callable[[str, list[Any]], Any]:
-    """The classes of the published data model (its keys: docs/data-model.md)."""
+    """The classes of the published data model (its keys: docs/reference/data-model.md)."""
     from pydantic.v1 import BaseModel
 
     class SelfRating(BaseModel):

@@ -1,4 +1,4 @@
-"""Public names: fast import, types, docstrings, and their list in docs/python.md."""
+"""Public names: fast import, types, docstrings, and their list in docs/reference/python.md."""
 
 from __future__ import annotations
 
@@ -68,13 +68,15 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_the_documentation_lists_exactly_the_public_names() -> None:
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", page.partition("## All names")[2], flags=re.MULTILINE)
     assert sorted(listed) == sorted(exam_pp.__all__)
 
 
 @pytest.mark.parametrize(
-    "page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]), ids=lambda page: page.name
+    "page",
+    sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]),
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_examples_in_the_documentation_use_only_public_names(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/autojudge.md: its example gives the shown numbers, and its table has all settings."""
+"""docs/how-to/autojudge.md: its example gives the shown numbers, and its table has all settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exam_pp.autojudge.settings import INJECTED, Settings
 from exam_pp.metrics.correlation import tau_ap
 from tests.autojudge.test_same_numbers import tied_above
 
-PAGE = "docs/autojudge.md"
+PAGE = "docs/how-to/autojudge.md"
 PROGRAMS = {
     "python": "",
     "exam-pp": "-m exam_pp",

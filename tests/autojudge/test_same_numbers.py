@@ -1,4 +1,4 @@
-"""Our correlation of leaderboards and that of auto-judge-evaluate, as docs/autojudge.md compares them."""
+"""Our correlation of leaderboards and that of auto-judge-evaluate (docs/how-to/autojudge.md)."""
 
 from __future__ import annotations
 

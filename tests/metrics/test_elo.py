@@ -43,7 +43,7 @@ def plain_loop(games: Outcomes, order: list[int], k: float = 32.0, *, integer: b
 
 
 def test_two_games_won_from_the_start() -> None:
-    """The example of docs/tournaments.md; the integers are those of RAGElo's agents_ranking.csv."""
+    """The example of docs/how-to/tournaments.md; the integers are those of RAGElo's agents_ranking.csv."""
     games = Outcomes.of([Outcome(query, "A", "B", 1.0, JUDGE) for query in ("1", "2")])
 
     assert elo(games, tournaments=3).tolist() == [pytest.approx([1030.53, 969.47], abs=0.005)] * 3

@@ -156,7 +156,7 @@ def test_braces_in_examples_are_text(question: str, context: str) -> None:
 
 
 def test_the_example_of_the_documentation(repository: Path) -> None:
-    page = (repository / "docs" / "prompts.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     text = next(
         block for block in re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL) if "scale" in block
     )
@@ -171,8 +171,8 @@ def test_the_example_of_the_documentation(repository: Path) -> None:
 
 
 def test_the_python_example_of_the_documentation(repository: Path) -> None:
-    page = (repository / "docs" / "prompts.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     names: dict[str, object] = {}
-    exec(compile(code, "docs/prompts.md", "exec"), names)
+    exec(compile(code, "docs/reference/prompts.md", "exec"), names)
     assert getattr(names["USEFULNESS"], "scale") == "0 to 3"  # noqa: B009 - an object of the example

@@ -279,7 +279,7 @@ def test_a_template_file_that_cannot_be_read(theirs: Path) -> None:
 
 
 def test_the_prompt_file_of_the_documentation(repository: Path, tmp_path: Path) -> None:
-    page = (repository / "docs" / "nuggets.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "how-to" / "nuggets.md").read_text(encoding="utf-8")
     keys, examples, *_ = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     template = tmp_path / "umbrela" / "prompts" / "qrel_fewshot_bing.txt"
     template.parent.mkdir(parents=True)

@@ -221,6 +221,7 @@ def test_replies_of_flan_t5_large(shared_data: Path) -> None:
     assert (total, others, texts) == (72_630, 612, 612 - 39)
 
 
+@pytest.mark.slow
 def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> None:
     """The stored replies give all 72,630 question ratings of the published implementation."""
     from exam_pp.store.passages.graded_file import read_passages
@@ -248,7 +249,7 @@ def test_counts_of_readings_in_the_documentation(shared_data: Path, repository: 
             for grades in passage.rubric_grades or []:
                 for _, reply in grades.answers if grades.is_rated else ():
                     counts[_reading(reply), grades.prompt_type or ""] += 1
-    page = (repository / "docs" / "prompts.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| .* \| ([\d,]+) \| ([\d,]+) \| .* \| .* \|$", page, flags=re.MULTILINE)
     kinds = ("digit", "number", "default-0", "other number", "text")
     assert [tuple(int(cell.replace(",", "")) for cell in row) for row in rows] == [

@@ -1,4 +1,4 @@
-"""Every attack of docs/reliability.md has the outcome that the page promises."""
+"""Every attack of docs/project/reliability.md has the outcome that the page promises."""
 
 from __future__ import annotations
 

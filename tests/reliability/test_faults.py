@@ -1,4 +1,4 @@
-"""Fault injection: full disks, concurrent writers, kills and interruptions (table of docs/reliability.md)."""
+"""Fault injection: full disks, concurrent writers, kills, interruptions (docs/project/reliability.md)."""
 
 from __future__ import annotations
 

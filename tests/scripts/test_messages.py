@@ -1,4 +1,4 @@
-"""The collection of messages that docs/messages.md lists."""
+"""The collection of messages that docs/reference/messages.md lists."""
 
 from __future__ import annotations
 

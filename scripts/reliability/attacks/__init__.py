@@ -1,4 +1,4 @@
-"""Attacks on the commands, with the outcome that docs/reliability.md promises."""
+"""Attacks on the commands, with the outcome that docs/project/reliability.md promises."""
 
 from __future__ import annotations
 

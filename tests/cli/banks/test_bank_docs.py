@@ -15,7 +15,7 @@ from exam_pp.store.banks.bank_json import read_bank
 def test_commands(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").symlink_to(repository / "data")
     monkeypatch.chdir(tmp_path)
-    page = (repository / "docs" / "test-banks.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    page = (repository / "docs" / "how-to" / "test-banks.md").read_text(encoding="utf-8").replace("\\\n", " ")
     commands = re.findall(r"^    exam-pp (.*)$", page, flags=re.MULTILINE)
     assert len(commands) >= 15
     for command in commands:

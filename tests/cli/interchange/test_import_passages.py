@@ -46,7 +46,9 @@ def test_the_output_in_the_documentation(
         "--texts", demo_data / "passages.tsv", "--qrels", demo_data / "qrels.txt",
         "--queries", demo_data / "queries.jsonl",
     )  # fmt: skip
-    assert without_times(capsys.readouterr().err) in (repository / "docs" / "import.md").read_text()
+    assert (
+        without_times(capsys.readouterr().err) in (repository / "docs" / "how-to" / "import.md").read_text()
+    )
 
 
 def test_to_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

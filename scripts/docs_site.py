@@ -1,0 +1,142 @@
+"""Build the documentation site from docs/ with Zensical; every warning is an error.
+
+Usage: python scripts/docs_site.py [FOLDER] [--serve]
+
+FOLDER (default: site) gets the HTML pages, which need no server. `--serve` shows the site on this machine
+instead, without changes that are made meanwhile. The pages are staged in a temporary folder: there, pages of
+other folders (CHANGELOG.md, ...) and notebooks become pages of the site, and formulas become MathML, which
+browsers show without a script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+from latex2mathml.converter import convert
+
+ROOT = Path(__file__).resolve().parents[1]
+ELSEWHERE = {
+    "CHANGELOG.md": "docs/project/changelog.md",
+    "CONTRIBUTING.md": "docs/project/contributing.md",
+    "data/demo/README.md": "docs/reference/demo-collection.md",
+}
+"""Files outside docs/ that are pages of the site, to their paths in it."""
+_LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
+_CODE = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_DISPLAY = re.compile(r"^\$\$\n?(.+?)\n?\$\$$", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"(?<![\\$\w])\$(?=\S)([^$\n]+?)(?<=\S)\$(?![\w$])")
+
+
+def staged_path(source: str) -> str:
+    """Where a file of the repository is in the staged folder."""
+    return str(Path(ELSEWHERE.get(source, source)).with_suffix(".md")) if _is_page(source) else source
+
+
+def _is_page(source: str) -> bool:
+    return source.endswith((".md", ".ipynb"))
+
+
+def with_staged_links(text: str, source: str) -> str:
+    """The text of a page with links to the staged paths."""
+    here = os.path.dirname(staged_path(source))  # noqa: PTH120 - relative paths with ..
+
+    def moved(match: re.Match[str]) -> str:
+        target = os.path.normpath(os.path.join(os.path.dirname(source), match[1]))  # noqa: PTH118, PTH120
+        return os.path.relpath(staged_path(target), here)
+
+    return _outside_code(text, lambda prose: _LINK.sub(moved, prose))
+
+
+def with_mathml(text: str) -> str:
+    """The text of a page with its formulas, ``$...$`` and ``$$...$$``, as MathML."""
+
+    def block(match: re.Match[str]) -> str:
+        return f'<div class="formula">{convert(match[1].strip(), display="block")}</div>'
+
+    def converted(prose: str) -> str:
+        return _INLINE.sub(lambda match: convert(match[1]), _DISPLAY.sub(block, prose))
+
+    return _outside_code(text, converted)
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    parts, end = [], 0
+    for code in _CODE.finditer(text):
+        parts += [change(text[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, change(text[end:])])
+
+
+def notebook_page(path: Path, pictures: Path) -> str:
+    """A notebook as a page; its pictures are written to a folder beside the page."""
+    parts = []
+    for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+            continue
+        parts.append(f"```python\n{cell.source}\n```")
+        for output in cell.outputs:
+            data = output.get("data", {"text/plain": output.get("text", "")})
+            if "image/png" in data:
+                pictures.mkdir(parents=True, exist_ok=True)
+                (pictures / f"{number}.png").write_bytes(base64.b64decode(data["image/png"]))
+                parts.append(f"![Output of the cell]({pictures.name}/{number}.png)")
+            else:
+                parts.append(f"```text\n{data['text/plain'].rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def stage(folder: Path) -> None:
+    """Write the pages, pictures and the configuration of the site into a folder."""
+    shutil.copy(ROOT / "docs" / "zensical.toml", folder)
+    files = [path for path in (ROOT / "docs").rglob("*") if path.is_file() and path.suffix != ".toml"]
+    for path in [*files, *(ROOT / name for name in ELSEWHERE)]:
+        source = str(path.relative_to(ROOT))
+        target = folder / staged_path(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not _is_page(source):
+            shutil.copy(path, target)
+            continue
+        page = (
+            notebook_page(path, target.parent / f"{path.stem}-pictures")
+            if path.suffix == ".ipynb"
+            else path.read_text(encoding="utf-8")
+        )
+        target.write_text(with_mathml(with_staged_links(page, source)), encoding="utf-8")
+
+
+def zensical(command: str, folder: Path) -> int:
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", command, *(["--strict"] if command == "build" else [])],
+        cwd=folder, check=False,
+    )  # fmt: skip
+    return done.returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "site")
+    parser.add_argument("--serve", action="store_true", help="show the site on this machine")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        staged = Path(name)
+        stage(staged)
+        failed = zensical("serve" if arguments.serve else "build", staged)
+        if not failed and not arguments.serve:
+            shutil.rmtree(arguments.folder, ignore_errors=True)
+            shutil.copytree(staged / "site", arguments.folder)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
