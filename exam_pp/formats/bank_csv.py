@@ -144,7 +144,10 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     """
     kind = row.kind or (kinds[0] if len(kinds) == 1 else "")
     if kind not in ("question", "nugget"):
-        raise DataError("must be 'question' or 'nugget'.", file=str(file), line=row.line, field="kind")
+        problem = "must be 'question' or 'nugget'"
+        if "kind" in row.missing:
+            problem += ", but the spreadsheet has no column of this name: add it"
+        raise DataError(f"{problem}.", file=str(file), line=row.line, field="kind")
     key = row.entry_id
     if not key or is_stale(key, row.text):
         key = entry_id(row.query_id, row.text, row.facet_id or None)

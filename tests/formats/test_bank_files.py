@@ -164,9 +164,14 @@ def test_ignored_cells_are_counted(
 @pytest.mark.parametrize(
     ("content", "place", "about"),
     [
-        ("query_id,words\nq1,a\n", "bank.csv, line 1: ", "'text'"),
+        (
+            "query_id,words\nq1,a\n",
+            "bank.csv, line 1: ",
+            "'text'; rename a column of the spreadsheet (its columns: query_id, words)",
+        ),
         ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: ", "empty"),
         ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: ", "'question' or 'nugget'"),
+        ("query_id,text\nq1,a\n", "bank.csv, line 2, kind: ", "no column of this name: add it"),
         ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: ", "'x'"),
         (
             'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',
