@@ -18,7 +18,7 @@ def write_answers(
 ) -> None:
     """Write one answer per line, with the references in the order of :func:`references_of`.
 
-    The plain format has the text, with the parts joined by a space, the citations of all parts, and references.
+    The plain format has the text, with the parts joined by a space, and the citations of all parts.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for answer in answers:
