@@ -58,10 +58,15 @@ def _with_ids(*names: str) -> Callable[[Sample], bool]:
 
 
 def _are_queries(sample: Sample) -> Fit:
-    """Other columns hold metadata, so that only a table of two columns is certainly one of queries."""
+    """Other columns hold metadata, so that only a table of two columns is certainly one of queries.
+
+    Scores of Open RAG Eval begin with query_id and query, too.
+    """
     if not _with_ids("qid", "query")(sample):
         return Fit.NOT
-    return Fit.FAIR if len(sample.columns) == 2 else Fit.LOOSE
+    if len(sample.columns) == 2:
+        return Fit.FAIR
+    return Fit.NOT if "query_id" in sample.columns else Fit.LOOSE
 
 
 class Reasoning(NamedTuple):

@@ -142,7 +142,7 @@ def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
             "must be 'question' or 'nugget', but the spreadsheet has no column of this name: add it.",
         ),
         ("query_id,text,kind\nq,Who?,fact\n", "must be 'question' or 'nugget', but is 'fact'."),
-        ("Query,Text\nq,Who?\n", "has no column 'query_id'; its columns are: Query, Text."),
+        ("Query,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Query, Text)."),
     ],
 )
 def test_errors_of_columns(
@@ -211,7 +211,7 @@ def test_ignored_cells_are_counted(
         (
             "query_id,words\nq1,a\n",
             "bank.csv, line 1: ",
-            "'text'; rename a column of the spreadsheet (its columns: query_id, words)",
+            "'text'; rename one of its columns (query_id, words)",
         ),
         ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: ", "empty"),
         ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: ", "'question' or 'nugget'"),

@@ -40,7 +40,7 @@ def test_alternative_column_names_and_blanks_after_commas(tmp_path: Path) -> Non
         ("query_id,system,answer,latency", "ragelo-answers"),
         ("query_id,system,text", "ragelo-answers"),
         ("query_id,text", "bank-csv"),
-        ("query_id,doc_id,document,system,answer", None),
+        ("query_id,doc_id,document,system,answer", "ragelo-documents"),
     ],
 )
 def test_answers_are_found_under_all_names_of_columns(tmp_path: Path, header: str, name: str | None) -> None:
