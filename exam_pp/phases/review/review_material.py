@@ -350,10 +350,10 @@ def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
     notes = []
     if material.unknown_queries:
         queries = counted_names(sorted(set(material.unknown_queries)), "query", "queries")
-        notes.append(f"Skipped: {queries} of the file not in the bank.")
+        notes.append(f"Skipped {queries} of the file: not in the bank.")
     foreign = sorted({entry for table in material.tables.values() for entry in table.foreign})
     if foreign:
-        notes.append(f"Skipped: {counted_names(foreign, 'graded entry', 'graded entries')} not in the bank.")
+        notes.append(f"Ignored {counted_names(foreign, 'graded entry', 'graded entries')}: not in the bank.")
     if material.beyond_limit:
         passages = counted(material.beyond_limit, "passage")
         notes.append(f"Skipped: {passages} beyond the first {options.limit} of a query.")

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
 from exam_pp.phases.passages.merge import merge_passages
 from exam_pp.phases.review.rating_scale import rating_scale
@@ -193,7 +194,8 @@ class _Reading:
     def warn(self) -> None:
         """Log skipped queries and ids, and passages that may count twice."""
         if self.bank is not None and (unknown := self.lines.keys() - self.bank.queries.keys()):
-            log.warning("Skipped: %s without an entry in the bank.", counted(len(unknown), "query"))
+            queries = counted_names(sorted(unknown), "query", "queries")
+            log.warning("Skipped: %s without an entry in the bank.", queries)
         if self.foreign:
             log.warning("Skipped: %s not in the bank.", counted(self.foreign, "graded id"))
         if several := [query_id for query_id, lines in self.lines.items() if lines > 1]:
