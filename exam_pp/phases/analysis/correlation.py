@@ -145,9 +145,9 @@ def correlation(
     common = systems & ranks.keys()
     if len(common) < 2:
         raise SelectionError(
-            f"{leaderboard} ({listed(sorted(systems))}) and {reference.source} ({listed(sorted(ranks))}) have "
-            f"{counted(len(common), 'system')} in common, but a correlation needs two. Use the same names of "
-            "systems in both files."
+            f"{leaderboard} ({listed(sorted(systems))}) and {reference.source} ({listed(sorted(ranks))}) "
+            f"have {counted(len(common), 'system')} in common, but a correlation needs two. Use the same "
+            "names of systems in both files."
         )
     resampled = _resampled(leaderboard, scores, ranks, intervals, top, samples, seed) if intervals else {}
     measures = [
