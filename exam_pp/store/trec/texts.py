@@ -146,7 +146,7 @@ def _tsv(line: bytes, path: str | Path, number: int) -> _Text:
 def _json(line: bytes, path: str | Path, number: int) -> _Text:
     try:
         entry = _decode(line)
-    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors too
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise DataError(f"cannot be read ({error}).", file=str(path), line=number) from error
     passage_id, text = entry.identifier, entry.passage_text
     if passage_id is None:
