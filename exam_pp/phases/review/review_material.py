@@ -26,7 +26,7 @@ from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted
+from exam_pp.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 
@@ -248,7 +248,7 @@ def _known_prompt(name: str, prompts: Mapping[str, Prompt]) -> Prompt | None:
 def _check(graded: str | Path, bank: str | Path | None, material: _Reading, options: ReviewOptions) -> None:
     for query_id in options.queries:
         if query_id not in material.tables and query_id not in material.unknown_queries:
-            raise SelectionError(f"{graded} has no query {query_id!r}.")
+            raise SelectionError(no_query(graded, query_id, [*material.tables, *material.unknown_queries]))
     if not material.tables and bank is None:
         raise SelectionError(f"{graded} has no queries.")
     if not material.tables:

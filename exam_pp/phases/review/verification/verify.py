@@ -31,7 +31,7 @@ from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted
+from exam_pp.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 S = TypeVar("S", bound=Selection)
@@ -177,7 +177,7 @@ class _Reading:
         """Raise SelectionError for an absent query, system or prompt class, or for an unrelated bank."""
         for query_id in self.shown.queries:
             if query_id not in self.lines:
-                raise SelectionError(f"{self.graded} has no query {query_id!r}.")
+                raise SelectionError(no_query(self.graded, query_id, self.lines))
         if self.bank is not None and self.lines and not self.lines.keys() & self.bank.queries.keys():
             raise SelectionError(f"The bank {bank_file} has no entries for the queries of {self.graded}.")
         for system in self.shown.systems:
