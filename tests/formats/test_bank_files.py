@@ -139,7 +139,7 @@ def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
     [
         (
             "query_id,text\nq,Who?\n",
-            "must be 'question' or 'nugget', but the spreadsheet has no column of this name: add it.",
+            "must be 'question' or 'nugget', but the file has no such column.",
         ),
         ("query_id,text,kind\nq,Who?,fact\n", "must be 'question' or 'nugget', but is 'fact'."),
         ("Query,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Query, Text)."),

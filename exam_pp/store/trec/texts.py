@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 ID_KEYS = ("paragraph_id", "passage_id", "pid", "docid", "doc_id", "id", "_id")
 TEXT_KEYS = ("text", "contents", "segment", "passage")
-"""Keys of ids and texts in collections, in order of preference; MS MARCO v2 has ``pid`` and ``docid``."""
+"""Keys of ids and texts in collections, in order of preference: MS MARCO v2 has ``pid`` and ``docid``."""
 
 
 class _Line(msgspec.Struct, rename={"under_id": "_id"}):
