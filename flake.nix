@@ -8,10 +8,15 @@
       systems = [ "x86_64-linux" "aarch64-linux" "aarch64-darwin" ];
       forAll = f: nixpkgs.lib.genAttrs systems (system: f system nixpkgs.legacyPackages.${system});
 
+      # The lists have the packages of pyproject.toml. The extras autojudge, browser, diversity, irds and smollm2 are
+      # missing, because nixpkgs lacks packages of theirs, such as autojudge-base.
       core = py: with py; [ click duckdb ir-measures msgspec nanoarrow nltk numpy pydantic rapidfuzz rich scipy zlib-ng ];
       models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
       plots = py: with py; [ matplotlib ];
-      tests = py: with py; [ cbor2 hypothesis ipykernel jsonschema nbclient nbformat pandas pytest pytest-timeout pytest-xdist rouge-score ];
+      tests = py: with py; [
+        cbor2 fastapi gguf hypothesis ipykernel jsonschema nbclient nbformat openai pandas pytest pytest-timeout
+        pytest-xdist pyyaml rouge-score uvicorn
+      ];
 
       exam_pp = py: py.buildPythonApplication {
         pname = "exam_pp";
@@ -20,7 +25,13 @@
         src = self;
         build-system = [ py.hatchling ];
         dependencies = core py ++ models py;
-        optional-dependencies = { car = [ py.cbor2 ]; openai = [ py.openai ]; plots = plots py; rouge = [ py.rouge-score ]; };
+        optional-dependencies = {
+          car = [ py.cbor2 ];
+          openai = [ py.openai ];
+          pandas = [ py.pandas ];
+          plots = plots py;
+          rouge = [ py.rouge-score ];
+        };
         nativeCheckInputs = [ py.pytestCheckHook ] ++ tests py ++ plots py;
         meta = {
           description = "Evaluate retrieval and RAG systems with test banks and local language models";
@@ -32,7 +43,7 @@
       # Tools of scripts/check; the scripts themselves make a virtual environment and work here, too.
       shell = pkgs: py: pkgs.mkShell {
         packages = [
-          (py.python.withPackages (p: core p ++ models p ++ plots p ++ tests p ++ [ p.openai ]))
+          (py.python.withPackages (p: core p ++ models p ++ plots p ++ tests p))
           pkgs.mypy
           pkgs.ruff
         ];

@@ -31,6 +31,8 @@ ELSEWHERE = {
     "data/demo/README.md": "docs/reference/demo-collection.md",
 }
 """Files outside docs/ that are pages of the site, to their paths in it."""
+WORKERS = "https://unpkg.com/iframe-worker/shim"
+"""The theme loads this script, so that the search works from disk; ours needs no other server."""
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 _CODE = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _DISPLAY = re.compile(r"^\$\$\n?(.+?)\n?\$\$$", re.DOTALL | re.MULTILINE)
@@ -115,6 +117,13 @@ def stage(folder: Path) -> None:
         target.write_text(with_mathml(with_staged_links(page, source)), encoding="utf-8")
 
 
+def without_other_servers(site: Path) -> None:
+    """Let the pages load the script of `WORKERS` from the site."""
+    for page in site.rglob("*.html"):
+        script = os.path.relpath(site / "javascripts" / "file_worker.js", page.parent)
+        page.write_text(page.read_text(encoding="utf-8").replace(WORKERS, script), encoding="utf-8")
+
+
 def zensical(command: str, folder: Path) -> int:
     done = subprocess.run(
         [sys.executable, "-m", "zensical", command, *(["--strict"] if command == "build" else [])],
@@ -133,6 +142,7 @@ def main() -> int:
         stage(staged)
         failed = zensical("serve" if arguments.serve else "build", staged)
         if not failed and not arguments.serve:
+            without_other_servers(staged / "site")
             shutil.rmtree(arguments.folder, ignore_errors=True)
             shutil.copytree(staged / "site", arguments.folder)
     return failed

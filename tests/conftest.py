@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from exam_pp.errors import DataError
+from exam_pp.store.passages.journal import Journal
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -40,13 +41,21 @@ SKIPS = os.environ.get("EXAM_PP_SKIPS")
 """A file for the reasons of skips, one per line, set by CI. Then skips with other reasons than these fail."""
 NO_SHARED_DATA = "third-party data is not beside this checkout"
 NO_PAPERS = "the papers are not beside this checkout"
+NO_MODELS = bool(os.environ.get("EXAM_PP_WITHOUT_MODELS"))
+"""Whether the environment lacks the packages of local models on purpose (scripts/test_versions.py)."""
 EXCUSES = {
     "Chromium is not installed": True,
     "no pdflatex": True,
     "no perl": True,
+    "nix-instantiate is not installed": True,
     "the superuser can write everywhere": True,
     NO_SHARED_DATA: not (SHARED / "data").is_dir(),
     NO_PAPERS: not (SHARED / "papers").is_dir(),
+    "the fast extra": NO_MODELS,
+    "an extra is not installed": NO_MODELS,
+    **{
+        f"could not import {name!r}: No module named {name!r}": NO_MODELS for name in ("ctranslate2", "torch")
+    },
 }
 
 
@@ -87,6 +96,23 @@ def _without_fsync() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda _handle: None)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _close_journals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close journals in memory, which tests leave open; since 3.13, Python warns of them."""
+    journals: list[Journal] = []
+    opened = Journal._open
+
+    def opening(journal: Journal) -> None:
+        opened(journal)
+        if journal.path is None:
+            journals.append(journal)
+
+    monkeypatch.setattr(Journal, "_open", opening)
+    yield
+    for journal in journals:
+        journal.close()
 
 
 @pytest.fixture(autouse=True)
@@ -227,3 +253,27 @@ def tiny_bank(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
 
     first = line("q1", {"a": "What text is this?", "b": "Who wrote the text?"})
     return write_jsonl("bank.jsonl", [first, line("007", {"a": "Where is the text from?"})])
+
+
+@pytest.fixture(scope="session")
+def example_files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    """A folder with the files of ``tests/example_files.py``."""
+    from tests.example_files import make_files
+
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("examples")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
+        make_files(folder, repository / "data")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def example_endpoint() -> Iterator[str]:
+    """The address of a server that gives every chat model the same reply."""
+    from tests.example_files import chat
+    from tests.llm.endpoint_server import serve
+
+    with serve(chat) as server:
+        yield server.url

@@ -207,6 +207,7 @@ def test_errors_name_the_line_packed_or_not(write_jsonl: Write, packed: bool) ->
         read_bank(path, packed=packed)
 
 
+@pytest.mark.slow
 def test_a_packed_bank_needs_the_memory_of_its_file(tmp_path: Path) -> None:
     def peak(queries: int) -> int:
         path = tmp_path / "bank.jsonl"

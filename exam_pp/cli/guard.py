@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from exam_pp.provenance import Provenance
     from exam_pp.store.inputs import Running
 
-_MODEL_FILES = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja", ".py", ".gguf")
-"""Suffixes of the files of a checkpoint."""
-
-
 MANIFEST_VARIABLE = "EXAM_PP_MANIFEST"
 """Environment variable that switches manifests off if its value is 0."""
 _NO_MANIFEST = f"{__name__}.no_manifest"
@@ -150,7 +146,7 @@ def _note_journal(context: click.Context) -> None:
 
 def _note_model_files(context: click.Context) -> None:
     """Note the files of local models and the JSON Schema of replies, whose options also have other values."""
-    from exam_pp.manifest import SUFFIX
+    from exam_pp.store.inputs import model_files
 
     for name in ("model", "importance_model", "response_format"):
         value = context.params.get(name)
@@ -158,15 +154,11 @@ def _note_model_files(context: click.Context) -> None:
             continue
         path = Path(value)
         option = next(option for option in context.command.params if option.name == name)
-        if name == "response_format" or path.suffix.lower() == ".gguf":
+        if name == "response_format":
             if path.is_file():
-                files = (path,) if name != "response_format" else None
-                _files(context).inputs.append(NamedInput(path, option, files))
-        elif path.is_dir():
-            # Other files in the folder, such as gradings, may be outputs.
-            found = (file for file in path.rglob("*") if file.suffix in _MODEL_FILES and file.is_file())
-            model = tuple(sorted(file for file in found if not file.name.endswith(SUFFIX)))
-            _files(context).inputs.append(NamedInput(path, option, model))
+                _files(context).inputs.append(NamedInput(path, option))
+        elif path.exists() and (files := model_files(value)) is not None:
+            _files(context).inputs.append(NamedInput(path, option, files))
 
 
 def _with_runs(path: Path) -> list[Path]:

@@ -142,12 +142,15 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     ``kinds`` are the kinds of entries in the base bank: a row without a kind gets the only one. Raises
     :class:`DataError`.
     """
-    kind = row.kind or (kinds[0] if len(kinds) == 1 else "")
+    kind = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
     if kind not in ("question", "nugget"):
         problem = "must be 'question' or 'nugget'"
-        if "kind" in row.missing:
-            problem += ", but the spreadsheet has no column of this name: add it"
-        raise DataError(f"{problem}.", file=str(file), line=row.line, field="kind")
+        problem += (
+            ", but the spreadsheet has no column of this name: add it."
+            if "kind" in row.missing
+            else f", but is {row.kind!r}."
+        )
+        raise DataError(problem, file=str(file), line=row.line, field="kind")
     key = row.entry_id
     if not key or is_stale(key, row.text):
         key = entry_id(row.query_id, row.text, row.facet_id or None)
@@ -162,7 +165,7 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
     """Return importance, weight and gold answers, except empty cells; raises :class:`DataError`."""
     values: dict[str, Any] = {}
     if row.importance:
-        values["importance"] = row.importance
+        values["importance"] = _label(row.importance)
     if row.weight:
         try:
             values["weight"] = parse_number(row.weight.replace(",", "."))
@@ -178,6 +181,12 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
     if row.gold_answers:
         values["gold_answers"] = _golds(file, row)
     return values
+
+
+def _label(importance: str) -> str:
+    """``vital`` or ``okay``, however a person wrote it; other values are unchanged."""
+    label = importance.strip().lower()
+    return label if label in ("vital", "okay") else importance
 
 
 def _golds(file: Path, row: Row) -> list[str]:
@@ -223,6 +232,8 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
     target.dropped.add("entry ids", changed)
+    labels = [item.importance for item in items if item.importance]
+    target.dropped.add("spelling of importance labels", sum(_label(label) != label for label in labels))
     write_bank_csv(lines, target.path, bom=target.bom, inputs=target.inputs)
 
 

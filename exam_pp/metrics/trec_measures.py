@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -72,7 +73,7 @@ def parse_measures(
 
 def _parse(name: str) -> list[Measure]:
     try:
-        measures = [ir_measures.parse_measure(name)]
+        measures = [_parse_name(name)]
         measures[0].validate_params()
     except (ValueError, NameError, SyntaxError, AssertionError, TypeError, KeyError, AttributeError):
         try:
@@ -91,6 +92,25 @@ def _parse(name: str) -> list[Measure]:
                 "not installed."
             )
     return measures
+
+
+def _parse_name(name: str) -> Measure:
+    """A measure by its name in ir-measures, whose own parser needs parts of Python that 3.14 removed.
+
+    Raises :class:`ValueError` or :class:`SyntaxError` for other texts.
+    """
+    node = ast.parse(name, mode="eval").body
+    parameters: dict[str, Any] = {}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        parameters["@"] = ast.literal_eval(node.right)
+        node = node.left
+    if isinstance(node, ast.Call) and not node.args:
+        parameters |= {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in node.keywords}
+        node = node.func
+    if not isinstance(node, ast.Name) or node.id not in known_measures:
+        raise ValueError(name)
+    measure = known_measures[node.id]
+    return measure(**{measure.AT_PARAM if key == "@" else key: value for key, value in parameters.items()})
 
 
 def _is_supported(measure: Measure) -> bool:
@@ -172,7 +192,7 @@ def trec_eval_names(names: Sequence[str]) -> dict[str, str]:
 
 def _trec_eval_name(name: str) -> str | None:
     try:
-        measure = ir_measures.parse_measure(name)
+        measure = _parse_name(name)
     except (ValueError, NameError, SyntaxError):
         return None
     parameters = dict(measure.params)

@@ -255,7 +255,7 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
                 yield device
             return
         # resolved, to keep a symbolic link
-        with _replacing_on_success(target.resolve(), inputs) as raw:
+        with _replacing_on_success(_resolved(target), inputs) as raw:
             if target.name.endswith(".gz"):
                 with gzip_ng.GzipNGFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as zipped:
                     yield zipped
@@ -439,7 +439,7 @@ def _check_target(target: Path, inputs: list[str | Path], option: str) -> None:
     if target.is_dir():
         raise OutputError(f"{target} is a folder. Name a file with {option}.")
     # A symbolic link is kept and its target is replaced, so the target's folder is checked.
-    written = target.resolve() if target.is_symlink() else target
+    written = _resolved(target) if target.is_symlink() else target
     folder = written.parent
     if not folder.is_dir():
         problem = "is a file" if folder.exists() else "does not exist"
@@ -454,6 +454,14 @@ def _check_target(target: Path, inputs: list[str | Path], option: str) -> None:
         if is_input(place, inputs):
             reason = "is also" if place == target else f"needs the lock {place.name}, which is"
             raise OutputError(f"{target} {reason} an input. Name another file with {option}.")
+
+
+def _resolved(path: Path) -> Path:
+    """Resolve symbolic links; raises RuntimeError for a link to itself, as Path.resolve does before 3.13."""
+    found = path.resolve()
+    if found.is_symlink():
+        raise RuntimeError(path)
+    return found
 
 
 def _is_writable(target: Path) -> bool:
@@ -473,7 +481,7 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
     """
     inputs = list(inputs)
     try:
-        target = Path(path).resolve()  # the parts of `new/../folder` are not all there
+        target = _resolved(Path(path))  # the parts of `new/../folder` are not all there
         is_new = not target.exists()
         if not is_new:
             target.mkdir(exist_ok=True)  # raises an error for a file

@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exam_pp.errors import DataError
+from exam_pp.manifest import SUFFIX as MANIFEST
+
+_MODEL_FILES = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja", ".py", ".gguf")
+"""Suffixes of the files of a checkpoint."""
 
 
 class _Version(NamedTuple):
@@ -63,6 +67,18 @@ def reading(inputs: Iterable[str | Path] = ()) -> Iterator[Running]:
         yield command
     finally:
         _commands.remove(command)
+
+
+def model_files(model: str) -> tuple[Path, ...] | None:
+    """The files of a local model that no output may replace; None for a name that is no path of a model."""
+    path = Path(model)
+    if path.suffix.lower() == ".gguf":
+        return (path,) if path.is_file() else None
+    if not path.is_dir():
+        return None
+    # Other files in the folder, such as gradings, may be outputs.
+    found = (file for file in path.rglob("*") if file.suffix in _MODEL_FILES and file.is_file())
+    return tuple(sorted(file for file in found if not file.name.endswith(MANIFEST)))
 
 
 def is_input(path: Path, inputs: Iterable[str | Path] = ()) -> bool:

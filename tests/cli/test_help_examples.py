@@ -1,7 +1,7 @@
 """Every command's ``--help`` has a purpose and examples, and the examples work.
 
 An example is an indented line ``exam-pp ...`` of the help text; a backslash continues it. The files that
-examples name are made once, from ``data/demo``: see :func:`_make_files`.
+examples name are made once, from ``data/demo``: see ``tests/example_files.py``.
 """
 
 from __future__ import annotations
@@ -11,39 +11,20 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from string import ascii_letters
-from typing import Any
 
 import click
 import pytest
 
 from exam_pp.cli.main import COMMANDS as PURPOSES
 from exam_pp.cli.main import cli, main
-from exam_pp.edits import BankEdit, Edits, HumanRating
-from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.manifest import SUFFIX, manifest_path
-from exam_pp.phases.review.open_games import QueryAnswers
 from exam_pp.phases.trust.manifests import find_manifest
-from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.banks.edits import file_sha256, write_edits
-from exam_pp.store.games import write_games
-from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import command_tree, commands
-from tests.llm.endpoint_server import Answer, completion, serve
-
-RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
-EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
-ASSIGNED = "NuggetAssignmentPointwise"
-DIRECT = "GradedRelevance"
-ATTEMPT = "AnswerAttempt"
-LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
-
+from tests.example_files import BASE, LARGE
 
 LONGEST_PURPOSE = 100
-
 
 GROUPS = {path: command for path, command in command_tree(cli) if isinstance(command, click.Group)}
 COMMANDS = commands(cli)
@@ -58,223 +39,27 @@ def examples(command: click.Command) -> list[str]:
 EXAMPLES = [(path, line) for path, command in COMMANDS.items() for line in examples(command)]
 
 
-def _write_games(path: Path, judge: str, games: Mapping[str, Sequence[str]]) -> None:
-    """Write games, given for each query as texts of two systems and the winner."""
-    sets = {
-        query_id: GameSet(
-            model=judge,
-            prompt_info={"prompt_class": "Pairwise"},
-            games=[
-                Game.model_validate(dict(zip(("system_a", "system_b", "winner"), game.split(), strict=True)))
-                for game in of_query
-            ],
-        )
-        for query_id, of_query in games.items()
-    }
-    lines = [QueryGames(query_id=query_id, game_sets=[games_of]) for query_id, games_of in sets.items()]
-    write_games(lines, path)
-
-
-def _make_files(folder: Path, data: Path) -> None:
-    """The files that examples name.
-
-    ==========================  =====================================================================
-    ``data/``                   the demo collection of the repository
-    ``runs/``                   ten run files; ``bm25.run`` outside is a copy of one of them
-    ``queries.jsonl``           texts of the queries
-    ``passages.tsv``            texts of the passages
-    ``qrels.txt``               judgments; ``qrels-b.txt`` those of a second judge
-    ``questions.jsonl``         test bank of questions; ``questions-2.jsonl`` is a copy
-    ``questions.csv``           the same bank as a spreadsheet
-    ``questions-gold.jsonl``    the same bank with gold answers
-    ``nuggets.jsonl``           test bank of nuggets
-    ``official.json``           official leaderboard
-    ``generated.jsonl``         queries that the model fake made of some passages
-    ``answers.jsonl``           answers of a RAG system; ``answers-2.jsonl`` those of another
-    ``passages.jsonl.gz``       passages file: texts, rankings, judgments; ``passages-1-of-2.jsonl.gz`` ...
-    ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
-    ``graded-canaries.jsonl.gz``  a graded file with a canary
-    ``two-models.jsonl.gz``     graded by two models, ratings and extracted answers
-    ``answers.jsonl.gz``        whole answers as passages
-    ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
-    ``assigned.jsonl.gz``       these with nuggets assigned
-    ``cited.jsonl.gz``          parts of answers with the passages that they cite
-    ``scored.jsonl.gz``         these with scores of factual consistency
-    ``nli-model/``              a checkpoint for natural language inference
-    ``repeated.csv``            answers of two runs of a system with their passages, of Open RAG Eval
-    ``repeated.jsonl.gz``       these as passages
-    ``repeated-scores.jsonl``   scores of both runs
-    ``rag.toml``                options of evaluate rag
-    ``games.jsonl.gz``          games between answers of three systems on two queries
-    ``ratings.csv``             a person's ratings of answers by criteria; added in ``rated-answers.jsonl``
-    ``games.jsonl``             games between the answers; ``human-games.jsonl`` those of a person
-    ``queries.csv``, ...        queries, answers of two systems and documents, as CSV files of RAGElo
-    ``attempted.jsonl.gz``      whole answers with verdicts of the prompt AnswerAttempt
-    ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class GradedRelevance
-    ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query; ``cover-again.tsv`` is cover.tsv
-                                with another cutoff
-    ``baseline.tsv``            scores of every query by bm25; ``new.tsv`` by rerank
-    ``families.toml``           families of models and systems
-    ``panel.toml``              a panel of the graders lexical and random
-    ``all.games.jsonl.gz``      games between answers of the systems bm25 and gen-long
-    ``pairs.json``              pairs of graded.jsonl.gz that people label
-    ``labelled-pairs.jsonl.gz`` the same file with labels of people
-    ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
-    ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
-    ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
-    ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
-    ==========================  =====================================================================
-    """
-    demo = data / "demo"
-    (folder / "data").symlink_to(data)
-    copies = {
-        "queries.jsonl": "queries.jsonl", "passages.tsv": "passages.tsv", "qrels.txt": "qrels.txt",
-        "qrels-assessor-b.txt": "qrels-b.txt", "questions.jsonl": "questions.jsonl",
-        "nuggets.jsonl": "nuggets.jsonl", "official_leaderboard.json": "official.json",
-        "answers/gen-long.jsonl": "answers.jsonl", "answers/gen-short.jsonl": "answers-2.jsonl",
-    }  # fmt: skip
-    for source, name in copies.items():
-        shutil.copy(demo / source, folder / name)
-    shutil.copy(demo / "questions.jsonl", folder / "questions-2.jsonl")
-    shutil.copytree(demo / "runs", folder / "runs")
-    shutil.copy(demo / "runs" / "bm25.run", folder)
-    (folder / "repeated.csv").write_text(
-        "query_id,query,query_run,passage_id,passage,generated_answer\n"
-        "q1,What are tides?,1,[1],Tides are waves.,Tides are waves [1].\n"
-        "q1,What are tides?,2,[1],Tides are waves.,Tides are long waves [1].\n"
-    )
-    (folder / "repeated-scores.jsonl").write_text(
-        '{"system": "repeated-run-1", "query_id": "q1", "metric": "V", "value": 0.5}\n'
-        '{"system": "repeated-run-2", "query_id": "q1", "metric": "V", "value": 1.0}\n'
-    )
-    (folder / "panel.toml").write_text(
-        "".join(f'[[grader]]\nmodel = "{name}"\nprompt_class = "{RATED}"\n' for name in ("lexical", "random"))
-    )
-    (folder / "families.toml").write_text('[t5]\nmodels = ["*flan-t5*"]\nsystems = ["dense-*"]\n')
-    _write_games(folder / "all.games.jsonl.gz", "judge", {"q1": ["bm25 gen-long B"]})
-    of_queries = {"q1": ["x y A", "y z B", "z x C"], "q2": ["x y C", "y z A", "z x B"]}
-    _write_games(folder / "games.jsonl.gz", "m", of_queries)
-    _write_games(folder / "games.jsonl", "gpt", {"007": ["gen-long gen-short A"]})
-    _write_games(folder / "human-games.jsonl", "human:ann", {"007": ["gen-long gen-short A"]})
-    (folder / "queries.csv").write_text("qid,query\n0, What are tides?\n1, What is salt?\n")
-    (folder / "answers.csv").write_text(
-        "qid,agent,answer\n0, x,Waves [0].\n0, y,Long waves.\n1, x,A mineral.\n1, y,White.\n"
-    )
-    (folder / "documents.csv").write_text("qid,did,document\n0,0, Tides are waves.\n1,1,Salt is white.\n")
-    (folder / "ratings.csv").write_text(
-        "query_id,system,accuracy,style\n007,gen-long,2,1\n007,gen-short,1,1\n"
-    )
-    (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
-    from tests.llm.small_models import save_bert_classifier
-
-    save_bert_classifier(folder / "nli-model", ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
-    for command in _SETUP.strip().splitlines():
-        main(shlex.split(command))
-    bank = read_bank(folder / "questions.jsonl").lines
-    for line in bank:
-        line.items = [item.model_copy(update={"gold_answers": ["an answer"]}) for item in line.items]
-    write_bank(bank, folder / "questions-gold.jsonl")
-    query = next(read_passages(folder / "graded.jsonl.gz"))
-    entry = next(iter(read_bank(folder / "questions.jsonl").entries(query.query_id)))
-    rated = {"query_id": query.query_id, "passage_id": query.passages[0].passage_id, "id": entry, "rating": 2}
-    reworded = BankEdit(op="reword", query_id=query.query_id, id=entry, text="What else is there to know?")
-    write_edits(
-        Edits(
-            format="exam_pp.edits.v1",
-            graded_sha256=file_sha256("graded.jsonl.gz"),
-            bank_sha256=file_sha256("questions.jsonl"),
-            reviewer="ana",
-            ratings=[HumanRating.model_validate(rated)],
-            bank=[reworded],
-        ),
-        "edits.json",
-    )
-    _make_games()
-
-
-def _make_games() -> None:
-    query = next(read_passages("answers.jsonl.gz"))
-    game = next(QueryAnswers.of(query).games(seed=7))
-    judged = Game(system_a=game.a.system, system_b=game.b.system, winner="B", decided_by="reply")
-    games = QueryGames(query_id=query.query_id, game_sets=[GameSet(model=LARGE, games=[judged])])
-    write_games([games], "games.jsonl.gz")
-    decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
-    values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "games": [decided]}
-    write_edits(Edits.model_validate(values), "game-edits.json")
-
-
-_SETUP = f"""
-bank export questions.jsonl --to csv -o questions.csv
-import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
-split passages.jsonl.gz --parts 2 -o .
-grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
-rename 1.gz --model lexical={LARGE} -o graded.jsonl.gz
-canaries 1.gz -o canaries.gz --bank questions.jsonl --canary query
-grade canaries.gz -o graded-canaries.jsonl.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
-grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
-grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
-rename 2.gz --model random=human:ana -o labelled-pairs.jsonl.gz
-rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
-import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
-apply-ratings answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl
-grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
-grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
-import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz
-import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
-score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
-grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
-grade-answers cited.jsonl.gz --queries queries.jsonl -o rated.jsonl.gz --model fake
-show prompt RAGEloCriteria --as-file -o criteria.toml
-generate queries passages.tsv --max-windows 3 -o generated.jsonl --model fake
-grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
-grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
-evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
-evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
-evaluate cover graded.jsonl.gz --bank questions.jsonl --per-query --format tsv -o cover-again.tsv
-evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
-evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
-export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
-sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 30 -o pairs.json
-"""
 _DIFFERS = ("manifest diff",)
 """Commands whose examples end with the exit code 3, because the files differ."""
 
 
-def _chat(body: dict[str, Any], _count: int) -> Answer:
-    """A reply of a chat model that every prompt can read."""
-    del body
-    return completion('["Which fact is told here?", "Which number is named here?"]')
-
-
-@pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
-    folder = tmp_path_factory.mktemp("examples")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
-        _make_files(folder, repository / "data")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def endpoint() -> Iterator[str]:
-    with serve(_chat) as server:
-        yield server.url
-
-
 @pytest.fixture
 def folder(
-    files: Path, endpoint: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    example_files: Path,
+    example_endpoint: str,
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """A fresh copy of the files, as the working directory."""
     folder = tmp_path / "work"
-    shutil.copytree(files, folder, symlinks=True)
+    shutil.copytree(example_files, folder, symlinks=True)
     for model in (LARGE, BASE):
         (folder / model).parent.mkdir(exist_ok=True)
         (folder / model).symlink_to(repository / "exam_pp" / "bundled")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
-    monkeypatch.setenv("OPENAI_BASE_URL", endpoint)
+    monkeypatch.setenv("OPENAI_BASE_URL", example_endpoint)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return folder

@@ -106,3 +106,22 @@ def test_the_notebook_of_ragelo(shared_data: Path) -> None:
     assert len(answers) == 60
     assert len({answer.system for answer in answers}) == 6
     assert len(queries_of(read_cells(folder / "queries.csv", QUERIES), "queries.csv")) == 10
+
+
+@pytest.mark.parametrize(
+    ("header", "form"),
+    [
+        ("query_id,query", "ragelo-queries"),
+        ("qid,query,date,author", "ragelo-queries"),
+        ("query_id,agent,answer", "ragelo-answers"),
+        ("qid,agent,answer,model", "ragelo-answers"),
+        ("question_id,passage_id,document", "ragelo-documents"),
+    ],
+)
+def test_names_of_ids_and_columns_of_metadata_are_known(header: str, form: str, tmp_path: Path) -> None:
+    """RAGElo infers the columns of ids, and takes all columns that it does not know as metadata."""
+    path = file(tmp_path, f"{header}\n" + ",".join(f"the {name}" for name in header.split(",")) + "\n")
+    found = format_of(path)
+    assert found.name == form
+    assert found.records is not None
+    assert len(list(found.records(path))) == 1

@@ -41,6 +41,7 @@ def test_the_checkpoint_is_small_enough_for_a_wheel() -> None:
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 16 * 2**20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["transformers", "auto"])
 def test_every_rating_is_a_digit_of_the_scale(engine: str, passages: list[str], questions: list[str]) -> None:
     llm = load_llm(ModelOptions("bundled", engine=engine))  # type: ignore[arg-type]
@@ -64,6 +65,7 @@ def extractions(questions: list[str], passages: list[str]) -> list[Request]:
     ]
 
 
+@pytest.mark.slow
 def test_every_extraction_is_a_sentence_of_the_passage_or_unanswerable(
     passages: list[str], questions: list[str]
 ) -> None:
@@ -102,6 +104,7 @@ def test_replies_from_ratings_do_not_depend_on_the_batch(passages: list[str], qu
     assert groups == {(0,), (1,), (2,)}, "batches do not mix extractions, other scales and ratings"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["GradedRelevance", "Thomas"])
 def test_other_scales_are_made_from_ratings(name: str, passages: list[str], questions: list[str]) -> None:
     prompt = PROMPTS.get(name)

@@ -137,6 +137,7 @@ def test_beam_search_is_an_option(causal_checkpoints: dict[str, Path], prompts: 
         assert replies[index].text == text.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_plain_prompt_is_answered_in_one_line(
@@ -281,6 +282,7 @@ def test_prompts_contain_a_fixed_date(causal_checkpoints: dict[str, Path], tmp_p
     assert llm.provenance()["prompt_date"] == "2024-07-26"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_thinking_can_be_switched_on(
     causal_checkpoints: dict[str, Path], tmp_path: Path, engine: str

@@ -289,6 +289,7 @@ def test_samples_have_the_probabilities_of_the_model() -> None:
 SAMPLED = [("checkpoints", "flat", "text2text"), ("causal_checkpoints", "flat", "text-generation")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fixture", "key", "pipeline"), SAMPLED)
 def test_samples_depend_on_seed_and_request_only(
     request: pytest.FixtureRequest, prompts: list[str], fixture: str, key: str, pipeline: str

@@ -231,6 +231,7 @@ def test_timeouts_are_retried() -> None:
     assert reply.text in LABELS
 
 
+@pytest.mark.slow
 def test_the_timeout_covers_the_whole_body() -> None:
     with serve() as server:
         server.piece = 4
@@ -405,6 +406,7 @@ def test_a_broken_connection_is_retried() -> None:
         assert all(reply.error is None for reply in ask(server.url, [request("a"), request("b")]))
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_dies_stops_the_run() -> None:
     alive = threading.Event()
     alive.set()
@@ -496,6 +498,7 @@ def faulty(chance: random.Random, lock: threading.Lock) -> Callable[[dict[str, A
     return behave
 
 
+@pytest.mark.slow
 def test_grading_with_a_faulty_server(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
     """All pairs are graded once, and the grades equal those of a server without faults."""
     data: dict[str, Any] = {"paragraph_data": {"judgments": [], "rankings": []}}

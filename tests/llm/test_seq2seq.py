@@ -78,6 +78,7 @@ def label_probability(model: Any, tokenizer: Any, prompt: str, label: str) -> fl
         return math.exp(-model(**inputs, labels=target).loss.item() * target.shape[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_beams", [5, 1])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["keyed", "flat"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import evalica
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,8 @@ from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, 
 from exam_pp.metrics.outcomes import Outcomes, query_counts
 from tests.metrics.ragelo_games import table_5_games
 from tests.metrics.test_elo import GAMES, outcomes_of
+
+evalica = pytest.importorskip("evalica")
 
 
 def rated(outcomes: Outcomes) -> dict[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import evalica
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 from exam_pp.metrics.elo import EloRules, elo, elo_samples
 from exam_pp.metrics.outcomes import Outcome, Outcomes, query_counts
 from tests.metrics.ragelo_games import JUDGE, TABLE_6, table_5_games
+
+evalica = pytest.importorskip("evalica")
 
 GAMES = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(1, 4), st.sampled_from([0.0, 0.5, 1.0])),

@@ -221,6 +221,7 @@ def test_replies_of_flan_t5_large(shared_data: Path) -> None:
     assert (total, others, texts) == (72_630, 612, 612 - 39)
 
 
+@pytest.mark.slow
 def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> None:
     """The stored replies give all 72,630 question ratings of the published implementation."""
     from exam_pp.store.passages.graded_file import read_passages

@@ -12,4 +12,6 @@ from scripts.reliability.attacks.attack import Attack
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_has_the_promised_outcome(attack: Attack, tmp_path: Path) -> None:
+    if "model folder" in attack.name:
+        pytest.importorskip("torch")
     assert attack.run(tmp_path) == ""

@@ -22,6 +22,7 @@ def test_the_good_files_are_valid(target: Target, tmp_path: Path) -> None:
     assert (outcome.code, outcome.problem) == (0, ""), outcome.message
 
 
+@pytest.mark.slow
 def test_some_hundred_damaged_files() -> None:
     result = fuzz(300, seed=2)
     assert not result.problems, described(result.problems)

@@ -22,6 +22,7 @@ def test_a_command_that_is_stopped_at_some_calls(sent: Signals, tmp_path: Path) 
     assert result.points == 3
 
 
+@pytest.mark.slow
 def test_half_outputs_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The check itself: a temporary file that is the output is half written."""
     from exam_pp.store import files

@@ -62,6 +62,9 @@ def _read_block(block: Mapping[str, Any], values: dict[str, Any], path: PathLike
     """Add the options of an evaluator to ``values``; yields the keys without a counterpart."""
     kind = str(block.get("name", block.get("type", ""))).lower().removesuffix("evaluator")
     options = block.get("options") or {}
+    if kind == "goldenanswer":
+        yield f"evaluator {block.get('name', block.get('type'))}"
+        return
     if kind not in ("trec", "trecrag", "consistency") or not isinstance(options, dict):
         raise DataError(
             f"is {kind!r}, not trecrag or consistency with a table of options.",

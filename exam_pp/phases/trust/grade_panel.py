@@ -18,8 +18,8 @@ from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_files,
 from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.phases.trust.panel_file import PanelGrader, read_panel
-from exam_pp.store.files import STDIO, is_read_once, is_stream
-from exam_pp.store.inputs import reading
+from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
+from exam_pp.store.inputs import model_files, reading
 from exam_pp.store.temporary import temporary_folder
 
 log = logging.getLogger(__name__)
@@ -119,6 +119,8 @@ def grade_panel(
             check_fit(grader.model, options.of(grader))
             check_packages(grader.model)
     with ExitStack() as stack:
+        stack.enter_context(reading(_model_inputs(graders)))
+        check_output(files.output)
         streamed = is_stream(files.output)
         folder = stack.enter_context(temporary_folder()) if streamed else files.folder
         steps = Steps(folder, progress)
@@ -131,6 +133,14 @@ def grade_panel(
         rewrite(graded, files.output, lambda query: query, inputs=[files.passages])
         steps.remove()
     return graders
+
+
+def _model_inputs(graders: Iterable[PanelGrader]) -> Iterator[Path]:
+    """The files of local models and the JSON Schemas that a panel names."""
+    for grader in graders:
+        yield from model_files(grader.model.model) or ()
+        if grader.table.response_format not in (None, "text", "json"):
+            yield Path(str(grader.model.response_format))
 
 
 def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: PanelOptions, steps: Steps) -> Path:

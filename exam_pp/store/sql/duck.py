@@ -37,6 +37,8 @@ _QUERY_FUNCTION = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 _NOT_IN_PYTHON = re.compile(r"TIMESTAMP(_NS)? WITH TIME ZONE|TIMESTAMP_NS|INTERVAL")
 """Types whose values Python represents only with further packages, or not completely."""
+_FAILED_IN_PYTHON = re.compile("Traceback|failed to import")
+"""Part of the messages of DuckDB if Python lacks a value or the package pytz."""
 _MAGIC = b"DUCK"
 
 
@@ -253,7 +255,7 @@ class Result:
         try:
             return self._cursor.fetchmany(_BATCH)
         except (duckdb.Error, OverflowError) as error:
-            if isinstance(error, duckdb.Error) and "Traceback" not in str(error):
+            if isinstance(error, duckdb.Error) and not _FAILED_IN_PYTHON.search(str(error)):
                 raise
             raise QueryError(
                 "The result has a value that Python cannot represent. Cast its column to VARCHAR."

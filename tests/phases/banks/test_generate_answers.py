@@ -350,6 +350,7 @@ def test_generated_answers_in_all_phases(demo_data: Path, tmp_path: Path) -> Non
 
 def test_the_bundled_model(queries: Path, tmp_path: Path) -> None:
     """A checkpoint of the pipeline text2text."""
+    pytest.importorskip("torch")
     answers, _ = generate(queries, tmp_path / "out.jsonl", ModelOptions("bundled"), max_queries=1)
     assert texts(answers)["bundled-direct", "q1"]
 

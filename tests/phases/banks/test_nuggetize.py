@@ -601,6 +601,7 @@ main(sys.argv[2:])
 """
 
 
+@pytest.mark.slow
 def test_killed_runs_continue(passages: Path, demo_data: Path, tmp_path: Path) -> None:
     """After kill -9 at random times, finished batches are not repeated, and the bank is the same."""
     whole, bank, calls = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl", tmp_path / "calls"

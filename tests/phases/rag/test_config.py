@@ -70,6 +70,8 @@ evaluator:
       k_values: [1, 7]
       run_consistency: true
       metrics_to_run_consistency: [generation_score_citation_f1_score, other_score]
+  - type: GoldenAnswerEvaluator
+    model: {type: OpenAIModel, name: other}
   - name: consistency
     options:
       metrics:
@@ -96,6 +98,7 @@ def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
         "evaluator.model.model_kwargs.n",
         "evaluator.model.api_key",
         "evaluator.options.metrics_to_run_consistency: other_score",
+        "evaluator GoldenAnswerEvaluator",
     ]
 
 

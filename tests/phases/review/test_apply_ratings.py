@@ -284,6 +284,7 @@ KEYS = ["q/a", "q/b", "q/c"]
 VALUES = st.dictionaries(st.sampled_from(KEYS), st.integers(0, 5), min_size=1)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     model=st.dictionaries(st.sampled_from(["p1", "p2", "p3"]), VALUES, min_size=1),

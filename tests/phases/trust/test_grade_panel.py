@@ -6,13 +6,14 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, ModelError, SelectionError
+from exam_pp.errors import DataError, ModelError, OutputError, SelectionError
 from exam_pp.llm.baselines import RandomLLM
 from exam_pp.phases.trust.grade_panel import PanelFiles, PanelOptions, grade_panel
 from exam_pp.store.passages.graded_file import read_passages
@@ -160,6 +161,19 @@ def test_options_of_all_graders(files: PanelFiles) -> None:
     write_panel(files, "lexical", "random")
     grade_panel(files, PanelOptions(max_queries=1, max_passages=1))
     assert graders_in(files.output) == {"google/flan-t5-large": 2, "lexical": 2, "random": 2}
+
+
+def test_files_of_a_model_are_no_output(files: PanelFiles, tmp_path: Path) -> None:
+    model, schema = tmp_path / "model" / "config.json", tmp_path / "schema.json"
+    model.parent.mkdir()
+    for path in (model, schema):
+        path.write_text("{}", encoding="utf-8")
+    endpoint = {"model_pipeline": '"OpenAI"', "base_url": '"http://127.0.0.1:9/v1"'}
+    write_panel(files, str(model.parent), **endpoint, response_format='"schema.json"')
+    for path in (model, schema):
+        with pytest.raises(OutputError, match="is also an input"):
+            grade_panel(replace(files, output=path))
+        assert path.read_text(encoding="utf-8") == "{}"
 
 
 def test_other_files_in_the_folder_are_kept(files: PanelFiles) -> None:

@@ -146,6 +146,7 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["even", "rating", "disagreement"])
 def test_the_frequency_of_a_pair_is_its_probability(
     graded: Path, by: SampledBy, monkeypatch: pytest.MonkeyPatch

@@ -129,7 +129,7 @@ def _threshold_notes(data: AuditInput) -> Iterator[str]:
 
 def _mined(data: AuditInput, mined: PathLike | None) -> MinedAudit | Verdict:
     if data.bank is None:
-        return undecided("the entries' origin is recorded in the bank; use --bank FILE")
+        return undecided("only the bank says where its entries come from; name it with --bank")
     if data.grader.is_direct:
         return undecided("the grades are of passages, not of bank entries")
     if not data.systems:

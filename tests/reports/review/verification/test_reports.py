@@ -529,6 +529,7 @@ def _peak_memory(queries: int, kind: Callable[[], Selection]) -> int:
     return peak
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Grading, lambda: Spurious(limit=5)], ids=["grading", "spurious"])
 def test_memory_does_not_grow_with_the_queries(
     kind: Callable[[], Selection], monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,37 @@
+"""The Dockerfile copies files that exist and that its ignore file lets through."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts.test_versions import supported_versions
+
+
+@pytest.fixture(scope="module")
+def dockerfile(repository: Path) -> str:
+    return (repository / "scripts" / "docker" / "Dockerfile").read_text("utf-8")
+
+
+def test_copied_files_exist_and_are_not_ignored(dockerfile: str, repository: Path) -> None:
+    lines = re.findall(r"^COPY (?!--from)(.*)$", dockerfile, re.MULTILINE)
+    copied = {name for line in lines for name in line.split()[:-1]}
+    ignored = (repository / "scripts" / "docker" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    assert ignored[0] == "*"
+    assert copied == {line[1:] for line in ignored if line.startswith("!")}
+    assert all((repository / name).exists() for name in copied)
+
+
+def test_all_stages_have_the_same_supported_python(dockerfile: str) -> None:
+    images = re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
+    assert len(images) == 2
+    (version,) = {match[1] for image in images if (match := re.match(r"python:(3\.\d+)\.\d+-slim-", image))}
+    assert version in supported_versions()
+    assert set(re.findall(r"python(3\.\d+)/", dockerfile)) == {version}
+
+
+def test_the_command_is_a_program_of_the_package(dockerfile: str, repository: Path) -> None:
+    (program,) = re.findall(r'^ENTRYPOINT \["(.*)"\]$', dockerfile, re.MULTILINE)
+    assert f"\n{program} = " in (repository / "pyproject.toml").read_text("utf-8")
