@@ -30,6 +30,7 @@ from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
+from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.requests import LOW_MASS, Completion
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
@@ -429,8 +430,12 @@ def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
     for prompt in prompts:
         if prompt.entry_kind and prompt.entry_kind not in bank.kinds:
             kinds = " and ".join(f"{kind}s" for kind in sorted(bank.kinds)) or "no entries"
+            fitting = " or ".join(
+                p.name for p in (QUESTION_SELF_RATED, NUGGET_SELF_RATED) if p.kind in bank.kinds
+            )
             raise SelectionError(
-                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank has {kinds}."
+                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank has {kinds}"
+                + (f"; use another prompt, such as {fitting}." if fitting else ".")
             )
 
 
