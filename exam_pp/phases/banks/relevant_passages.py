@@ -26,9 +26,10 @@ class Relevance:
     """Criteria for relevant passages, and their order.
 
     Relevance comes from judgments (``source`` "human") or from direct grades in the file ("model"), or all
-    passages are relevant ("all"; ``min_judgment`` has no effect). The grades are those with the prompt ``judge_prompt`` by the model ``judge``; None if the file has such grades
-    of one model only. Passages are in the order of the system ``ranking``; if it is None, in the order of
-    reciprocal rank fusion over all systems. Passages without a rank follow in file order.
+    passages are relevant ("all"; ``min_judgment`` has no effect). The grades are those with the prompt
+    ``judge_prompt`` by the model ``judge``; None if the file has such grades of one model only. Passages are
+    in the order of the system ``ranking``; if it is None, in the order of reciprocal rank fusion over all
+    systems. Passages without a rank follow in file order.
     """
 
     source: RelevanceSource = "human"
