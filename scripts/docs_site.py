@@ -65,8 +65,12 @@ def with_mathml(text: str) -> str:
     def block(match: re.Match[str]) -> str:
         return f'<div class="formula">{convert(match[1].strip(), display="block")}</div>'
 
+    # Markdown ends a paragraph at a line that begins with `math`, but not at one that begins with `span`.
+    def inline(match: re.Match[str]) -> str:
+        return f"<span>{convert(match[1])}</span>"
+
     def converted(prose: str) -> str:
-        return _INLINE.sub(lambda match: convert(match[1]), _DISPLAY.sub(block, prose))
+        return _INLINE.sub(inline, _DISPLAY.sub(block, prose))
 
     return _outside_code(text, converted)
 
