@@ -225,7 +225,9 @@ def test_without_a_bank(few: Any, settings: dict[str, Any]) -> None:
 
 def test_a_prompt_that_grades_no_bank(few: Any, settings: dict[str, Any], banks: Any) -> None:
     topics, reports = few
-    with pytest.raises(SelectionError, match="'GradedRelevance' of the setting prompt_class is of the kind direct"):
+    with pytest.raises(
+        SelectionError, match="'GradedRelevance' of the setting prompt_class is of the kind direct"
+    ):
         ExamJudge().judge(reports, topics, None, banks, prompt_class="GradedRelevance", **settings)
 
 
