@@ -111,8 +111,8 @@ class Work:
             prompt = prompt_of(self.settings.prompt_class)
         if prompt.entry_kind is None:
             raise SelectionError(
-                f"The prompt {prompt.name!r} of the setting prompt_class is of the kind {prompt.kind}, but the "
-                "judge grades a bank; choose a prompt of the kind question or nugget."
+                f"The prompt {prompt.name!r} of the setting prompt_class is of the kind {prompt.kind}, but "
+                "the judge grades a bank; choose a prompt of the kind question or nugget."
             )
         return prompt, _of_kind(bank, prompt.entry_kind)
 
