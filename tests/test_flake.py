@@ -16,7 +16,7 @@ import pytest
 
 WITHOUT_NIX = "nix-instantiate is not installed"
 NOT_IN_NIXPKGS = {"autojudge-base", "autojudge-evaluate", "evalica"}
-NOT_FOR_TESTS = {"build", "mypy", "ruff", "scipy-stubs", "types-jsonschema"}
+NOT_FOR_TESTS = {"build", "latex2mathml", "mypy", "ruff", "scipy-stubs", "types-jsonschema", "zensical"}
 STUB = """
 { system, config ? { } }: rec {
   python3Packages = builtins.listToAttrs (map (name: { inherit name; value = name; }) [ NAMES ]) // {

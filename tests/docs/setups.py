@@ -62,7 +62,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def edits_of(graded: str, bank: str) -> Callable[[], None]:
+def edits_of(graded: str, bank: str, reviewer: str = "ana", name: str = "edits.json") -> Callable[[], None]:
     """A reviewer rates two passages for the first bank entry of their query, and rewords the entry."""
 
     def write() -> None:
@@ -79,11 +79,11 @@ def edits_of(graded: str, bank: str) -> Callable[[], None]:
             format="exam_pp.edits.v1",
             graded_sha256=file_sha256(graded),
             bank_sha256=file_sha256(bank),
-            reviewer="ana",
+            reviewer=reviewer,
             ratings=rated,
             bank=[BankEdit.model_validate(new)],
         )
-        write_edits(edits, "edits.json")
+        write_edits(edits, name)
 
     return write
 
@@ -183,14 +183,18 @@ def halves(source: str, first: str, second: str) -> Callable[[], None]:
     return divide
 
 
-def labels_of_pairs() -> None:
+def labels_of_pairs(name: str) -> Callable[[], None]:
     """A reviewer labels all pairs of pairs.json."""
-    pairs = read_pair_sample("pairs.json").pairs
-    ratings = [
-        {"query_id": p.query_id, "passage_id": p.passage_id, "id": p.entry_id, "rating": 3} for p in pairs
-    ]
-    values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "ratings": ratings}
-    write_edits(Edits.model_validate(values), "edits.json")
+
+    def write() -> None:
+        rated = [
+            {"query_id": pair.query_id, "passage_id": pair.passage_id, "id": pair.entry_id, "rating": 4}
+            for pair in read_pair_sample("pairs.json").pairs
+        ]
+        values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "ratings": rated}
+        write_edits(Edits.model_validate(values), name)
+
+    return write
 
 
 def trec_car() -> None:
@@ -352,7 +356,7 @@ SETUPS = {
                 run(
                     "sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 1000 --by entry --cutoff 3 -o pairs.json"
                 ),
-                labels_of_pairs,
+                labels_of_pairs("edits.json"),
             ),
             "manifest diff": run(
                 *(
@@ -384,5 +388,14 @@ SETUPS = {
         prepare=run("rename two.jsonl.gz --grader google/flan-t5-base=/checkpoints/17 -o b.jsonl.gz"),
     ),
     "docs/reference/prompts.md": Setup(prepare=in_order(text("dev.json", SQUAD), text("lessons.json", TQA))),
+    "docs/start/laptop-review.md": Setup(
+        before={
+            "apply-edits graded.jsonl.gz edits-ana.json": in_order(
+                edits_of("graded.jsonl.gz", "bank.jsonl", "ana", "edits-ana.json"),
+                edits_of("graded.jsonl.gz", "bank.jsonl", "bo", "edits-bo.json"),
+            ),
+            "labels-ana.json": labels_of_pairs("labels-ana.json"),
+        },
+    ),
 }
 """Page to its preparation; other pages need none."""
