@@ -35,16 +35,16 @@ class _EscapingFormatter(logging.Formatter):
         return in_one_line(message) if record.name.startswith("exam_pp") else message
 
 
-class _FirstNotes(logging.Filter):
-    """Drops repeated notes of the phases, since a report runs several of them on the same file."""
+class _NotTwice(logging.Filter):
+    """Drops repeated messages about files, since a command may read a file more than once."""
 
     def __init__(self) -> None:
         super().__init__()
         self._seen: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is no note of a phase, or its message is new."""
-        if record.levelno != logging.INFO or not record.name.startswith("exam_pp.phases."):
+        """Whether the record is not of a phase or reader, or its message is new."""
+        if not record.name.startswith(("exam_pp.phases.", "exam_pp.store.")):
             return True
         message = record.getMessage()
         is_new = message not in self._seen
@@ -67,7 +67,7 @@ def start_log(context: click.Context) -> None:
     level = context.meta.get(_LEVEL, logging.INFO)
     verbose = level == logging.DEBUG
     handler = _Handler()
-    handler.addFilter(_FirstNotes())
+    handler.addFilter(_NotTwice())
     handler.setFormatter(_EscapingFormatter(timed=not sys.stderr.isatty()))
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
     logging.getLogger("exam_pp").setLevel(logging.DEBUG if verbose else logging.NOTSET)

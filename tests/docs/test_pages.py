@@ -45,7 +45,10 @@ SLOW = {
     "docs/how-to/trust.md",
     "docs/how-to/verification.md",
     "docs/reference/python.md",
+    "docs/start/gpu-server.md",
+    "docs/start/laptop-review.md",
     "docs/start/quickstart.md",
+    "docs/start/your-data.md",
 }
 """Pages that take more than 1.5 s."""
 PENDING = {
