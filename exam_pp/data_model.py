@@ -483,12 +483,21 @@ class QueryPassages:
 
         Raises :class:`~exam_pp.errors.DataError` for a value that is nested too deeply to be written.
         """
+        for passage in self.passages:
+            _mark_added_data(passage)
         try:
             return _LINE.dump_json((self.query_id, self.passages), by_alias=True, exclude_unset=True)
         except PydanticSerializationError as error:
             if not is_too_deep(error):
                 raise
             raise DataError(TOO_DEEP, field=f"query {self.query_id}") from error
+
+
+def _mark_added_data(passage: Passage) -> None:
+    """Mark the data that Python code added to a new passage as set; other default values are not written."""
+    if added := {name for name in ("judgments", "rankings") if getattr(passage.data, name)}:
+        passage.data.model_fields_set.update(added)
+        passage.model_fields_set.add("data")
 
 
 # pydantic writes unknown keys with the settings of the type adapter, not with those of the record. So the

@@ -167,7 +167,7 @@ def test_rooms_are_in_the_documentation() -> None:
 def test_layers_are_in_the_documentation() -> None:
     """In the drawing a line is a layer, or continues the layer above."""
     page = (PACKAGE.parent / "docs" / "project" / "design.md").read_text(encoding="utf-8")
-    drawing = page.partition("```\n6 ")[2].partition("```")[0]
+    drawing = page.partition("```text\n6 ")[2].partition("```")[0]
     drawn, layer = {}, 6
     for line in drawing.splitlines():
         layer = int(line[0]) if line[:1].isdigit() else layer

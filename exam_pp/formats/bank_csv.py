@@ -142,9 +142,11 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     ``kinds`` are the kinds of entries in the base bank: a row without a kind gets the only one. Raises
     :class:`DataError`.
     """
-    kind = row.kind or (kinds[0] if len(kinds) == 1 else "")
+    kind = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
     if kind not in ("question", "nugget"):
-        raise DataError("must be 'question' or 'nugget'.", file=str(file), line=row.line, field="kind")
+        found = "the file has no such column" if "kind" in row.missing else f"is {row.kind!r}"
+        problem = f"must be 'question' or 'nugget', but {found}."
+        raise DataError(problem, file=str(file), line=row.line, field="kind")
     key = row.entry_id
     if not key or is_stale(key, row.text):
         key = entry_id(row.query_id, row.text, row.facet_id or None)
@@ -159,7 +161,7 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
     """Return importance, weight and gold answers, except empty cells; raises :class:`DataError`."""
     values: dict[str, Any] = {}
     if row.importance:
-        values["importance"] = row.importance
+        values["importance"] = _label(row.importance)
     if row.weight:
         try:
             values["weight"] = parse_number(row.weight.replace(",", "."))
@@ -175,6 +177,12 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
     if row.gold_answers:
         values["gold_answers"] = _golds(file, row)
     return values
+
+
+def _label(importance: str) -> str:
+    """``vital`` or ``okay``, however a person wrote it; other values are unchanged."""
+    label = importance.strip().lower()
+    return label if label in ("vital", "okay") else importance
 
 
 def _golds(file: Path, row: Row) -> list[str]:
@@ -220,6 +228,8 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
     target.dropped.add("entry ids", changed)
+    labels = [item.importance for item in items if item.importance]
+    target.dropped.add("spelling of importance labels", sum(_label(label) != label for label in labels))
     write_bank_csv(lines, target.path, bom=target.bom, inputs=target.inputs)
 
 

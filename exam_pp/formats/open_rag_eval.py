@@ -127,7 +127,7 @@ def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable
     write_result_rows(sorted(results, key=lambda row: in_order[row.query_id]), path, inputs=inputs)
 
 
-_NESTED = re.compile(r"(retrieval|generation|consistency)_score_\w+(\.[^.]+)+")
+_NESTED = re.compile(r"((retrieval|generation)_score|consistency)_\w+(\.[^.]+)+")
 """A score from a JSON cell: its column, and the keys in the cell."""
 
 _NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"

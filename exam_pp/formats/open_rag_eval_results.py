@@ -26,7 +26,7 @@ from exam_pp.store.numbers import parse_number
 QUERY_COLUMNS = ("query_id", "query")
 RUN_COLUMN = re.compile(r"run_([1-9]\d{0,8})_(.+)")
 """A column of one of several runs."""
-MEASURE = re.compile(r"(run_\d+_)?(retrieval|generation|consistency)_score_")
+MEASURE = re.compile(r"(run_\d+_)?((retrieval|generation)_score|consistency)_")
 """The beginning of the name of a column of measures."""
 
 _PASSAGE_LABELS = "umbrela_scores"

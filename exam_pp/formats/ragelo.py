@@ -7,7 +7,7 @@ answer``. Source: RAGElo's readers, which accept further column names.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from exam_pp.formats.dropped_fields import (
     count_dropped_ranking_fields,
     trimmed,
 )
-from exam_pp.formats.sample import Fit, fits, with_columns
+from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.formats.scores import one_measure, read_leaderboard
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
@@ -34,9 +34,9 @@ from exam_pp.store.trec.queries import Query
 
 _IDS = ("qid", "did")
 _NAMES: Mapping[str, Sequence[str]] = {
-    "qid": ("query_id", "question_id", "q_id"),
+    "qid": ("query_id", "question_id", "q_id", "queryid", "questionid"),
     "query": ("query_text", "question", "question_text"),
-    "did": ("doc_id", "document_id", "docid"),
+    "did": ("doc_id", "document_id", "docid", "d_id", "documentid", "passage_id", "pid", "p_id", "passageid"),
     "document": ("document_text", "doc_text", "text"),
     "agent": ("agent_id", "system"),
 }
@@ -45,6 +45,28 @@ DOCUMENTS = Layout(("qid", "did", "document"), ("agent",), ("qid", "did"), _NAME
 _ANSWER = {"answer": ("answer_text", "response", "text")}
 ANSWERS = Layout(("qid", "agent", "answer"), (), ("qid", "agent"), {**_NAMES, **_ANSWER})
 REASONINGS = Layout(("qid", "did", "raw_answer", "answer"), (), ("qid", "did"), _NAMES)
+
+
+def _with_ids(*names: str) -> Callable[[Sample], bool]:
+    """Whether a table has all these columns, those of ids by any of their names."""
+
+    def test(sample: Sample) -> bool:
+        known = (({name, *_NAMES[name]} if name in _IDS else {name}) for name in names)
+        return all(sample.columns & any_of for any_of in known)
+
+    return test
+
+
+def _are_queries(sample: Sample) -> Fit:
+    """Other columns hold metadata, so that only a table of two columns is certainly one of queries.
+
+    Scores of Open RAG Eval begin with query_id and query, too.
+    """
+    if not _with_ids("qid", "query")(sample):
+        return Fit.NOT
+    if len(sample.columns) == 2:
+        return Fit.FAIR
+    return Fit.NOT if "query_id" in sample.columns else Fit.LOOSE
 
 
 class Reasoning(NamedTuple):
@@ -279,20 +301,28 @@ def _write_ranking(scores: Iterable[Score], target: Target) -> None:
     write_cells(("agent", "score"), cells, target.path, ids=("agent",), inputs=target.inputs)
 
 
+def _has_answers(sample: Sample) -> bool:
+    """Whether a table has all columns of answers, under any of their names, and none of documents."""
+
+    def has(column: str) -> bool:
+        return bool(sample.columns & {column, *ANSWERS.names.get(column, ())})
+
+    return all(map(has, ANSWERS.required)) and not has("did") and "passage_id" not in sample.columns
+
+
 register(
     csv_format(
         "ragelo-queries", "queries", "queries of RAGElo, CSV",
-        fits(lambda sample: sample.columns == {"qid", "query"}, Fit.FAIR), QUERIES, queries_of, "query",
-        _write_queries,
+        _are_queries, QUERIES, queries_of, "query", _write_queries,
     ),
     csv_format(
         "ragelo-answers", "answers", "answers of RAGElo, CSV",
-        fits(lambda sample: sample.columns == {"qid", "agent", "answer"}, Fit.FAIR), ANSWERS, answers_of,
-        "answer", _write_answers,
+        fits(_has_answers, Fit.GOOD), ANSWERS, answers_of, "answer", _write_answers,
     ),
     csv_format(
         "ragelo-documents", "passages", "retrieved documents of RAGElo, CSV",
-        with_columns("qid", "did", "document"), DOCUMENTS, passages_of, "query", _write_documents,
+        fits(_with_ids("qid", "did", "document"), Fit.FAIR), DOCUMENTS, passages_of, "query",
+        _write_documents,
     ),
     csv_format(
         "ragelo-reasonings", "passages", "RAGElo's reasonings on documents, CSV",

@@ -2,14 +2,16 @@
 
 CSV: ``qid, agent_a, agent_b, raw_answer, answer, relevance``. JSON lines: ``qid, agent_a, agent_b,
 evaluator_name, exception, raw_answer, answer {winner, ...}``. Winners are ``A``, ``B``, or ``C`` for a tie.
+The results of an experiment (``NAME_results.jsonl``) also have lines on documents and answers, and ratings.
 The records here are RAGElo's; readers return the queries of games files (:mod:`exam_pp.games`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError, model_validator
 
@@ -18,11 +20,12 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Source, Target, csv_format, register
 from exam_pp.formats.dropped_fields import EMPTY, DroppedFields, trimmed
-from exam_pp.formats.sample import with_columns, with_keys
+from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.games import GameSet, QueryGames
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
-from exam_pp.store.json_lines import read_records, write_records
-from exam_pp.store.parsing import data_error
+from exam_pp.store.files import read_lines
+from exam_pp.store.json_lines import write_records
+from exam_pp.store.parsing import data_error, parse_record
 
 GAMES = Layout(
     ("qid", "agent_a", "agent_b", "raw_answer", "answer"), ("relevance",), ("qid", "agent_a", "agent_b")
@@ -81,8 +84,38 @@ def games_of(cells: Cells, path: str | Path) -> list[Game]:
 
 
 def read_game_lines(path: str | Path) -> Iterator[Game]:
-    """Read the games of a JSON lines file, in file order; raises :class:`DataError`."""
-    return (game for _, game in read_records(Game, path, "games"))
+    """Read the games of a JSON lines file, in file order.
+
+    Lines of an experiment's results that are no games are left out: evaluations of documents and of single
+    answers, and ratings.
+
+    Raises:
+        DataError: A line is invalid, or the file has no games.
+    """
+    found = False
+    for number, text in read_lines(path):
+        if not _is_other_result(text):
+            found = True
+            yield parse_record(Game, text, path, number)
+    if not found:
+        raise DataError("has no games.", file=str(path))
+
+
+def _is_other_result(text: bytes) -> bool:
+    """Whether a line is the result of another evaluator of RAGElo, or of its ranker."""
+    if b'"agent_a"' in text:
+        return False
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(line, dict) and ("evaluator_name" in line and not line.keys() & {"agent_a", "agent_b"})
+
+
+def _are_game_lines(sample: Sample) -> bool:
+    """Whether the first line is a game, or another line of an experiment's results."""
+    keys = sample.object.keys()
+    return keys >= {"qid", "agent_a", "agent_b"} or keys >= {"qid", "evaluator_name", "exception"}
 
 
 EVALUATION = "ragelo_evaluation"
@@ -100,10 +133,19 @@ def queries_of(ragelo_games: Iterable[Game], dropped: DroppedFields) -> list[Que
     The evaluator becomes the model, the exception the reason of an ungraded game, the raw answer the reply.
     Other keys are kept, except for keys that mean something else in games files, which are counted.
     """
+    return _by_query(((game, None) for game in ragelo_games), dropped)
+
+
+def _by_query(
+    ragelo_games: Iterable[tuple[Game, Literal[1, 2] | None]], dropped: DroppedFields
+) -> list[QueryGames]:
+    """Convert games, each with its order if the judge compared the answers in both."""
     by_query: dict[str, dict[str | None, list[games.Game]]] = {}
-    for game in ragelo_games:
-        sets = by_query.setdefault(game.qid, {})
-        sets.setdefault(game.evaluator_name, []).append(_game_of(game, dropped))
+    for game, order in ragelo_games:
+        converted = _game_of(game, dropped)
+        if order is not None:
+            converted = converted.model_copy(update={"order": order})
+        by_query.setdefault(game.qid, {}).setdefault(game.evaluator_name, []).append(converted)
     return [
         QueryGames(query_id=query_id, game_sets=[_set_of(name, of_set) for name, of_set in sets.items()])
         for query_id, sets in by_query.items()
@@ -191,6 +233,28 @@ def _ragelo_game(query_id: str, model: str | None, game: games.Game, dropped: Dr
         raise data_error(error, None, within=f"query {query_id}") from error
 
 
+_ORDERS: Sequence[tuple[Literal[1, 2], str]] = ((1, "a_vs_b_result"), (2, "b_vs_a_result"))
+"""The keys of a game for the two comparisons that led to its verdict."""
+
+
+def _both_orders(path: Path) -> Iterator[tuple[Game, Literal[1, 2]]]:
+    """The two comparisons of each game, as games; raises :class:`DataError` for a game without them."""
+    for game in read_game_lines(path):
+        extras = game.model_extra or {}
+        for order, key in _ORDERS:
+            where = f"the game of {game.agent_a!r} and {game.agent_b!r} on the query {game.qid!r}, {key}"
+            if not isinstance(extras.get(key), dict):
+                raise DataError(f"{where}: is missing; use --from ragelo-games-jsonl.", file=str(path))
+            try:
+                yield Game.model_validate(extras[key]), order
+            except ValidationError as error:
+                raise data_error(error, path, within=where) from error
+
+
+def _read_orders(source: Source) -> list[QueryGames]:
+    return _by_query(_both_orders(source.path), source.dropped)
+
+
 def _read_lines(source: Source) -> list[QueryGames]:
     return queries_of(read_game_lines(source.path), source.dropped)
 
@@ -223,7 +287,11 @@ register(
     ),
     Format(
         "ragelo-games-jsonl", "games", "games between answers of RAGElo, JSON lines",
-        with_keys("qid", "agent_a", "agent_b"), read_game_lines, "game", _read_lines, _write_lines,
+        fits(_are_game_lines, Fit.CERTAIN), read_game_lines, "game", _read_lines, _write_lines,
         schema=Schema("ragelo-games", "a line of games between answers of RAGElo", Game),
+    ),
+    Format(
+        "ragelo-orders-jsonl", "games", "both comparisons of each game of RAGElo, JSON lines",
+        read=_read_orders, written_by="--to ragelo-games-jsonl",
     ),
 )  # fmt: skip

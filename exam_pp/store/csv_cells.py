@@ -14,7 +14,7 @@ from pathlib import Path
 from exam_pp.errors import DataError
 from exam_pp.spreadsheets import is_formula, is_number
 from exam_pp.store.files import read_text, write_text
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,9 @@ def read_spreadsheet(path: str | Path, required: Sequence[str]) -> Iterator[tupl
         reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
         names = reader.fieldnames or []
         if missing := [name for name in required if name not in names]:
-            raise DataError(f"has no column {missing[0]!r}.", file=str(path), line=1)
+            shown = listed([name for name in names if name]) or "none"
+            problem = f"has no column {missing[0]!r}; rename one of its columns ({shown})."
+            raise DataError(problem, file=str(path), line=1)
         if twice := [name for name, count in Counter(names).items() if name and count > 1]:
             raise DataError(f"has the column {twice[0]!r} twice.", file=str(path), line=1)
         for record in reader:

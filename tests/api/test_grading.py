@@ -56,6 +56,18 @@ def test_grades_of_iterators_and_files_are_equal(tmp_path: Path) -> None:
     assert ratings(from_memory) == ratings(from_file)
 
 
+def test_files_keep_rankings_and_judgments_that_were_added_to_a_new_passage(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    passage = exam_pp.Passage(passage_id="p", text="t")
+    ranking = exam_pp.RankingEntry(method="bm25", passage_id="p", query_id="q", rank=1, score=2.5)
+    judgment = exam_pp.Judgment(passage_id="p", query_id="q", title_query="q", relevance=1)
+    passage.data.rankings = [ranking]
+    passage.data.judgments.append(judgment)
+    exam_pp.write_passages([exam_pp.QueryPassages("q", [passage])], path)
+    (read,) = next(iter(exam_pp.read_passages(path))).passages
+    assert (read.rankings, read.judgments) == ([ranking], [judgment])
+
+
 def test_graded_files_equal_those_of_the_command(tmp_path: Path) -> None:
     path, bank = tmp_path / "p.jsonl", tmp_path / "bank.jsonl"
     exam_pp.write_passages(passages(), path)

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.browser
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+READY = "html[data-ready]"
+"""What pages of exam_pp have when their script is done."""
 
 
 def run(*arguments: object) -> None:
@@ -49,9 +51,9 @@ class Tab:
         if message.type in ("error", "warning"):
             self.problems.append(message.text)
 
-    def open(self, path: Path) -> Tab:
+    def open(self, path: Path, ready: str = READY) -> Tab:
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready]")
+        self.page.wait_for_selector(ready)
         return self
 
     def go(self, address: str) -> Tab:
@@ -75,13 +77,13 @@ def tab(browser: Any) -> Iterator[Callable[..., Tab]]:
     contexts: list[Any] = []
     tabs: list[Tab] = []
 
-    def make(path: Path, **options: Any) -> Tab:
+    def make(path: Path, ready: str = READY, **options: Any) -> Tab:
         context = browser.new_context(
             viewport={"width": 1360, "height": 900}, accept_downloads=True, **options
         )
         contexts.append(context)
         tabs.append(Tab(context.new_page()))
-        return tabs[-1].open(path)
+        return tabs[-1].open(path, ready)
 
     yield make
     for made in tabs:

@@ -34,7 +34,8 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _SHOWN_FILES = re.compile(
-    r"^(?P<names>`[\w./-]+`(?: and `[\w./-]+`)*):[^\n]*\n(?:[^\n`][^\n]*\n)*\n(?P<blocks>(?:```(?:text|json|toml|csv|yaml)\n.*?^```\n+)+)",
+    r"^(?P<names>`[\w./-]+`(?: and `[\w./-]+`)*):[^\n]*\n(?:[^\n`][^\n]*\n)*\n"
+    r"(?P<blocks>(?:```(?:text|json|toml|csv|yaml)\n.*?^```\n+)+)",
     re.DOTALL | re.MULTILINE,
 )
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"$`\\]|\\.)*\"")

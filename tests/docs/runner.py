@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
+import nltk
+
 from exam_pp.cli.main import main
 from exam_pp.prompts import PROMPTS
 from tests.docs.pages import ROOT, Block, commands, exit_code, is_assignment, is_simple
@@ -68,7 +70,7 @@ class Runner:
             return _captured(block, lambda: exec(code, self.names))
         lines = commands(block.text)
         if all(is_simple(line) for line in lines):
-            return _captured(block, lambda: [_run_command(line) for line in lines])
+            return _captured(block, lambda: _run_commands(lines))
         printed = self._bash(block, lines)
         self.variables += filter(is_assignment, lines)
         return printed
@@ -92,14 +94,15 @@ def _with_exit_code(line: str) -> str:
     return f"if {command}; then exit 99; else [ $? -eq {expected} ]; fi"
 
 
-def _run_command(line: str) -> None:
-    code: object = 0
-    try:
-        main(with_stand_ins(shlex.split(line, comments=True)[1:]))
-    except SystemExit as stop:
-        code = stop.code or 0
-    if code != exit_code(line):
-        raise PageError(f"exit code {code}: {line}")
+def _run_commands(lines: list[str]) -> None:
+    for line in lines:
+        code: object = 0
+        try:
+            main(with_stand_ins(shlex.split(line, comments=True)[1:]))
+        except SystemExit as stop:
+            code = stop.code or 0
+        if code != exit_code(line):
+            raise PageError(f"exit code {code}: {line}")
 
 
 def _captured(block: Block, run: Callable[[], object]) -> Printed:
@@ -142,6 +145,9 @@ def room(folder: Path, endpoint: str) -> Iterator[Runner]:
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
         "EXAM_PP_MANIFEST": "1",
         "HF_HUB_OFFLINE": "1",
+        "HOME": str(folder),
+        "NLTK_DATA": os.pathsep.join(nltk.data.path),
+        "EXAM_PP_PYTHON": sys.executable,
         "OPENAI_BASE_URL": endpoint,
         "OPENAI_API_KEY": "none",
         "XDG_CACHE_HOME": str(folder / "cache"),

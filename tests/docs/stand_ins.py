@@ -26,7 +26,8 @@ MODELS = {
 ENDPOINTS = ("openai", "openai-completions")
 """Pipelines that call an endpoint: a local server replies."""
 OF_CHECKPOINTS = {
-    "--model-pipeline": 1, "--positive-class": 1, "--revision": 1, "--device-map": 1, "--trust-remote-code": 0,
+    "--model-pipeline": 1, "--positive-class": 1, "--revision": 1, "--device-map": 1,
+    "--trust-remote-code": 0,
 }  # fmt: skip
 """Options of checkpoints that baselines refuse, to the number of their values."""
 

@@ -120,6 +120,50 @@ def test_edited_spreadsheet(tiny_bank: Path, tmp_path: Path, separator: str) -> 
     assert second.query_text == "the query 007", "fields without a column are kept"
 
 
+def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
+    """Capitals and blanks around kinds and importance labels, which spreadsheets hide."""
+    sheet = tmp_path / "bank.csv"
+    sheet.write_text(
+        "query_id,kind,text,importance\nq,Question ,Who?, Vital\nq,NUGGET,A fact.,Okay\nq,nugget,Two., Low\n",
+        encoding="utf-8",
+    )
+    run("import", sheet, "--from", "csv", "-o", tmp_path / "b.jsonl")
+    (line,) = read_bank(tmp_path / "b.jsonl").lines
+    assert [(item.kind, item.importance) for item in line.items] == [
+        ("question", "vital"), ("nugget", "okay"), ("nugget", " Low"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            "query_id,text\nq,Who?\n",
+            "must be 'question' or 'nugget', but the file has no such column.",
+        ),
+        ("query_id,text,kind\nq,Who?,fact\n", "must be 'question' or 'nugget', but is 'fact'."),
+        ("Query,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Query, Text)."),
+    ],
+)
+def test_errors_of_columns(
+    rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bank.csv").write_text(rows, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        run("import", tmp_path / "bank.csv", "--from", "csv", "-o", tmp_path / "b.jsonl")
+    assert message in capsys.readouterr().err
+
+
+def test_a_lost_zero_of_a_query_id_is_suggested(
+    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "bank.csv"
+    sheet.write_text("query_id,text,entry_id\n7,Where?,007/a\n", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        run("import", sheet, "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "new.jsonl")
+    assert "may have removed zeros from the query id" in capsys.readouterr().err
+
+
 def test_a_new_text_under_an_old_id_gets_a_new_id(tmp_path: Path) -> None:
     """Without the base bank: grades of the old text must not count for the new text."""
     old, own = entry_id("q", "Why?"), "q/mine"
@@ -164,9 +208,14 @@ def test_ignored_cells_are_counted(
 @pytest.mark.parametrize(
     ("content", "place", "about"),
     [
-        ("query_id,words\nq1,a\n", "bank.csv, line 1: ", "'text'"),
+        (
+            "query_id,words\nq1,a\n",
+            "bank.csv, line 1: ",
+            "'text'; rename one of its columns (query_id, words)",
+        ),
         ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: ", "empty"),
         ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: ", "'question' or 'nugget'"),
+        ("query_id,text\nq1,a\n", "bank.csv, line 2, kind: ", "no column of this name: add it"),
         ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: ", "'x'"),
         (
             'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',

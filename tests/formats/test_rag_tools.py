@@ -28,6 +28,7 @@ from exam_pp.formats.scores import read_means
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.csv_cells import read_cells
+from exam_pp.store.games import read_games
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answer_lines import write_answers
@@ -244,6 +245,18 @@ def test_a_single_run_of_open_rag_eval_is_the_system(tmp_path: Path) -> None:
     columns = ["run_1_generation_score_citation_f1_score"]
     scores, _ = read_results(results_of_open_rag_eval(tmp_path, columns, ["0.5"], [""]), "rag")
     assert scores == [Score("rag", "q1", "generation_score_citation_f1_score", 0.5)]
+
+
+def test_statistics_of_consistency_of_open_rag_eval_are_scores(tmp_path: Path) -> None:
+    cell = '{"values": [0.5, 1.0], "stats": {"mean": 0.75, "std": 0.25}}'
+    path = results_of_open_rag_eval(
+        tmp_path, ["consistency_rouge_score", "run_1_generated_answer"], [cell, "[]"]
+    )
+    assert format_of(path).name == "open-rag-eval-scores"
+    assert read_results(path, "rag")[0] == [
+        Score("rag", "q1", "consistency_rouge_score.stats.mean", 0.75),
+        Score("rag", "q1", "consistency_rouge_score.stats.std", 0.25),
+    ]
 
 
 def test_rows_of_open_rag_eval_keep_cells_and_queries_without_results(tmp_path: Path) -> None:
@@ -477,6 +490,50 @@ def test_games_are_detected_by_their_keys(write_jsonl: Callable[[str, list[Any]]
     assert not convert(Conversion(source, out, "ragelo-games-jsonl"))
     del line["exception"]
     assert json.loads(out.read_text()) == {**line, "qid": "1"}
+
+
+def results_of_ragelo(winner: str, first: str, second: str) -> list[dict[str, Any]]:
+    """Results of an experiment: of a document, of a game in both orders, of an answer, and ratings."""
+    common = {"qid": "q1", "evaluator_name": "pairwise", "exception": None}
+    game = {**common, "agent_a": "x", "agent_b": "y", "answer": {"winner": winner}}
+    swapped = {"agent_a": "y", "agent_b": "x", "answer": {"winner": second}}
+    return [
+        {**common, "evaluator_name": "reasoner", "did": "d1", "answer": {"reasoning": "Why?", "score": 2}},
+        {**game, "a_vs_b_result": {**game, "answer": {"winner": first}}, "b_vs_a_result": game | swapped},
+        {**common, "evaluator_name": "custom_prompt", "agent": "x", "answer": {"score": 1}},
+        {"evaluator_name": "EloTournament", "agents": ["x", "y"], "scores": {"x": 1016, "y": 984}},
+    ]
+
+
+def test_the_games_among_the_results_of_an_experiment_are_read(
+    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
+) -> None:
+    """RAGElo 0.7 plays every game in both orders; a win and a tie are a win for it."""
+    source = write_jsonl("exp_results.jsonl", results_of_ragelo("A", "A", "C"))
+    assert format_of(source).name == "ragelo-games-jsonl"
+    (game,) = read_game_lines(source)
+    assert (game.agent_a, game.agent_b, game.winner) == ("x", "y", "A")
+
+    both = tmp_path / "both.games.jsonl"
+    assert not convert(Conversion(source, both, "games", "ragelo-orders-jsonl"))
+    (query,) = read_games(both)
+    assert [(game.system_a, game.winner, game.order) for game in query.game_sets[0].games] == [
+        ("x", "A", 1),
+        ("y", "C", 2),
+    ]
+
+
+def test_results_of_ragelo_without_games(
+    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
+) -> None:
+    lines = results_of_ragelo("A", "A", "A")
+    documents = write_jsonl("documents.jsonl", lines[:1])
+    with data_error(documents, about="has no games"):
+        convert(Conversion(documents, tmp_path / "g.jsonl", "games"))
+    del lines[1]["b_vs_a_result"]
+    old = write_jsonl("old.jsonl", lines[1:2])
+    with data_error(old, about="b_vs_a_result: is missing"):
+        convert(Conversion(old, tmp_path / "g.jsonl", "games", "ragelo-orders-jsonl"))
 
 
 def test_cells_may_be_long(tmp_path: Path) -> None:

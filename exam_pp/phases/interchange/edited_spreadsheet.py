@@ -89,9 +89,13 @@ def _with_items(line: BankLine, items: list[Entry], history: list[dict[str, Any]
 
 
 def _unknown(file: Path, row: Row) -> DataError:
+    if row.query_id.isdecimal() and row.entry_id.startswith("0"):
+        remedy = "the spreadsheet may have removed zeros from the query id, so format this column as text."
+    else:
+        remedy = "leave the cell empty for a new entry."
     return DataError(
         f"{row.entry_id!r} is not an entry of the query {row.query_id!r} in the base bank, or more rows have "
-        "this id than the bank; leave the cell empty for a new entry.",
+        f"this id than the bank; {remedy}",
         file=str(file), line=row.line, field="entry_id",
     )  # fmt: skip
 

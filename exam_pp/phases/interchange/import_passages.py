@@ -425,7 +425,7 @@ class _Pool:
         """Log how many queries are not in the queries file, or have no passages."""
         for source, query_ids in self._ignored.items():
             are = counted(len(query_ids), f"query of the {source} is", f"queries of the {source} are")
-            log.info("%s ignored: not in the queries file.", are)
+            log.info("%s ignored: not in the queries file (such as %s).", are, min(query_ids))
         empty = [query_id for query_id, passages in self._passages.items() if not passages]
         if empty:
             have = counted(len(empty), "query has no passages and is", "queries have no passages and are")

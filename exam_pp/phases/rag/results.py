@@ -22,7 +22,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "citation_precision": ("generation_score_citation_scores.weighted_precision",),
     "citation_recall": ("generation_score_citation_scores.weighted_recall",),
     "citation_F1": ("generation_score_citation_scores.f1", "generation_score_citation_f1_score"),
-    "Answered": ("generation_score_no_answer_score.answered",),
+    "Answered": ("generation_score_no_answer_score.query_answered",),
 }
 """Metric to its columns; after a dot, the key in a JSON cell."""
 
@@ -97,4 +97,4 @@ def _cells(metric: str, value: float) -> Iterator[tuple[str, tuple[str, ...], An
         yield _RANK_METRICS, ("MRR",), value
     for name in _COLUMNS.get(metric, ()):
         column, *keys = name.split(".")
-        yield column, tuple(keys), value if metric != "Answered" else "Yes" if value else "No"
+        yield column, tuple(keys), value if metric != "Answered" else "yes" if value else "no"

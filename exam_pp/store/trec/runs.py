@@ -53,7 +53,9 @@ def _files_of(source: str | Path) -> list[Path]:
         raise DataError(problem, file=str(source))
     files = runs_of_folder(path)
     if not files:
-        raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(source))
+        others = [file.name for file in _runs_of_other_names(path)]
+        hint = f" Rename these, or name each of them: {listed(others)}." if others else ""
+        raise DataError(f"has no run files (*.run, *.txt, *.gz).{hint}", file=str(source))
     for file in files:
         check_utf8_name(file)
     return files
@@ -81,15 +83,17 @@ def warn_of_skipped_files(folder: str | Path) -> None:
     path = Path(folder)
     if not path.is_dir():
         return
-    ignored = sorted(
-        p for p in path.iterdir() if p.is_file() and not _has_run_name(p.name) and _looks_like_run(p)
-    )
-    if ignored:
+    if ignored := _runs_of_other_names(path):
         names = listed([file.name for file in ignored])
         count = counted(len(ignored), "file that looks like a run", "files that look like runs")
         log.warning(
             "%s: ignored %s, because the name does not end in .run, .txt or .gz: %s", path, count, names
         )
+
+
+def _runs_of_other_names(folder: Path) -> list[Path]:
+    files = (path for path in folder.iterdir() if path.is_file() and not _has_run_name(path.name))
+    return sorted(path for path in files if _looks_like_run(path))
 
 
 def _looks_like_run(path: Path) -> bool:
@@ -138,9 +142,10 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     for number, line in read_text_lines(path):
         fields = line.split()
         if len(fields) != 6:
+            hint = " Ids and tags cannot have spaces." if len(fields) > 6 else ""
             raise DataError(
                 f"has {counted(len(fields), 'column')}, but a run file has six "
-                "(query_id Q0 passage_id rank score tag).",
+                f"(query_id Q0 passage_id rank score tag).{hint}",
                 file=str(path), line=number,
             )  # fmt: skip
         query_id, _, passage_id, rank, score, tag = fields

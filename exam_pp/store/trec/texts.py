@@ -16,9 +16,9 @@ from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
-ID_KEYS = ("paragraph_id", "passage_id", "docid", "doc_id", "id", "_id")
+ID_KEYS = ("paragraph_id", "passage_id", "pid", "docid", "doc_id", "id", "_id")
 TEXT_KEYS = ("text", "contents", "segment", "passage")
-"""Keys of ids and texts in collections, in order of preference."""
+"""Keys of ids and texts in collections, in order of preference: MS MARCO v2 has ``pid`` and ``docid``."""
 
 
 class _Line(msgspec.Struct, rename={"under_id": "_id"}):
@@ -26,6 +26,7 @@ class _Line(msgspec.Struct, rename={"under_id": "_id"}):
 
     paragraph_id: str | int | None = None
     passage_id: str | int | None = None
+    pid: str | int | None = None
     docid: str | int | None = None
     doc_id: str | int | None = None
     id: str | int | None = None
@@ -38,7 +39,9 @@ class _Line(msgspec.Struct, rename={"under_id": "_id"}):
 
     @property
     def identifier(self) -> str | None:
-        ids = (self.paragraph_id, self.passage_id, self.docid, self.doc_id, self.id, self.under_id)
+        ids = (
+            self.paragraph_id, self.passage_id, self.pid, self.docid, self.doc_id, self.id, self.under_id,
+        )  # fmt: skip
         return next((str(value) for value in ids if value is not None), None)
 
     @property
@@ -129,7 +132,12 @@ def _tsv(line: bytes, path: str | Path, number: int) -> _Text:
     except UnicodeDecodeError as error:
         raise DataError(NO_UTF8, file=str(path), line=number) from error
     if not tab:
-        raise DataError("has no tab between passage id and text.", file=str(path), line=number)
+        problem = "is a JSON array" if passage_id.lstrip().startswith("[") else "has no tab"
+        raise DataError(
+            f"{problem}, but a file of texts has lines of passage id, tab and text, or of JSON objects with "
+            "id and text.",
+            file=str(path), line=number,
+        )  # fmt: skip
     if not passage_id.strip():
         raise DataError("has no passage id before the tab.", file=str(path), line=number)
     return passage_id.strip(), text, "\t" in text.strip()

@@ -222,6 +222,8 @@ def test_results_are_read_back_from_the_files(tides: Path, tmp_path: Path) -> No
     assert rows == result_rows(result)["tides"]
     assert (rows[2].query_id, rows[2].repeat) == ("q2", 1)
     assert rows[2].cells["generation_score_citation_scores"]["weighted_precision"] == 0.5
+    verdicts = [row.cells["generation_score_no_answer_score"] for row in rows]
+    assert {"query_answered": "yes"} in verdicts, "the key that its plots read"
     scores, _ = read_results(tmp_path / "out" / "tides.csv", "tides")
     of = values(result)
     for score in scores:

@@ -75,6 +75,9 @@ def test_runs_with_other_extensions_are_logged(tmp_path: Path, caplog: pytest.Lo
 def test_missing_runs(tmp_path: Path) -> None:
     with data_error(tmp_path, about="no run files"):
         run_files(tmp_path)
+    (tmp_path / "input.c").write_text("q Q0 d 1 2.0 tag\n")
+    with data_error(tmp_path, about="Rename these, or name each of them: input.c."):
+        run_files(tmp_path)
     with data_error(tmp_path / "none"):
         run_files(tmp_path / "none")
     with data_error("/dev/null", about="stream"):
@@ -86,6 +89,7 @@ def test_missing_runs(tmp_path: Path) -> None:
     [
         ("q Q0 d 1 2.0\n", 1, None, "5 columns"),
         ("q Q0 d 1 2.0 my tag\n", 1, None, "7 columns"),
+        ("q 1 Q0 d 1 2.0 t\n", 1, None, "Ids and tags cannot have spaces."),
         ("q Q0 d 1 2.0 t\nq Q0 e first 1.0 t\n", 2, "rank", "'first'"),
         ("q Q0 d 1 high t\n", 1, "score", "'high'"),
         ("q Q0 d 1 nan t\n", 1, "score", "'nan'"),

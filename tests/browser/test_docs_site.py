@@ -1,0 +1,118 @@
+"""The documentation site, opened from disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Tab
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("index", "start/your-data", "reference/options", "project/performance")
+"""The home page, and pages with code, the widest tables and long option names."""
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "docs_site.py", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+@pytest.fixture
+def open_page(tab: Callable[..., Tab], site: Path) -> Callable[..., Tab]:
+    """Opens a page of the site; the test fails if it has errors or requests anything but files."""
+    return lambda name, **options: tab(site / f"{name}.html", ready="html.js", **options)
+
+
+def test_every_page_of_the_navigation_is_built(site: Path) -> None:
+    """Also those that are elsewhere in the repository."""
+    assert {"start", "coming-from", "how-to", "concepts", "reference", "project"} <= {
+        path.name for path in site.iterdir()
+    }
+    assert (site / "project" / "changelog.html").is_file()
+    assert (site / "notebooks" / "leaderboard.html").is_file()
+
+
+def test_the_search_works_from_disk(open_page: Callable[..., Tab]) -> None:
+    page = open_page("start/quickstart").press("/").page
+    field = page.get_by_role("combobox", name="Search")
+    field.wait_for()
+    page.keyboard.type("Kendall")
+    results = page.get_by_role("option").filter(has_text="Kendall")
+    results.nth(2).wait_for()
+    assert field.input_value() == "Kendall"
+    results.first.click()
+    page.wait_for_url("**?h=*Kendall*")
+    assert "Kendall" in page.inner_text("article")
+
+
+def test_a_search_without_result(open_page: Callable[..., Tab]) -> None:
+    page = open_page("index").press("/").page
+    page.get_by_role("combobox", name="Search").wait_for()
+    page.keyboard.type("xylophone")
+    page.get_by_role("status").get_by_text("No results").wait_for()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_only_tables_and_code_scroll_sideways_on_a_phone(open_page: Callable[..., Tab], name: str) -> None:
+    page = open_page(name).page
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll("article *")]
+          .filter((node) => node.getBoundingClientRect().right > 361)
+          .filter((node) => !node.closest(".md-typeset__table, .md-typeset__scrollwrap, pre, .formula"))
+          .map((node) => node.outerHTML.slice(0, 100))"""
+    )
+    assert wide == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_are_accessible(open_page: Callable[..., Tab], name: str, scheme: str) -> None:
+    """axe-core reports no violation of WCAG 2.1 AA or good practice; two rules on the theme are off."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = open_page(name, color_scheme=scheme).page
+    theme = {
+        "landmark-unique": {"enabled": False},  # two navigations have the same label
+        "scrollable-region-focusable": {"enabled": False},  # browsers make them focusable
+    }
+    options = {
+        "rules": theme,
+        "preload": False,
+    }  # preloading reads style sheets, which browsers refuse on disk
+    violations = axe.run(page, options=options).response["violations"]
+    assert [(item["id"], item["nodes"][0]["html"][:160]) for item in violations] == []
+
+
+def test_the_dark_scheme_follows_the_system(open_page: Callable[..., Tab]) -> None:
+    colours = [
+        open_page("index", color_scheme=scheme).page.evaluate(
+            "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+        )
+        for scheme in ("light", "dark")
+    ]
+    assert min(colours[0]) > 200
+    assert max(colours[1]) < 60
+
+
+def test_pictures_are_shown(open_page: Callable[..., Tab]) -> None:
+    page: Any = open_page("start/laptop-review").page
+    sizes = page.evaluate("[...document.querySelectorAll('article img')].map((image) => image.naturalWidth)")
+    assert len(sizes) >= 5
+    assert min(sizes) > 0
