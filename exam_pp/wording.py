@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 MAX_LISTED = 5
 """Maximum number of names in a message; ``...`` stands for further names."""
@@ -31,6 +32,15 @@ def _ends_in_consonant_y(noun: str) -> bool:
 def listed(names: Sequence[str], separator: str = ", ") -> str:
     """Join the first five names, with ``...`` for further names."""
     return separator.join([*names[:MAX_LISTED], *(["..."] if len(names) > MAX_LISTED else [])])
+
+
+def no_query(source: object, query_id: str, known: Iterable[str]) -> str:
+    """The message for a query id that a file lacks, with a similar id, such as one with leading zeros."""
+    ids = sorted(known)
+    similar = [name for name in ids if name.lstrip("0") == query_id.lstrip("0")]
+    similar += get_close_matches(query_id, ids, n=1)
+    hint = f" Did you mean {similar[0]!r}?" if similar else ""
+    return f"{source} has no query {query_id!r}.{hint}"
 
 
 def in_one_line(text: str) -> str:

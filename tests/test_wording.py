@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.wording import counted, in_one_line, listed
+from exam_pp.wording import counted, in_one_line, listed, no_query
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,15 @@ def test_long_lists_are_shortened() -> None:
     assert listed([]) == ""
     assert listed("abcde") == "a, b, c, d, e"
     assert listed("abcdef", "; ") == "a; b; c; d; e; ..."
+
+
+@pytest.mark.parametrize(
+    ("query_id", "hint"), [("7", " Did you mean '007'?"), ("tide", " Did you mean 'tides'?"), ("x", "")]
+)
+def test_a_similar_query_is_suggested(query_id: str, hint: str) -> None:
+    assert (
+        no_query("bank.jsonl", query_id, {"007", "tides"}) == f"bank.jsonl has no query {query_id!r}.{hint}"
+    )
 
 
 def test_line_ends_and_control_characters_are_escaped() -> None:

@@ -16,6 +16,7 @@ import click
 from exam_pp.cli.guard import Ran, guarded, writes_manifests
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import OLD_ONLY_IN, OLD_SPELLINGS, OPTIONS, section_of
+from exam_pp.wording import listed
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,9 @@ class Command(click.Command):
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
         args = self._in_new_spelling(ctx, args)
         if not ctx.resilient_parsing:
-            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            _, rest, order = self.make_parser(ctx).parse_args(list(args))
             self._refuse_repeated(ctx, order)
+            self._refuse_patterns(ctx, args, rest)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -64,6 +66,17 @@ class Command(click.Command):
             if times > 1 and isinstance(parameter, click.Option) and not parameter.multiple:
                 names = "/".join(_long_names([*parameter.opts, *parameter.secondary_opts]))
                 raise click.UsageError(f"{names} can be used only once, but it is named {times} times.", ctx)
+
+    def _refuse_patterns(self, ctx: click.Context, args: list[str], rest: list[str]) -> None:
+        """Refuse several values after an option that takes one, such as ``--runs runs/*.run`` in a shell."""
+        before = args[: args.index(rest[0])] if rest else []
+        repeatable = {name for parameter in self.params if parameter.multiple for name in parameter.opts}
+        if len(before) > 1 and before[-2] in repeatable:
+            raise click.UsageError(
+                f"{before[-2]} takes one value, but several follow it: {listed([before[-1], *rest])}. Repeat "
+                f"{before[-2]} before each of them, or name their folder if the option takes folders.",
+                ctx,
+            )
 
     def _in_new_spelling(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The arguments with the present names of renamed options; a warning names each of them."""

@@ -35,6 +35,23 @@ class _EscapingFormatter(logging.Formatter):
         return in_one_line(message) if record.name.startswith("exam_pp") else message
 
 
+class _NotTwice(logging.Filter):
+    """Drops repeated messages about files, since a command may read a file more than once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is not of a phase or reader, or its message is new."""
+        if not record.name.startswith(("exam_pp.phases.", "exam_pp.store.")):
+            return True
+        message = record.getMessage()
+        is_new = message not in self._seen
+        self._seen.add(message)
+        return is_new
+
+
 class _Handler(logging.StreamHandler[TextIO]):
     """Writes messages to standard error. SIGTERM in the middle of a message stops the command, too."""
 
@@ -50,6 +67,7 @@ def start_log(context: click.Context) -> None:
     level = context.meta.get(_LEVEL, logging.INFO)
     verbose = level == logging.DEBUG
     handler = _Handler()
+    handler.addFilter(_NotTwice())
     handler.setFormatter(_EscapingFormatter(timed=not sys.stderr.isatty()))
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
     logging.getLogger("exam_pp").setLevel(logging.DEBUG if verbose else logging.NOTSET)

@@ -144,8 +144,8 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     """
     kind = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
     if kind not in ("question", "nugget"):
-        problem = "must be 'question' or 'nugget'"
-        problem += ", but the file has no such column." if "kind" in row.missing else f", but is {row.kind!r}."
+        found = "the file has no such column" if "kind" in row.missing else f"is {row.kind!r}"
+        problem = f"must be 'question' or 'nugget', but {found}."
         raise DataError(problem, file=str(file), line=row.line, field="kind")
     key = row.entry_id
     if not key or is_stale(key, row.text):

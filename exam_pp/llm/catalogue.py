@@ -27,9 +27,7 @@ class ModelInfo:
 # Parameter counts come from the published checkpoints (Chung et al., "Scaling Instruction-Finetuned Language
 # Models", 2022, rounds them to 80M, 250M, 780M, 3B and 11B).
 CATALOGUE = (
-    ModelInfo(
-        "bundled", "bundled", 4_967_360, "small and offline, to learn and test the workbench on a laptop"
-    ),
+    ModelInfo("bundled", "bundled", 4_967_360, "small and offline, English, to learn and test on a laptop"),
     ModelInfo(
         SMOLLM2,
         "chat",
@@ -37,7 +35,7 @@ CATALOGUE = (
         "a real chat model to test prompts and pipelines; no judge, its grades are no better than chance",
     ),
     ModelInfo(
-        "lexical", "baseline", None, "word matching without a neural network; every grader must beat it"
+        "lexical", "baseline", None, "matching of English words, no neural network; every grader must beat it"
     ),
     ModelInfo("random", "baseline", None, "random ratings, the level of chance"),
     ModelInfo("constant", "baseline", None, "always the middle rating"),

@@ -101,7 +101,8 @@ def load_error(options: ModelOptions, error: BaseException) -> ModelError:
     if causes & _UNREACHABLE:
         return ModelError(
             f"The model {name!r} cannot be loaded: it is not in the local cache, and the Hugging Face Hub "
-            "cannot be reached (or is disabled by HF_HUB_OFFLINE)."
+            "cannot be reached (or is disabled by HF_HUB_OFFLINE). Run `hf download` where there is a "
+            "network, and set HF_HOME to its folder."
         )
     if isinstance(error, UnpicklingError):
         return ModelError(

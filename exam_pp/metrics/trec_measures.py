@@ -136,8 +136,13 @@ def _check_subtopic_measure(measure: Measure, name: str) -> None:
 
 def _unknown(name: str) -> str:
     bare = name.partition("@")[0].partition("(")[0]
-    close = get_close_matches(bare, sorted(known_measures), n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else "Examples: nDCG@10, RR, AP, P(rel=2)@10."
+    names = {measure.lower(): measure for measure in sorted(known_measures)}
+    close = [names[match] for match in get_close_matches(bare.lower(), names, n=1)]
+    hint = (
+        f"Did you mean {close[0] + name.removeprefix(bare)!r}?"
+        if close
+        else "Examples: nDCG@10, RR, AP, P(rel=2)@10."
+    )
     return f"No measure named {name!r}. {hint}"
 
 

@@ -216,7 +216,8 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("nDGC@10", "'nDCG'"),
+        ("nDGC@10", "'nDCG@10'"),
+        ("ndcg@10", "'nDCG@10'"),
         ("", "Examples"),
         ("P@0", "cutoff"),
         ("P_0", "cutoff"),

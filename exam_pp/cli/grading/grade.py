@@ -142,7 +142,10 @@ def command(
     from exam_pp.prompts.answer_key import with_answer_match
 
     if not prompt_classes and not options["prompt_files"]:
-        raise click.UsageError("grade needs --prompt-class or --prompt-file.")
+        raise click.UsageError(
+            "grade needs --prompt-class or --prompt-file. For ratings of questions, use --prompt-class "
+            "QuestionSelfRatedUnanswerablePromptWithChoices; `exam-pp list prompts` shows all prompts."
+        )
     if options["planned"] and options["status_file"]:
         raise click.UsageError("--status cannot be combined with --plan, which does not grade.")
     model = take_model_options(options, in_process_group=True)

@@ -86,7 +86,8 @@ def command(
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
     emit(render_page(material.head, material.tables), output, [graded, bank, pairs, *prompt_files])
-    log_notes(dict.fromkeys(note for board in material.head["leaderboards"] for note in board["notes"]))
+    of_boards = (note for board in material.head["leaderboards"] for note in board["notes"])
+    log_notes(dict.fromkeys(note for note in of_boards if note not in material.head["notes"]))
     if str(output) != "-":
         size = output.stat().st_size / 1e6
         log_summary([f"Review page: {output} ({size:.1f} MB). Open it in a browser."])

@@ -24,7 +24,7 @@ from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 PathLike = str | Path
 Resampled = Literal["queries", "systems"]
@@ -145,8 +145,9 @@ def correlation(
     common = systems & ranks.keys()
     if len(common) < 2:
         raise SelectionError(
-            f"{leaderboard} and {reference.source} have {counted(len(common), 'system')} in common, but a "
-            "correlation needs two. Check that both files use the same names of systems."
+            f"{leaderboard} ({listed(sorted(systems))}) and {reference.source} ({listed(sorted(ranks))}) "
+            f"have {counted(len(common), 'system')} in common, but a correlation needs two. Use the same "
+            "names of systems in both files."
         )
     resampled = _resampled(leaderboard, scores, ranks, intervals, top, samples, seed) if intervals else {}
     measures = [

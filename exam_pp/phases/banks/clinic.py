@@ -23,6 +23,7 @@ from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
+from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
@@ -243,16 +244,20 @@ def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = 
             key = (finding.query_id, finding.entry_id)
             weak = weak - {key} if finding.sign != "too-hard" else weak | ({key} - reasons.keys())
             reasons.setdefault(key, []).append(f"{finding.sign}: {finding.reason}")
+    spared: dict[str, int] = {}
     for query in examination.bank:
         keys = {(query.query_id, entry_id) for entry_id in query.entries}
         if keys and keys <= reasons.keys():
             kept = (keys & weak) or keys
-            log.warning(
-                "All entries of the query %r are bad; %d of them are not proposed for removal.",
-                query.query_id, len(kept),
-            )  # fmt: skip
+            spared[query.query_id] = len(kept)
             for key in kept:
                 del reasons[key]
+    if spared:
+        log.warning(
+            "All entries of %s have a sign. %s not proposed for removal, so that no query loses all entries.",
+            counted_names(list(spared), "query", "queries"),
+            counted(sum(spared.values()), "of these entries is", "of these entries are"),
+        )
     removals = [
         BankEdit.model_validate(
             {"op": "remove", "query_id": query_id, "id": entry_id, "reason": "; ".join(entry_reasons)}

@@ -15,6 +15,7 @@ from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, is_stale
+from exam_pp.wording import no_query
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def bank_queries(bank: Path, queries: Collection[str] = ()) -> list[QueryBank]:
     test_bank = read_bank(bank)
     for query_id in queries:
         if query_id not in test_bank.queries:
-            raise SelectionError(f"{bank} has no query {query_id!r}.")
+            raise SelectionError(no_query(bank, query_id, test_bank.queries))
     return [query for query in test_bank if not queries or query.query_id in queries]
 
 

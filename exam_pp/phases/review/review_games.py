@@ -20,7 +20,7 @@ from exam_pp.roles import SystemOutput
 from exam_pp.store.games import read_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.wording import counted, listed
+from exam_pp.wording import counted, listed, no_query
 
 log = logging.getLogger(__name__)
 
@@ -221,7 +221,7 @@ def _check_known(
 ) -> None:
     for query_id in options.queries:
         if query_id not in known:
-            raise SelectionError(f"{passages} has no query {query_id!r}.")
+            raise SelectionError(no_query(passages, query_id, known))
     if wanted is not None and wanted.pairs:
         missing = counted_names(list(wanted.pairs), "query", "queries")
         raise DataError(f"has games of {missing} not in {passages}.", file=str(wanted.file))

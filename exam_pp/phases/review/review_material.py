@@ -26,7 +26,7 @@ from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted
+from exam_pp.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 
@@ -248,7 +248,7 @@ def _known_prompt(name: str, prompts: Mapping[str, Prompt]) -> Prompt | None:
 def _check(graded: str | Path, bank: str | Path | None, material: _Reading, options: ReviewOptions) -> None:
     for query_id in options.queries:
         if query_id not in material.tables and query_id not in material.unknown_queries:
-            raise SelectionError(f"{graded} has no query {query_id!r}.")
+            raise SelectionError(no_query(graded, query_id, [*material.tables, *material.unknown_queries]))
     if not material.tables and bank is None:
         raise SelectionError(f"{graded} has no queries.")
     if not material.tables:
@@ -350,10 +350,10 @@ def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
     notes = []
     if material.unknown_queries:
         queries = counted_names(sorted(set(material.unknown_queries)), "query", "queries")
-        notes.append(f"Skipped: {queries} of the file not in the bank.")
+        notes.append(f"Skipped {queries} of the file: not in the bank.")
     foreign = sorted({entry for table in material.tables.values() for entry in table.foreign})
     if foreign:
-        notes.append(f"Skipped: {counted_names(foreign, 'graded entry', 'graded entries')} not in the bank.")
+        notes.append(f"Ignored {counted_names(foreign, 'graded entry', 'graded entries')}: not in the bank.")
     if material.beyond_limit:
         passages = counted(material.beyond_limit, "passage")
         notes.append(f"Skipped: {passages} beyond the first {options.limit} of a query.")

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 ID_KEYS = ("paragraph_id", "passage_id", "pid", "docid", "doc_id", "id", "_id")
 TEXT_KEYS = ("text", "contents", "segment", "passage")
-"""Keys of ids and texts in collections, in order of preference: a line of MS MARCO v2 has ``pid`` and ``docid``."""
+"""Keys of ids and texts in collections, in order of preference: MS MARCO v2 has ``pid`` and ``docid``."""
 
 
 class _Line(msgspec.Struct, rename={"under_id": "_id"}):
@@ -134,8 +134,8 @@ def _tsv(line: bytes, path: str | Path, number: int) -> _Text:
     if not tab:
         problem = "is a JSON array" if passage_id.lstrip().startswith("[") else "has no tab"
         raise DataError(
-            f"{problem}, but a file of texts has lines of passage id, tab and text, or of JSON objects with id "
-            "and text.",
+            f"{problem}, but a file of texts has lines of passage id, tab and text, or of JSON objects with "
+            "id and text.",
             file=str(path), line=number,
         )  # fmt: skip
     if not passage_id.strip():

@@ -205,7 +205,7 @@ PROBLEMS = [
     (["cover", "GRADED", "--cutoff", "0"], 2, "--cutoff"),
     (["cover", "absent"], 1, "absent: "),
     (["qrels", "GRADED", "-m", "RR"], 2, "--runs"),
-    (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "'nDCG'"),
+    (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "'nDCG@10'"),
     (["qrels", "GRADED", "--runs", "GRADED"], 1, ", line 1: "),
     (
         ["judgments", "GRADED", "--runs", "RUNS", "-m", "RR", "-m", "AP", "--format", "official"],

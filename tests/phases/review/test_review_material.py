@@ -221,7 +221,7 @@ def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank
     assert "1 passage beyond the first 1" in blocks(page)["head"]["notes"][0]
     more = write_jsonl("more.jsonl", [*PASSAGES, ["q7", [passage("p", exam_grades=[rubric({"q7/a": 1})])]]])
     assert blocks(review(more, tiny_bank))["head"]["notes"] == [
-        "Skipped: 1 query (q7) of the file not in the bank."
+        "Skipped 1 query (q7) of the file: not in the bank."
     ]
     twice = write_jsonl("twice.jsonl", [PASSAGES[0], PASSAGES[0]])
     assert ratings(review(twice)) == {"p1": [5, 0], "p2": [1, 4]}

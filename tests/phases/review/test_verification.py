@@ -100,7 +100,7 @@ def test_queries_outside_the_bank_are_left_out(
     tiny_bank.write_text(tiny_bank.read_text().splitlines()[0] + "\n")
     rows = flat(tiny_passages, EVERYTHING, bank=tiny_bank)
     assert {row["query_id"] for row in rows} == {"q1"}
-    assert "1 query without" in caplog.text
+    assert "1 query (007) without an entry" in caplog.text
 
 
 def test_filters_of_passages(golden: tuple[Path, Path]) -> None:

@@ -19,6 +19,7 @@ from exam_pp.phases.review.verification.base import Smallest
 from exam_pp.provenance import Provenance
 from exam_pp.stemming import content_stems
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.wording import no_query
 
 UNGRADED = "ungraded"
 _NO_GRADER = CitationGrader("", "", "")
@@ -131,7 +132,7 @@ def check_citations(
                     checked.labels[pair.label] += 1
                     checked.citations.add((-pair.doubt, pair.part_id, pair.citation), pair)
     if unknown := sorted(set(queries) - read):
-        raise SelectionError(f"{graded} has no query {unknown[0]!r}.")
+        raise SelectionError(no_query(graded, unknown[0], read))
     checked.grader = reader.grader(str(graded))
     checked.provenance = provenance_of(checked.grader, len(read))
     return checked

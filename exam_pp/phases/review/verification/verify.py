@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
 from exam_pp.phases.passages.merge import merge_passages
 from exam_pp.phases.review.rating_scale import rating_scale
@@ -30,7 +31,7 @@ from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted
+from exam_pp.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 S = TypeVar("S", bound=Selection)
@@ -176,7 +177,7 @@ class _Reading:
         """Raise SelectionError for an absent query, system or prompt class, or for an unrelated bank."""
         for query_id in self.shown.queries:
             if query_id not in self.lines:
-                raise SelectionError(f"{self.graded} has no query {query_id!r}.")
+                raise SelectionError(no_query(self.graded, query_id, self.lines))
         if self.bank is not None and self.lines and not self.lines.keys() & self.bank.queries.keys():
             raise SelectionError(f"The bank {bank_file} has no entries for the queries of {self.graded}.")
         for system in self.shown.systems:
@@ -193,7 +194,8 @@ class _Reading:
     def warn(self) -> None:
         """Log skipped queries and ids, and passages that may count twice."""
         if self.bank is not None and (unknown := self.lines.keys() - self.bank.queries.keys()):
-            log.warning("Skipped: %s without an entry in the bank.", counted(len(unknown), "query"))
+            queries = counted_names(sorted(unknown), "query", "queries")
+            log.warning("Skipped: %s without an entry in the bank.", queries)
         if self.foreign:
             log.warning("Skipped: %s not in the bank.", counted(self.foreign, "graded id"))
         if several := [query_id for query_id, lines in self.lines.items() if lines > 1]:

@@ -23,7 +23,7 @@ def summary(selection: Uncovered) -> str:
         return f"None of {passages} is graded, so the report is empty."
     counts = f"{uncovered} of {passages} have no grade of {selection.min_grade} or higher"
     if ungraded:
-        return f"{counts}; {ungraded} more are not graded."
+        return f"{counts}; {ungraded} more {'is' if ungraded == 1 else 'are'} not graded."
     return f"{counts}." if uncovered else f"{counts}: the bank covers all of them."
 
 

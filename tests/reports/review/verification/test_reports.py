@@ -85,7 +85,7 @@ class TestUncovered:
         report = Uncovered()
         assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["far", "near", "less"]
         assert summary(report) == (
-            "3 of 5 relevant passages (judged 1 or higher) have no grade of 4 or higher; 1 more are not "
+            "3 of 5 relevant passages (judged 1 or higher) have no grade of 4 or higher; 1 more is not "
             "graded."
         )
 
@@ -124,7 +124,7 @@ class TestUncovered:
             "None of 1 relevant passages (judged 1 or higher) is graded, so the report is empty."
         )
         ungraded.add(query(self.PASSAGES[0]))
-        assert summary(ungraded).endswith("have no grade of 4 or higher; 1 more are not graded.")
+        assert summary(ungraded).endswith("have no grade of 4 or higher; 1 more is not graded.")
 
 
 class TestSpurious:
