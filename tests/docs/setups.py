@@ -184,14 +184,20 @@ def halves(source: str, first: str, second: str) -> Callable[[], None]:
 
 
 def labels_of_pairs(name: str) -> Callable[[], None]:
-    """A reviewer labels all pairs of pairs.json."""
+    """A reviewer labels all pairs of pairs.json, which were drawn from graded.jsonl.gz."""
 
     def write() -> None:
         rated = [
             {"query_id": pair.query_id, "passage_id": pair.passage_id, "id": pair.entry_id, "rating": 4}
             for pair in read_pair_sample("pairs.json").pairs
         ]
-        values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "ratings": rated}
+        digest = file_sha256("graded.jsonl.gz")
+        values = {
+            "format": "exam_pp.edits.v1",
+            "graded_sha256": digest,
+            "reviewer": "ana",
+            "ratings": rated,
+        }
         write_edits(Edits.model_validate(values), name)
 
     return write
@@ -308,7 +314,7 @@ SETUPS = {
         prepare=in_order(
             text("pairwise_answers_evaluations.csv", GAMES),
             text("third.csv", "qid,agent,answer\n007,third,Another answer.\n"),
-            text("three.csv", "qid,agent,answer\nq1,bm25,Yes.\nq1,rag,No.\nq2,run1,Yes.\nq2,rag,No.\n"),
+            text("three.csv", "qid,agent,answer\nq1,bm25,Yes.\nq1,rag,No.\nq2,bm25,Yes.\nq2,rag,No.\n"),
             text("ann.csv", "query_id,system,accuracy\n007,gen-long,2\n007,gen-short,1\n"),
             run(
                 "import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o rag.jsonl.gz",
@@ -317,7 +323,7 @@ SETUPS = {
                 "merge rag.jsonl.gz third.jsonl.gz -o more-answers.jsonl.gz",
             ),
             games("shard-1.games.jsonl.gz", "mistral", {"q1": ["bm25 rag A"]}),
-            games("shard-2.games.jsonl.gz", "mistral", {"q2": ["run1 rag B"]}),
+            games("shard-2.games.jsonl.gz", "mistral", {"q2": ["bm25 rag B"]}),
             halves("texts.tsv", "documents.tsv", "more-documents.tsv"),
         ),
         before={
