@@ -1,75 +1,54 @@
-"""Run the shell blocks of a page and write their outputs into the text blocks that follow them.
+"""Run the commands and code of a page as its test does, and write their outputs into the text blocks.
 
-Usage: python scripts/run_page.py PAGE [--check]
+Usage: python -m scripts.run_page PAGE
 
-The blocks run in order in an empty folder with a link to data/; `exam-pp` is available as a command.
-`--check` writes nothing and lists the outputs that differ (exit code 1). Blocks that need a missing program
-(jq) are skipped.
+A text block directly after a block of commands or Python code is its output. Shortened outputs, with a line of
+dots, are not changed. `tests/docs` has the runner, the files that pages presume, and the stand-ins for models.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import re
-import shlex
-import shutil
-import subprocess
-import sys
 import tempfile
+from contextlib import chdir
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-_BLOCK = re.compile(r"```sh\n(?P<code>.*?)```\n(?P<shown>\n```text\n(?P<text>.*?)```\n)?", re.DOTALL)
-_PROGRAMS = ("jq",)
+from tests.docs.pages import ROOT, blocks, has_dots, is_run
+from tests.docs.runner import room
+from tests.docs.setups import prepare
+from tests.example_files import make_files
 
 
-def output_of(code: str, folder: Path) -> str:
-    """The output of a block; exits if the block fails."""
-    command = f'exam-pp() {{ {shlex.quote(sys.executable)} -m exam_pp "$@"; }}\nset -eo pipefail\n{code}'
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": path},
-    )  # fmt: skip
-    if done.returncode not in (0, 141):  # 141: `head` closed the pipe
-        sys.exit(f"{code}\n{done.stderr}")
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+def rerun(page: str, text: str, folder: Path, examples: Path) -> str:
+    """The text of a page with fresh outputs."""
+    lines = text.splitlines(keepends=True)
+    fresh: list[tuple[int, int, str]] = []
+    with room(folder) as runner:
+        setup = prepare(page, text, examples)
+        for block in filter(is_run, blocks(page, text)):
+            setup.act_before(block)
+            printed = runner.run(block)
+            if block.output is not None and not has_dots(block.output) and not printed.shows(block.output):
+                after = block.line + block.text.count("\n")
+                start = next(at for at in range(after, len(lines)) if "```text" in lines[at]) + 1
+                fresh.append((start, start + block.output.count("\n"), printed.out or printed.err))
+    for start, end, output in reversed(fresh):
+        lines[start:end] = [output]
+    return "".join(lines)
 
 
-def rerun(page: str, folder: Path) -> tuple[str, list[str]]:
-    """The page with fresh outputs, and the blocks whose output has changed."""
-    changed: list[str] = []
-
-    def fresh(match: re.Match[str]) -> str:
-        code = match["code"]
-        if any(re.search(rf"\b{name}\b", code) and shutil.which(name) is None for name in _PROGRAMS):
-            return match[0]
-        printed = output_of(code, folder)
-        if match["shown"] is None:
-            return match[0]
-        if printed != match["text"]:
-            changed.append(f"{code}\nprints\n{printed}")
-        return f"```sh\n{code}```\n\n```text\n{printed}```\n"
-
-    return _BLOCK.sub(fresh, page), changed
-
-
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if an output differs")
-    arguments = parser.parse_args()
+    path = parser.parse_args().page.resolve()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "data").symlink_to(ROOT / "data")
-        page, changed = rerun(arguments.page.read_text(encoding="utf-8"), folder)
-    if arguments.check:
-        print("\n".join(changed), file=sys.stderr)
-        return int(bool(changed))
-    arguments.page.write_text(page, encoding="utf-8")
-    return 0
+        examples = Path(name) / "examples"
+        examples.mkdir()
+        with chdir(examples):
+            make_files(examples, ROOT / "data")
+        text = rerun(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"), Path(name), examples)
+    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

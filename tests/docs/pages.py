@@ -38,6 +38,7 @@ _SHOWN_FILES = re.compile(
     r"(?P<blocks>(?:```(?:text|json|toml|csv|yaml)\n.*?^```\n+)+)",
     re.DOTALL | re.MULTILINE,
 )
+DOTS = re.compile(r"^\s*(?:\.\.\.|…)[ \t]*$\n?", re.MULTILINE)
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"$`\\]|\\.)*\"")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _ASSIGNMENT = re.compile(r"(export\s+)?\w+=\S*")
@@ -57,6 +58,16 @@ class Block:
     @property
     def place(self) -> str:
         return f"{self.page}:{self.line}"
+
+
+def is_run(block: Block) -> bool:
+    """True for commands and code without a reason for not running them."""
+    return block.language in ("sh", "python") and block.not_run is None
+
+
+def has_dots(output: str) -> bool:
+    """True if the output is shortened: a line of dots stands for any lines."""
+    return bool(DOTS.search(output))
 
 
 def read(page: str) -> str:

@@ -22,7 +22,7 @@ import nltk
 
 from exam_pp.cli.main import main
 from exam_pp.prompts import PROMPTS
-from tests.docs.pages import ROOT, Block, commands, exit_code, is_assignment, is_simple
+from tests.docs.pages import DOTS, ROOT, Block, commands, exit_code, has_dots, is_assignment, is_simple
 from tests.docs.stand_ins import stand_ins
 
 _PROGRAMS = {
@@ -48,9 +48,9 @@ class Printed:
 
     def shows(self, shown: str) -> bool:
         """True if the shown text is the output; a line of dots stands for any lines."""
-        if not re.search(r"^\s*(\.\.\.|…)\s*$", shown, re.MULTILINE):
+        if not has_dots(shown):
             return shown in (self.out, self.err, self.err + self.out)
-        parts = re.split(r"^\s*(?:\.\.\.|…)\s*$\n?", shown, flags=re.MULTILINE)
+        parts = DOTS.split(shown)
         pattern = ".*?".join(re.escape(part) for part in parts)
         return bool(re.search(rf"\A{pattern}\Z", self.out, re.DOTALL))
 

@@ -21,7 +21,7 @@ from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from tests.car_collection import TITLES, outline, write_collection
-from tests.docs.pages import blocks, read, shown_files
+from tests.docs.pages import Block, blocks, read, shown_files
 from tests.example_files import write_games_of
 from tests.llm.small_models import save_bert_classifier
 
@@ -37,6 +37,12 @@ class Setup:
     files: str = ""
     prepare: Callable[[], None] = lambda: None
     before: Mapping[str, Callable[[], None]] = field(default_factory=dict)
+
+    def act_before(self, block: Block) -> None:
+        """Call the functions of the commands in a block."""
+        for part, act in self.before.items():
+            if part in block.text:
+                act()
 
 
 def prepare(page: str, text: str, examples: Path) -> Setup:

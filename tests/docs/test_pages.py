@@ -14,7 +14,7 @@ import pytest
 
 from exam_pp.cli.main import cli
 from exam_pp.cli.options import InputPath
-from tests.docs.pages import PAGES, ROOT, Block, blocks, commands, is_assignment, outside_blocks, read
+from tests.docs.pages import PAGES, ROOT, Block, blocks, commands, is_assignment, is_run, outside_blocks, read
 from tests.docs.runner import room
 from tests.docs.setups import SETUPS, prepare
 
@@ -174,12 +174,8 @@ def test_the_page_works(page: str, tmp_path: Path, example_files: Path) -> None:
     differences = []
     with room(tmp_path) as runner:
         setup = prepare(page, read(page), example_files)
-        for block in BLOCKS[page]:
-            if block.language not in RUN or block.not_run is not None:
-                continue
-            for part, act in setup.before.items():
-                if part in block.text:
-                    act()
+        for block in filter(is_run, BLOCKS[page]):
+            setup.act_before(block)
             printed = runner.run(block)
             if block.output is not None and not printed.shows(block.output):
                 lines = difflib.unified_diff(
@@ -190,7 +186,7 @@ def test_the_page_works(page: str, tmp_path: Path, example_files: Path) -> None:
                     lineterm="",
                 )
                 differences.append("\n".join([block.place, *lines]))
-    assert not differences, "run python scripts/run_page.py " + page + "\n" + "\n".join(differences)
+    assert not differences, f"run python -m scripts.run_page {page}" + "\n" + "\n".join(differences)
 
 
 def test_tables_name_pages() -> None:

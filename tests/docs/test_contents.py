@@ -1,4 +1,4 @@
-"""Documentation: generated pages are up to date, links exist, and examples work."""
+"""Documentation: generated pages are up to date, links exist, and shown files are valid."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import pytest
 
 from exam_pp import Prompt
 from exam_pp.data_model import parse_line
+from exam_pp.phases.rag.config import read_config
 from exam_pp.store.games import parse_games
+from exam_pp.store.sql.tables import TABLES
 from exam_pp.test_bank import BankLine
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
@@ -56,6 +58,21 @@ def test_examples_of_the_data_model_are_read_and_written() -> None:
     assert json.loads(query.model_dump_json(by_alias=True, exclude_unset=True)) == games
 
 
+def test_options_of_the_answers_page_are_read(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "answers.md").read_text(encoding="utf-8")
+    (options,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "rag.toml").write_text(options)
+    assert read_config(tmp_path / "rag.toml").hallucination.model is not None
+
+
+def test_every_table_and_column_of_sql_is_documented() -> None:
+    page = (ROOT / "docs" / "how-to" / "querying.md").read_text(encoding="utf-8")
+    for table in TABLES.values():
+        section = page.split(f"### {table.name}\n")[1].split("\n### ")[0]
+        for column in table.columns:
+            assert f"| `{column.name}` | {column.type} | {column.description} |" in section
+
+
 def test_the_package_of_the_index_is_never_installed() -> None:
     """`pip install exam_pp` fetches the package of other authors."""
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -63,7 +80,7 @@ def test_the_package_of_the_index_is_never_installed() -> None:
         name
         for name in files.split()
         if name.endswith((".md", ".py", ".sh", ".toml", ".ipynb", "/run", "/demo", "/test", ".txt"))
-        and name not in {"CHANGELOG.md", "pyproject.toml", "tests/test_docs.py"}
+        and name not in {"CHANGELOG.md", "pyproject.toml", "tests/docs/test_contents.py"}
         and re.search(
             r"(pip install|uv add)[^\n]*\bexam_pp(\[|\b(?!-))", (ROOT / name).read_text(encoding="utf-8")
         )
