@@ -117,7 +117,7 @@ def checkout(tmp_path: Path) -> Checkout:
     for name in ("exam_pp", "scripts", "docs", "tests"):
         ignored = shutil.ignore_patterns("__pycache__", "bundled", "*.gz")
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
-    for name in ("CONTRIBUTING.md", "pyproject.toml", "constraints.txt"):
+    for name in ("CONTRIBUTING.md", "README.md", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path / name)
     for name in ("data", "exam_pp/bundled"):
         if (ROOT / name).exists():
@@ -507,3 +507,22 @@ def test_a_report_and_its_command(checkout: Checkout) -> None:
         text = (checkout.folder / f"spread.{form}").read_text()
         assert {"0.75", "0.25"} <= set(re.findall(r"[\d.]+", text))
     assert "## exam-pp analyze spread\n" in checkout.page("reference/cli.md")
+
+
+@pytest.mark.integration
+def test_a_page_of_the_documentation(checkout: Checkout) -> None:
+    checkout.perform("a page of the documentation", room="how-to")
+    page = "```sh\nexam-pp bank stats questions.jsonl --format tsv\n```\n\n```text\n...\nd01\n```\n"
+    checkout.add("docs/how-to/tides.md", f"# Tides\n\n{page}")
+    first = '    { "Import runs'
+    checkout.edit("docs/zensical.toml", first, f'    {{ "Tides" = "how-to/tides.md" }},\n{first}')
+    first = "SETUPS = {\n"
+    checkout.edit(
+        "tests/docs/setups.py", first, f'{first}    "docs/how-to/tides.md": Setup("questions.jsonl"),\n'
+    )
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/docs", "-k", "tides or navigation"]
+    with pytest.raises(AssertionError, match=r"docs/how-to/tides.md:3"):
+        checkout.python(*tests)
+    tides = checkout.folder / "docs" / "how-to" / "tides.md"
+    tides.write_text(tides.read_text().partition("```text")[0])
+    assert " passed" in checkout.python(*tests)

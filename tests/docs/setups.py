@@ -141,17 +141,20 @@ def shown_toml(page: str, part: str, name: str) -> Callable[[], None]:
 
 def labels_of_citations() -> None:
     """A reviewer labels the first citation."""
-    for query in read_passages("citations.jsonl.gz"):
-        for passage in query.passages:
-            for citation in passage.data.citations or ():
-                label = {"query_id": query.query_id, "passage_id": passage.passage_id, "citation": citation}
-                edits = {
-                    "format": "exam_pp.edits.v1",
-                    "reviewer": "ana",
-                    "supports": [{**label, "support": "full_support"}],
-                }
-                write_edits(Edits.model_validate(edits), "edits.json")
-                return
+    query = next(read_passages("citations.jsonl.gz"))
+    label = next(
+        {"query_id": query.query_id, "passage_id": passage.passage_id, "citation": citation}
+        for passage in query.passages
+        for entry in passage.rankings
+        for citation in entry.citations or ()
+    )
+    values = {
+        "format": "exam_pp.edits.v1",
+        "reviewer": "ana",
+        "graded_sha256": file_sha256("citations.jsonl.gz"),
+        "supports": [{**label, "support": "full_support"}],
+    }
+    write_edits(Edits.model_validate(values), "edits.json")
 
 
 def decisions(*files: str) -> Callable[[], None]:
@@ -168,9 +171,10 @@ def decisions(*files: str) -> Callable[[], None]:
     return write
 
 
-def encoder(folder: str) -> Callable[[], None]:
+def encoder(folder: str, layers: int) -> Callable[[], None]:
     """A small encoder under the name of a large one."""
-    return lambda: save_bert_classifier(Path(folder), ["a b"] * 9 + list(ascii_letters), ["no", "yes"])
+    texts = ["a b"] * 9 + list(ascii_letters)
+    return lambda: save_bert_classifier(Path(folder), texts, ["no", "yes"], layers=layers)
 
 
 def games(file: str, judge: str, of_queries: dict[str, list[str]]) -> Callable[[], None]:
@@ -210,7 +214,7 @@ def labels_of_pairs(name: str) -> Callable[[], None]:
 
 
 def trec_car() -> None:
-    """The collection of ``tests/car_collection.py`` with its outlines as CBOR, under the names of the page."""
+    """The collection of ``tests/car_collection.py`` with outlines as CBOR, under the names of the page."""
     import cbor2
 
     shutil.rmtree("runs")
@@ -223,8 +227,9 @@ def trec_car() -> None:
 
 
 GAMES = "qid,agent_a,agent_b,raw_answer,answer\n0,x,y,[[A]],A\n1,y,x,[[C]],C\n"
-SQUAD = """{"version": "v2.0", "data": [{"title": "Tides", "paragraphs": [{"context": "The Moon causes the tides.",
-"qas": [{"id": "1", "question": "What causes the tides?", "is_impossible": false,
+SQUAD = """{"version": "v2.0", "data": [{"title": "Tides", "paragraphs": [
+{"context": "The Moon causes the tides.",
+"qas": [{"id": "1", "question": "What causes tides?", "is_impossible": false,
 "answers": [{"text": "The Moon", "answer_start": 0}]}]}]}]}"""
 TQA = """[{"globalID": "L_1", "lessonName": "Tides", "questions": {"nonDiagramQuestions": {"NDQ_1": {
 "beingAsked": {"processedText": "What causes the tides?"}, "correctAnswer": {"processedText": "a"},
@@ -233,11 +238,11 @@ SEGMENTS = """{"query": {"qid": "007", "text": "What causes the tides?"}, "candi
 {"docid": "d1", "score": 2, "doc": {"contents": "The Moon causes the tides."}},
 {"docid": "d2", "score": 1, "doc": {"contents": "Sea water is salty."}}]}""".replace("\n", "")
 UMBRELA = "How well does the passage answer the query?\n{examples}\nQuery: {query}\nPassage: {passage}\n"
-RATED = "--prompt-class QuestionSelfRatedUnanswerablePromptWithChoices"
+RATED = "--bank questions.jsonl --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices"
 SETUPS = {
     "docs/how-to/answers.md": Setup(
         "rag.csv=repeated.csv scores.jsonl=repeated-scores.jsonl",
-        prepare=encoder("FacebookAI/xlm-roberta-large"),
+        prepare=encoder("FacebookAI/xlm-roberta-large", layers=24),
         before={"apply-edits citations.jsonl.gz": labels_of_citations},
     ),
     "docs/how-to/converting.md": Setup(
@@ -251,7 +256,8 @@ SETUPS = {
     ),
     "docs/how-to/evaluation.md": Setup(
         "labelled.jsonl.gz bank.jsonl=questions.jsonl questions.jsonl nuggets.jsonl runs answers.jsonl.gz"
-        " queries.jsonl official.json cover.tsv ndcg.tsv graded.jsonl.gz questions-only.jsonl.gz=graded.jsonl.gz",
+        " queries.jsonl official.json cover.tsv ndcg.tsv graded.jsonl.gz"
+        " questions-only.jsonl.gz=graded.jsonl.gz",
         prepare=run(
             "grade graded.jsonl.gz -o both.jsonl.gz --bank nuggets.jsonl --model lexical"
             " --prompt-class NuggetSelfRatedPrompt",
@@ -271,12 +277,12 @@ SETUPS = {
         },
     ),
     "docs/how-to/many-gpus.md": Setup(
-        "all.jsonl.gz=passages.jsonl.gz bank.jsonl.gz=questions.jsonl",
+        "all.jsonl.gz=passages.jsonl.gz bank.jsonl.gz=questions.jsonl questions.jsonl",
         prepare=run("sample all.jsonl.gz --max-queries 2 --max-passages 2 -o passages.jsonl.gz"),
         before={
             "merge part-*": run(
                 *(
-                    f"grade passages.jsonl.gz -o part-{n}.jsonl.gz --bank bank.jsonl.gz {RATED} --model lexical --shard {n}/2"
+                    f"grade passages.jsonl.gz -o part-{n}.jsonl.gz {RATED} --model lexical --shard {n}/2"
                     for n in (1, 2)
                 )
             )
@@ -315,7 +321,8 @@ SETUPS = {
     ),
     "docs/how-to/tournaments.md": Setup(
         "queries.csv answers.csv documents.csv queries.jsonl answers.jsonl answers-2.jsonl questions.jsonl"
-        " nuggets.jsonl families.toml ndcg.tsv qrels.txt runs runs/dense.run=runs/dense-large.run graded.jsonl.gz"
+        " nuggets.jsonl families.toml ndcg.tsv qrels.txt runs runs/dense.run=runs/dense-large.run"
+        " graded.jsonl.gz"
         " assigned.jsonl.gz users.jsonl=queries.jsonl labelled.jsonl.gz texts.tsv=passages.tsv",
         prepare=in_order(
             text("pairwise_answers_evaluations.csv", GAMES),
@@ -335,7 +342,8 @@ SETUPS = {
         before={
             "apply-ratings answers.jsonl.gz": in_order(
                 run(
-                    "grade-answers answers.jsonl.gz --queries queries.jsonl --model gpt-4o --model-pipeline openai -o by-gpt.jsonl.gz"
+                    "grade-answers answers.jsonl.gz --queries queries.jsonl --model gpt-4o"
+                    " --model-pipeline openai -o by-gpt.jsonl.gz"
                 ),
                 copies("answers.jsonl.gz=by-gpt.jsonl.gz"),
             ),
@@ -359,29 +367,33 @@ SETUPS = {
         prepare=in_order(
             run(
                 "sample all.jsonl.gz --max-queries 3 --max-passages 9 -o passages.jsonl.gz",
-                f"grade passages.jsonl.gz -o graded.jsonl.gz --bank questions.jsonl {RATED} --model google/flan-t5-large",
+                f"grade passages.jsonl.gz -o graded.jsonl.gz {RATED} --model google/flan-t5-large",
             ),
             shown_toml("docs/how-to/trust.md", 'model = "smollm2"', "panel.toml"),
         ),
         before={
             "sample-pairs": in_order(
                 run(
-                    "sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 1000 --by entry --cutoff 3 -o pairs.json"
+                    "sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 1000 --by entry --cutoff 3"
+                    " -o pairs.json"
                 ),
                 labels_of_pairs("edits.json"),
             ),
             "manifest diff": run(
                 *(
-                    f"grade passages.jsonl.gz -o {name}.jsonl.gz --bank questions.jsonl {RATED} --model {name}"
+                    f"grade passages.jsonl.gz -o {name}.jsonl.gz {RATED} --model {name}"
                     for name in ("lexical", "bundled")
                 ),
-                "evaluate cover lexical.jsonl.gz --bank questions.jsonl --cutoff 10 --format tsv -o lexical.tsv",
-                "evaluate cover bundled.jsonl.gz --bank questions.jsonl --cutoff 5 --format tsv -o bundled.tsv",
+                "evaluate cover lexical.jsonl.gz --bank questions.jsonl --cutoff 10 --format tsv"
+                " -o lexical.tsv",
+                "evaluate cover bundled.jsonl.gz --bank questions.jsonl --cutoff 5 --format tsv"
+                " -o bundled.tsv",
             ),
         },
     ),
     "docs/how-to/validation.md": Setup(
-        "graded.jsonl.gz bank.jsonl.gz=questions.jsonl runs qrels.txt edits.json official.json passages.jsonl.gz"
+        "graded.jsonl.gz bank.jsonl.gz=questions.jsonl runs qrels.txt edits.json official.json"
+        " passages.jsonl.gz"
         " queries.jsonl",
         prepare=run(
             "convert queries.jsonl -o queries.tsv --to queries-tsv",

@@ -38,10 +38,13 @@ def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def save_bert_classifier(folder: Path, texts: Iterable[str], classes: Sequence[str]) -> None:
-    """Save a BERT with two layers that classifies pairs of texts."""
+def save_bert_classifier(
+    folder: Path, texts: Iterable[str], classes: Sequence[str], *, layers: int = 2
+) -> None:
+    """Save a BERT that classifies pairs of texts."""
     torch.manual_seed(7)
     tokenizer, config = _bert(texts)
+    config.num_hidden_layers = layers
     config.id2label = dict(enumerate(classes))
     config.label2id = {name: index for index, name in enumerate(classes)}
     BertForSequenceClassification(config).eval().save_pretrained(folder)
