@@ -1,6 +1,6 @@
 """Build the documentation site from docs/ with Zensical; every warning is an error.
 
-Usage: python scripts/docs_site.py [FOLDER] [--serve]
+Usage: scripts/site [FOLDER] [--serve]
 
 FOLDER (default: site) gets the HTML pages, which need no server. `--serve` shows the site on this machine
 instead, without changes that are made meanwhile. The pages are staged in a temporary folder: there, pages of
