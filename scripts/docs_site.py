@@ -33,6 +33,8 @@ ELSEWHERE = {
 """Files outside docs/ that are pages of the site, to their paths in it."""
 WORKERS = "https://unpkg.com/iframe-worker/shim"
 """The theme loads this script, so that the search works from disk; ours needs no other server."""
+NOT_SEARCHED = "CHANGELOG.md"
+"""A page whose results would hide those of the pages that explain things."""
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 _CODE = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _DISPLAY = re.compile(r"^\$\$\n?(.+?)\n?\$\$$", re.DOTALL | re.MULTILINE)
@@ -65,8 +67,12 @@ def with_mathml(text: str) -> str:
     def block(match: re.Match[str]) -> str:
         return f'<div class="formula">{convert(match[1].strip(), display="block")}</div>'
 
+    # Markdown ends a paragraph at a line that begins with `math`, but not at one that begins with `span`.
+    def inline(match: re.Match[str]) -> str:
+        return f"<span>{convert(match[1])}</span>"
+
     def converted(prose: str) -> str:
-        return _INLINE.sub(lambda match: convert(match[1]), _DISPLAY.sub(block, prose))
+        return _INLINE.sub(inline, _DISPLAY.sub(block, prose))
 
     return _outside_code(text, converted)
 
@@ -114,7 +120,8 @@ def stage(folder: Path) -> None:
             if path.suffix == ".ipynb"
             else path.read_text(encoding="utf-8")
         )
-        target.write_text(with_mathml(with_staged_links(page, source)), encoding="utf-8")
+        head = "---\nsearch:\n  exclude: true\n---\n\n" if source == NOT_SEARCHED else ""
+        target.write_text(head + with_mathml(with_staged_links(page, source)), encoding="utf-8")
 
 
 def without_other_servers(site: Path) -> None:

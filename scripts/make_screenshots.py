@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from exam_pp.cli.main import main as exam_pp
 from scripts.browser import chromium
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "data" / "demo"
@@ -28,6 +29,13 @@ EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 CUTOFF = 5
 """Ranks that are imported and that count, so that no report notes missing ranks."""
 REPORTS = ("clinic", "grid", "disagreements", "agreement", "diff")
+FIGURES = {
+    "elo-wins": ("elo.html", 0),
+    "trust-ranks": ("panel.html", 0),
+    "trust-corrected": ("corrected.html", 0),
+    "trust-calibration": ("audit.html", 0),
+}
+"""Name of a picture of a single chart to its page, and the number of the chart there."""
 DEVICES = {
     "": ((1240, 800), "light"),
     "-phone": ((360, 720), "light"),
@@ -63,6 +71,7 @@ def make_pages(folder: Path) -> None:
             "--cutoff", CUTOFF, "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
         )  # fmt: skip
     make_games_page(folder)
+    make_trust_pages(folder, graded)
     grades = (graded, "--prompt-class", RATED, "--grader", "bundled")
     for name, command in {
         "clinic": ("bank", "clinic", *grades, "--bank", bank, "--cutoff", CUTOFF),
@@ -77,6 +86,48 @@ def make_pages(folder: Path) -> None:
         "--official", DEMO / "official_leaderboard.json", "-m", "nDCG@5", "--cutoff", 5, "--no-review",
         "-o", folder / "report",
     )  # fmt: skip
+
+
+def make_trust_pages(folder: Path, graded: Path) -> None:
+    """Write pages about graders: a panel, corrected scores, an audit, games and a gate."""
+    bank, rated = ("--bank", DEMO / "questions.jsonl"), ("--prompt-class", RATED)
+    bundled, page = (*rated, "--grader", "bundled"), ("--format", "html", "-o")
+    run("grade", graded, "-o", folder / "three.jsonl.gz", *bank, *rated, "--model", "random")
+    run(
+        "analyze", "panel", folder / "three.jsonl.gz", *bank, *rated, "--cutoff", CUTOFF,
+        *page, folder / "panel.html",
+    )  # fmt: skip
+    run(
+        "sample-pairs", graded, *bank, *rated, "--grader", "lexical", "--budget", 400, "--by", "entry",
+        "--cutoff", CUTOFF, "-o", folder / "pairs.json",
+    )  # fmt: skip
+    run(
+        "evaluate", "corrected", graded, *bank, "--pairs", folder / "pairs.json", "--reviewer", "bundled",
+        *page, folder / "corrected.html",
+    )  # fmt: skip
+    run(
+        "grade", folder / "passages.jsonl.gz", "-o", folder / "labelled.jsonl.gz",
+        "--queries", DEMO / "queries.jsonl", "--prompt-class", "GradedRelevance", "--model", "bundled",
+        "--soft",
+    )  # fmt: skip
+    run(
+        "analyze", "audit", folder / "labelled.jsonl.gz", "--min-grade", 2, "--min-judgment", 2,
+        *page, folder / "audit.html",
+    )  # fmt: skip
+    run(
+        "evaluate", "elo", graded, "--from-grades", *bank, *bundled, "--cutoff", CUTOFF,
+        *page, folder / "elo.html",
+    )  # fmt: skip
+    scores = folder / "scores.tsv"
+    run(
+        "evaluate", "cover", graded, *bank, *bundled, "--cutoff", CUTOFF, "--per-query",
+        "--format", "tsv", "-o", scores,
+    )  # fmt: skip
+    with suppress(SystemExit):  # the exit code says that the gate failed
+        run(
+            "gate", scores, scores, "--system", "dense-large", "--system-after", "bm25",
+            "-m", f"Cover(min_grade=4)@{CUTOFF}", "--max-drop", 0.02, *page, folder / "gate.html",
+        )  # fmt: skip
 
 
 def make_games_page(folder: Path) -> None:
@@ -134,10 +185,23 @@ def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> Non
         shot("review-phone", "-phone", "review.html", "#/")
         for device in DEVICES:
             shot(f"report{device}", device, "report/index.html", "#s3", more=190)  # with the whole chart
+        shot("gate", "", "gate.html", "", more=-270)
+        for name, (path, number) in FIGURES.items():
+            if wanted(name):
+                figure(folder / path, number, images / f"{name}.png", browser)
         for name in REPORTS:
             for device in DEVICES:
                 click = "#t2 td.shade-5" if name == "grid" else ""
                 shot(f"report-{name}{device}", device, f"{name}.html", "", click=click)
+
+
+def figure(path: Path, number: int, image: Path, browser: Browser) -> None:
+    """Take a picture of a chart, with twice as many pixels, so that its text is sharp."""
+    page = browser.new_page(viewport={"width": 760, "height": 800}, device_scale_factor=2)
+    show(page, path, "")
+    page.locator("figure").nth(number).screenshot(path=image)
+    page.close()
+    reduce_colours(image)
 
 
 def used_in_docs(name: str) -> bool:

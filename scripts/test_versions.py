@@ -30,8 +30,6 @@ from scripts.lock import ROOT, UV, programs
 EXTRAS = ["openai", "plots", "diversity", "irds", "dev"]
 """Extras without packages of local models."""
 MODELS = ["fast"]
-OLD_CALLS = ["-W", "ignore:.* deprecated - use:DeprecationWarning"]
-"""For the lowest versions: old packages call functions of newer ones that only they need."""
 SHORT = ["tests/api", "tests/formats", "tests/metrics", "tests/prompts", "tests/store"]
 
 
@@ -122,7 +120,6 @@ def main() -> int:
     parser.add_argument("arguments", nargs="*", help="for pytest, after --")
     given = parser.parse_args()
     arguments = [*given.arguments, *(SHORT if given.short else [])]
-    arguments += OLD_CALLS if given.packages == "lowest" else []
     lines, failed = [], False
     with programs(UV) as tools:
         for version in given.python or supported_versions():

@@ -109,7 +109,12 @@ class Work:
             prompt = _DEFAULT_PROMPTS["question" if "question" in kinds else "nugget"]
         else:
             prompt = prompt_of(self.settings.prompt_class)
-        return prompt, _of_kind(bank, prompt.entry_kind) if prompt.entry_kind else list(bank)
+        if prompt.entry_kind is None:
+            raise SelectionError(
+                f"The prompt {prompt.name!r} of the setting prompt_class is of the kind {prompt.kind}, but "
+                "the judge grades a bank; choose a prompt of the kind question or nugget."
+            )
+        return prompt, _of_kind(bank, prompt.entry_kind)
 
     def graded(self, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt) -> Path:
         """The graded file of the reports' answers."""

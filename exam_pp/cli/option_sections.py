@@ -179,7 +179,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--ranking": "System whose ranking gives the order",
         "--rank-constant": "Constant of reciprocal rank fusion",
         "--reasons": "Let the model label documents with a reason first",
-        "--relevance": "Source of relevance: judgments or grades",
+        "--relevance": "Source of relevance: judgments, grades, or none",
         "--relabel": "Ask again for the importance of entries that have one",
         "--rule": "How ratings of several graders become one rating",
         "--same-text-is-tie": "Answers with the same words tie without a model call",

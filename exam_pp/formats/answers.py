@@ -65,7 +65,7 @@ register(
     Format(
         "plain-answers", "answers", "answers, JSON lines of query_id, system, text",
         with_keys("system", "query_id", "text", arrays=True), read_answers, "answer",
-        make_reader(read_answers, used("query_id system text repeat")),
-        partial(_write, form="plain", keeps=frozenset({"repeats"})), schema=_SCHEMA,
+        make_reader(read_answers, used("query_id system text references citations repeat")),
+        partial(_write, form="plain", keeps=_CITED - {"boundaries of answer parts"}), schema=_SCHEMA,
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ from exam_pp.formats.dropped_fields import (
     count_dropped_ranking_fields,
     trimmed,
 )
-from exam_pp.formats.sample import Fit, fits, with_columns
+from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.formats.scores import one_measure, read_leaderboard
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
@@ -58,10 +58,15 @@ def _with_ids(*names: str) -> Callable[[Sample], bool]:
 
 
 def _are_queries(sample: Sample) -> Fit:
-    """Other columns hold metadata, so that only a table of two columns is certainly one of queries."""
+    """Other columns hold metadata, so that only a table of two columns is certainly one of queries.
+
+    Scores of Open RAG Eval begin with query_id and query, too.
+    """
     if not _with_ids("qid", "query")(sample):
         return Fit.NOT
-    return Fit.FAIR if len(sample.columns) == 2 else Fit.LOOSE
+    if len(sample.columns) == 2:
+        return Fit.FAIR
+    return Fit.NOT if "query_id" in sample.columns else Fit.LOOSE
 
 
 class Reasoning(NamedTuple):
@@ -296,6 +301,15 @@ def _write_ranking(scores: Iterable[Score], target: Target) -> None:
     write_cells(("agent", "score"), cells, target.path, ids=("agent",), inputs=target.inputs)
 
 
+def _has_answers(sample: Sample) -> bool:
+    """Whether a table has all columns of answers, under any of their names, and none of documents."""
+
+    def has(column: str) -> bool:
+        return bool(sample.columns & {column, *ANSWERS.names.get(column, ())})
+
+    return all(map(has, ANSWERS.required)) and not has("did") and "passage_id" not in sample.columns
+
+
 register(
     csv_format(
         "ragelo-queries", "queries", "queries of RAGElo, CSV",
@@ -303,7 +317,7 @@ register(
     ),
     csv_format(
         "ragelo-answers", "answers", "answers of RAGElo, CSV",
-        fits(_with_ids("qid", "agent", "answer"), Fit.FAIR), ANSWERS, answers_of, "answer", _write_answers,
+        fits(_has_answers, Fit.GOOD), ANSWERS, answers_of, "answer", _write_answers,
     ),
     csv_format(
         "ragelo-documents", "passages", "retrieved documents of RAGElo, CSV",

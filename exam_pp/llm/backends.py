@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
-from exam_pp.errors import ModelError, UnknownNameError
+from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.llm.base import BUNDLED, LLM, SMOLLM2, ModelOptions
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
 from exam_pp.llm.failures import failures_as_model_error
+from exam_pp.llm.gguf_files import find_gguf
 from exam_pp.registry import Registry
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
@@ -47,6 +49,20 @@ def load_llm(options: ModelOptions) -> LLM:
 
     with failures_as_model_error(partial(load_error, options)):
         return backend(options)
+
+
+def check_packages(options: ModelOptions) -> None:
+    """Raise :class:`MissingExtraError` for a package that the model needs; imports no package."""
+    if options.model in _OWN_MODELS:
+        return
+    if options.pipeline in _ENDPOINTS:
+        if find_spec("openai") is None:
+            raise MissingExtraError("An endpoint", "openai")
+        return
+    if options.model == SMOLLM2:
+        find_gguf(SMOLLM2)
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        raise MissingExtraError("A local model", "hf")
 
 
 def _check_pair_scorer(options: ModelOptions) -> None:

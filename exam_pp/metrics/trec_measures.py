@@ -138,7 +138,11 @@ def _unknown(name: str) -> str:
     bare = name.partition("@")[0].partition("(")[0]
     names = {measure.lower(): measure for measure in sorted(known_measures)}
     close = [names[match] for match in get_close_matches(bare.lower(), names, n=1)]
-    hint = f"Did you mean {close[0] + name.removeprefix(bare)!r}?" if close else "Examples: nDCG@10, RR, AP, P(rel=2)@10."
+    hint = (
+        f"Did you mean {close[0] + name.removeprefix(bare)!r}?"
+        if close
+        else "Examples: nDCG@10, RR, AP, P(rel=2)@10."
+    )
     return f"No measure named {name!r}. {hint}"
 
 

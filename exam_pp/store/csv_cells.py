@@ -128,7 +128,8 @@ def read_spreadsheet(path: str | Path, required: Sequence[str]) -> Iterator[tupl
         reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
         names = reader.fieldnames or []
         if missing := [name for name in required if name not in names]:
-            problem = f"has no column {missing[0]!r}; its columns are: {listed(list(names))}."
+            shown = listed([name for name in names if name]) or "none"
+            problem = f"has no column {missing[0]!r}; rename one of its columns ({shown})."
             raise DataError(problem, file=str(path), line=1)
         if twice := [name for name, count in Counter(names).items() if name and count > 1]:
             raise DataError(f"has the column {twice[0]!r} twice.", file=str(path), line=1)

@@ -223,6 +223,14 @@ def test_without_a_bank(few: Any, settings: dict[str, Any]) -> None:
         ExamJudge().judge(reports, topics, None, **settings)
 
 
+def test_a_prompt_that_grades_no_bank(few: Any, settings: dict[str, Any], banks: Any) -> None:
+    topics, reports = few
+    with pytest.raises(
+        SelectionError, match="'GradedRelevance' of the setting prompt_class is of the kind direct"
+    ):
+        ExamJudge().judge(reports, topics, None, banks, prompt_class="GradedRelevance", **settings)
+
+
 def test_a_bank_of_another_kind_of_file(few: Any, settings: dict[str, Any], demo_data: Path) -> None:
     topics, reports = few
     with pytest.raises(DataError, match="is no test bank but qrels of trec_eval; name a"):

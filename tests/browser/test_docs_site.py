@@ -85,14 +85,17 @@ def test_only_tables_and_code_scroll_sideways_on_a_phone(open_page: Callable[...
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_are_accessible(open_page: Callable[..., Tab], name: str, scheme: str) -> None:
-    """axe-core reports no violation of WCAG 2.1 AA or good practice, except two rules on parts of the theme."""
+    """axe-core reports no violation of WCAG 2.1 AA or good practice; two rules on the theme are off."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = open_page(name, color_scheme=scheme).page
     theme = {
         "landmark-unique": {"enabled": False},  # two navigations have the same label
         "scrollable-region-focusable": {"enabled": False},  # browsers make them focusable
     }
-    options = {"rules": theme, "preload": False}  # preloading reads style sheets, which browsers refuse on disk
+    options = {
+        "rules": theme,
+        "preload": False,
+    }  # preloading reads style sheets, which browsers refuse on disk
     violations = axe.run(page, options=options).response["violations"]
     assert [(item["id"], item["nodes"][0]["html"][:160]) for item in violations] == []
 

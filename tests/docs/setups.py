@@ -5,6 +5,7 @@ A page gets the files that it shows itself (see ``shown_files`` in ``pages.py``)
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -55,7 +56,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def edits_of(graded: str, bank: str) -> Callable[[], None]:
+def edits_of(graded: str, bank: str, reviewer: str = "ana", name: str = "edits.json") -> Callable[[], None]:
     """A reviewer rates two passages for the first bank entry of their query, and rewords the entry."""
 
     def write() -> None:
@@ -72,13 +73,32 @@ def edits_of(graded: str, bank: str) -> Callable[[], None]:
             format="exam_pp.edits.v1",
             graded_sha256=file_sha256(graded),
             bank_sha256=file_sha256(bank),
-            reviewer="ana",
+            reviewer=reviewer,
             ratings=rated,
             bank=[BankEdit.model_validate(new)],
         )
-        write_edits(edits, "edits.json")
+        write_edits(edits, name)
 
     return write
+
+
+def edits_of_two_reviewers() -> None:
+    for reviewer in ("ana", "bo"):
+        edits_of("graded.jsonl.gz", "bank.jsonl", reviewer, f"edits-{reviewer}.json")()
+
+
+def labels_of_drawn_pairs() -> None:
+    """A reviewer rates all drawn pairs with 4."""
+    sample = json.loads(Path("pairs.json").read_text(encoding="utf-8"))
+    rated = [
+        HumanRating.model_validate(
+            {key: pair[key] for key in ("query_id", "passage_id", "id")} | {"rating": 4}
+        )
+        for pair in sample["pairs"]
+    ]
+    digest = file_sha256("graded.jsonl.gz")
+    edits = Edits(format="exam_pp.edits.v1", graded_sha256=digest, reviewer="ana", ratings=rated)
+    write_edits(edits, "labels-ana.json")
 
 
 SETUPS = {
@@ -90,5 +110,11 @@ SETUPS = {
         },
     ),
     "docs/reference/data-model.md": Setup("graded.jsonl.gz"),
+    "docs/start/laptop-review.md": Setup(
+        before={
+            "apply-edits graded.jsonl.gz edits-ana.json": edits_of_two_reviewers,
+            "labels-ana.json": labels_of_drawn_pairs,
+        },
+    ),
 }
 """Page to its preparation; other pages need none."""

@@ -33,6 +33,8 @@ REASONS = {
 }
 """Reasons for not running a block; a page may add details after a colon."""
 SLOW = {
+    "docs/coming-from/nuggetizer.md",
+    "docs/coming-from/published-workbench.md",
     "docs/how-to/answers.md",
     "docs/how-to/autojudge.md",
     "docs/how-to/evaluation.md",
@@ -43,7 +45,10 @@ SLOW = {
     "docs/how-to/trust.md",
     "docs/how-to/verification.md",
     "docs/reference/python.md",
+    "docs/start/gpu-server.md",
+    "docs/start/laptop-review.md",
     "docs/start/quickstart.md",
+    "docs/start/your-data.md",
 }
 """Pages that take more than 1.5 s."""
 PENDING = {
@@ -101,7 +106,8 @@ def test_reasons_for_not_running_are_known() -> None:
 def exam_pp_calls(block: Block) -> Iterator[list[str]]:
     """The arguments of every call of exam-pp in a block, also behind launchers."""
     for command in commands(block.text):
-        lexer = shlex.shlex(with_variables(block.page, command), posix=True, punctuation_chars="|;&<>()")
+        line = re.sub(r"\d?>&\d", "", with_variables(block.page, command))
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="|;&<>()")
         lexer.whitespace_split = True
         words: list[str] = []
         for word in [*lexer, "|"]:

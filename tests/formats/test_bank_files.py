@@ -137,9 +137,12 @@ def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("query_id,text\nq,Who?\n", "must be 'question' or 'nugget', but the file has no such column."),
+        (
+            "query_id,text\nq,Who?\n",
+            "must be 'question' or 'nugget', but the file has no such column.",
+        ),
         ("query_id,text,kind\nq,Who?,fact\n", "must be 'question' or 'nugget', but is 'fact'."),
-        ("Query,Text\nq,Who?\n", "has no column 'query_id'; its columns are: Query, Text."),
+        ("Query,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Query, Text)."),
     ],
 )
 def test_errors_of_columns(
@@ -205,9 +208,14 @@ def test_ignored_cells_are_counted(
 @pytest.mark.parametrize(
     ("content", "place", "about"),
     [
-        ("query_id,words\nq1,a\n", "bank.csv, line 1: ", "'text'"),
+        (
+            "query_id,words\nq1,a\n",
+            "bank.csv, line 1: ",
+            "'text'; rename one of its columns (query_id, words)",
+        ),
         ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: ", "empty"),
         ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: ", "'question' or 'nugget'"),
+        ("query_id,text\nq1,a\n", "bank.csv, line 2, kind: ", "no column of this name: add it"),
         ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: ", "'x'"),
         (
             'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',

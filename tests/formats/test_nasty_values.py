@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -69,7 +70,12 @@ ALWAYS_DROPPED = {
 
 
 def comparable(content: str, value: Any) -> Any:
-    """A form to compare: -0.0 differs from 0.0, and ``info`` is ignored, as readers set it."""
+    """A form to compare: -0.0 differs from 0.0, and ``info`` is ignored, as readers set it.
+
+    An answer with one part is the same as text and as a list.
+    """
+    if content == "answers":
+        return repr([replace(answer, by_sentence=len(answer.parts) > 1) for answer in value])
     if content == "bank":
         entries = [item.model_dump(exclude={"info"}) for line in value for item in line.items]
         return [(line.query_id, line.query_text, line.test_collection) for line in value], entries

@@ -249,7 +249,9 @@ def test_a_single_run_of_open_rag_eval_is_the_system(tmp_path: Path) -> None:
 
 def test_statistics_of_consistency_of_open_rag_eval_are_scores(tmp_path: Path) -> None:
     cell = '{"values": [0.5, 1.0], "stats": {"mean": 0.75, "std": 0.25}}'
-    path = results_of_open_rag_eval(tmp_path, ["consistency_rouge_score", "run_1_generated_answer"], [cell, "[]"])
+    path = results_of_open_rag_eval(
+        tmp_path, ["consistency_rouge_score", "run_1_generated_answer"], [cell, "[]"]
+    )
     assert format_of(path).name == "open-rag-eval-scores"
     assert read_results(path, "rag")[0] == [
         Score("rag", "q1", "consistency_rouge_score.stats.mean", 0.75),

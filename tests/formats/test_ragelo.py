@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.formats.base import format_of
+from exam_pp.formats.base import format_of, known_format
 from exam_pp.formats.ragelo import (
     ANSWERS,
     DOCUMENTS,
@@ -32,6 +32,20 @@ def test_alternative_column_names_and_blanks_after_commas(tmp_path: Path) -> Non
         ("0", "What is a, b\nand c?"),
         ("1", "More?"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("query_id,system,answer,latency", "ragelo-answers"),
+        ("query_id,system,text", "ragelo-answers"),
+        ("query_id,text", "bank-csv"),
+        ("query_id,doc_id,document,system,answer", "ragelo-documents"),
+    ],
+)
+def test_answers_are_found_under_all_names_of_columns(tmp_path: Path, header: str, name: str | None) -> None:
+    form = known_format(file(tmp_path, f"{header}\n" + ",".join("abcde"[: header.count(",") + 1]) + "\n"))
+    assert (form and form.name) == name
 
 
 def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> None:

@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 @click.option(
     "--relevance",
     "source",
-    type=click.Choice(["human", "model"]),
+    type=click.Choice(["human", "model", "all"]),
     default="human",
     show_default=True,
-    help="Source of relevance: the judgments (human), or direct grades in PASSAGES (model).",
+    help="Source of relevance: the judgments (human), direct grades in PASSAGES (model), or none: every "
+    "passage is relevant (all).",
 )
 @click.option(
     "--min-judgment",
@@ -153,6 +154,8 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
 
     if options["source"] != "model":
         refuse_without("--relevance model", "judge", "judge_prompt")
+    if options["source"] == "all":
+        refuse_without("--relevance human or model", "min_judgment")
     model = take_model_options(options)
     importance_model = _importance_model(model, options)
     nuggetize_options = NuggetizeOptions(

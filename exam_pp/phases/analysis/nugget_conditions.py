@@ -14,6 +14,7 @@ from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.results import ALL_QUERIES
+from exam_pp.wording import listed
 
 Point = tuple[float, float]
 
@@ -72,9 +73,10 @@ def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Conditio
     )
     runs = set(left.systems) & set(second.evaluation.systems)
     if len(runs) < 2 and len(_pairs(left) & _pairs(second.evaluation)) < 2:
+        of = [f"{c.name} has {listed(sorted(c.evaluation.systems)) or 'no runs'}" for c in (first, second)]
         raise SelectionError(
-            f"{first.name} and {second.name} have fewer than two runs in common. Check that both use the "
-            "same names of runs."
+            f"{first.name} and {second.name} have fewer than two runs in common: {' and '.join(of)}. Use the "
+            "same names of runs; files of metrics are named after their run."
         )
     return first, second
 

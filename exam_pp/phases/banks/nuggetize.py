@@ -194,6 +194,8 @@ def nuggetize(
 
 
 def _reason(query: Segments, nuggets: Nuggets, relevance: Relevance) -> str:
+    if not query.passages and relevance.source == "all":
+        return "no passage has a text"
     if not query.passages:
         return f"no passage has a judgment of {relevance.min_judgment} or more"
     errors = [window.error for window in nuggets.windows if window.error]
@@ -209,7 +211,7 @@ def _info(
     )
     info["nuggetizer"] = {
         "judgments": relevance.source,
-        "min_judgment": relevance.min_judgment,
+        **({} if relevance.source == "all" else {"min_judgment": relevance.min_judgment}),
         **(
             {"judge": relevance.judge, "judge_prompt": relevance.judge_prompt}
             if relevance.source == "model"
@@ -345,12 +347,15 @@ def _read(
 
 
 def _check_any(relevant: RelevantPassages, options: NuggetizeOptions, files: GradeFiles) -> None:
-    if not any(relevant.queries.values()):
-        judged = counted(relevant.labelled, "passage has a judgment", "passages have a judgment")
-        raise SelectionError(
-            f"{files.passages} has no passage with a text and a judgment of at least "
-            f"{options.relevance.min_judgment} ({judged}). Choose a lower --min-judgment."
-        )
+    if any(relevant.queries.values()):
+        return
+    if options.relevance.source == "all":
+        raise SelectionError(f"{files.passages} has no passage with a text.")
+    judged = counted(relevant.labelled, "passage has a judgment", "passages have a judgment")
+    raise SelectionError(
+        f"{files.passages} has no passage with a text and a judgment of at least "
+        f"{options.relevance.min_judgment} ({judged}). Choose a lower --min-judgment."
+    )
 
 
 def _write_trace(windows: Iterable[Mapping[str, Any]], path: Path, files: GradeFiles) -> None:

@@ -18,20 +18,21 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.roles import is_part_of_answer, name_of_entry
 from exam_pp.wording import counted
 
-JudgmentSource = Literal["human", "model"]
+RelevanceSource = Literal["human", "model", "all"]
 
 
 @dataclass(frozen=True)
 class Relevance:
     """Criteria for relevant passages, and their order.
 
-    Relevance comes from judgments (``source`` "human") or from direct grades in the file ("model"). The
-    grades are those with the prompt ``judge_prompt`` by the model ``judge``; None if the file has such grades
-    of one model only. Passages are in the order of the system ``ranking``; if it is None, in the order of
-    reciprocal rank fusion over all systems. Passages without a rank follow in file order.
+    Relevance comes from judgments (``source`` "human") or from direct grades in the file ("model"), or all
+    passages are relevant ("all"; ``min_judgment`` has no effect). The grades are those with the prompt
+    ``judge_prompt`` by the model ``judge``; None if the file has such grades of one model only. Passages are
+    in the order of the system ``ranking``; if it is None, in the order of reciprocal rank fusion over all
+    systems. Passages without a rank follow in file order.
     """
 
-    source: JudgmentSource = "human"
+    source: RelevanceSource = "human"
     min_judgment: int = 1
     judge: str | None = None
     judge_prompt: str = GRADED_RELEVANCE.name
@@ -91,7 +92,7 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
                 relevant.add(passage)
             else:
                 result.without_text += 1
-    if not result.labelled:
+    if not result.labelled and relevance.source != "all":
         raise SelectionError(_no_judgments(relevance, file))
     if relevance.source == "model":
         result.judge = _single_judge(selector, relevance.judge_prompt, file)
@@ -141,6 +142,8 @@ def _add_first_ranks(passage: Passage, first_ranks: dict[str, int]) -> None:
 
 
 def _label(passage: Passage, relevance: Relevance, selector: GradeSelector) -> int | None:
+    if relevance.source == "all":
+        return relevance.min_judgment
     if relevance.source == "human":
         return max((judgment.relevance for judgment in passage.judgments), default=None)
     return selector.ratings(passage).get(DIRECT_ID)
@@ -158,8 +161,8 @@ def _order(query: _Query, first_ranks: Mapping[str, int], ranking: str | None) -
 def _no_judgments(relevance: Relevance, file: str) -> str:
     if relevance.source == "human":
         return (
-            f"{file} has no judgments. Add them with `exam-pp import --qrels`, or grade with --prompt-class "
-            f"{relevance.judge_prompt} and use --relevance model."
+            f"{file} has no judgments. Add them with `exam-pp import --qrels`, grade with --prompt-class "
+            f"{relevance.judge_prompt} and use --relevance model, or use --relevance all."
         )
     by = f" by the model {relevance.judge!r}" if relevance.judge else ""
     return (

@@ -100,7 +100,7 @@ class NuggetCounts:
                 by_system.setdefault(system, []).append(query_id)
         for system, queries in by_system.items():
             of = counted_names(queries, "query", "queries")
-            yield f"{system} has no answer to {of} and scores 0 there."
+            yield f"{system} has no answer with text to {of} and scores 0 there."
         for system, queries in self.skipped.items():
             yield f"{system} has no answer to {counted_names(queries, 'query', 'queries')}: not in its means."
 

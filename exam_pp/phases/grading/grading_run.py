@@ -12,7 +12,7 @@ from pathlib import Path
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
 from exam_pp.llm.backends import can_read_lists, load_llm
-from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
+from exam_pp.llm.base import BUNDLED, LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
 from exam_pp.phases.grading.grade import (
     ANSWER_MATCH,
@@ -30,6 +30,7 @@ from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
+from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.requests import LOW_MASS, Completion
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
@@ -260,6 +261,11 @@ def check_fit(model: ModelOptions, options: GradeOptions) -> None:
     if options.calibrate and not model.choose:
         raise SelectionError("--calibrate changes the choice of a label and needs --choose.")
     for prompt in options.prompts:
+        if model.model == BUNDLED and prompt.whole_answer and "Yes" in prompt.choices:
+            raise SelectionError(
+                f"The bundled grader rates passages and cannot answer the prompt {prompt.name!r}; use a "
+                "model that follows instructions."
+            )
         if model.choose and (not prompt.labels or is_listwise(prompt)):
             raise SelectionError(
                 f"--choose takes the likeliest label of a scale, but the prompt {prompt.name!r} asks for a "
@@ -424,8 +430,12 @@ def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
     for prompt in prompts:
         if prompt.entry_kind and prompt.entry_kind not in bank.kinds:
             kinds = " and ".join(f"{kind}s" for kind in sorted(bank.kinds)) or "no entries"
+            fitting = " or ".join(
+                p.name for p in (QUESTION_SELF_RATED, NUGGET_SELF_RATED) if p.kind in bank.kinds
+            )
             raise SelectionError(
-                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank has {kinds}."
+                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank has {kinds}"
+                + (f"; use another prompt, such as {fitting}." if fitting else ".")
             )
 
 

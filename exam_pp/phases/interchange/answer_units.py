@@ -92,7 +92,7 @@ def _entry(
 
 _ELEMENTS = used("text", citations="citation confidences")
 _USED = used(
-    "query_id system text run_id topic_id topic response_length references repeat",
+    "query_id system text citations run_id topic_id topic response_length references repeat",
     metadata=used("team_id run_id topic_id request_id narrative_id narrative repeat"),
     answer=_ELEMENTS,
     responses=_ELEMENTS,

@@ -46,8 +46,7 @@ def export_answers(
     lines = [replace(answer, query_text=texts.get(answer.query_id, "")) for answer in answers]
     dropped.add("passage texts", sum(len(line.texts) for line in lines))
     if form == "plain":
-        dropped.add("citations", sum(len(part.citations) for line in lines for part in line.parts))
-        dropped.add("references", sum(len(line.references) for line in lines))
+        dropped.add("boundaries of answer parts", sum(max(0, len(line.parts) - 1) for line in lines))
     write_answers(lines, output, form, inputs=inputs)
     unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
     notes = [f"{unknown[form]} empty, as a passages file does not record them."] if form in unknown else []

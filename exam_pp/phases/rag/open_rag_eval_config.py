@@ -78,7 +78,12 @@ def _read_block(block: Mapping[str, Any], values: dict[str, Any], path: PathLike
     yield from read(options, values)
 
 
+_NUGGETS: Mapping[str, Any] = {"create": True, "iterations": 5, "window_size": "all"}
+"""The evaluator always lists nuggets itself, from all relevant passages in one context, five times."""
+
+
 def _read_trec(options: Mapping[str, Any], values: dict[str, Any]) -> Iterator[str]:
+    values["nuggets"] = dict(_NUGGETS)
     for key, value in options.items():
         if key == "k_values":
             values["retrieval"] = {"k_values": value}

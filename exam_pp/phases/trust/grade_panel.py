@@ -11,6 +11,7 @@ from typing import Any
 
 from exam_pp.data_model import Role
 from exam_pp.errors import ExamError, MissingExtraError, ModelError, SelectionError, UnknownNameError
+from exam_pp.llm.backends import check_packages
 from exam_pp.llm.transport import check_url
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_files, check_fit, grade_file
@@ -88,9 +89,9 @@ def grade_panel(
 ) -> list[PanelGrader]:
     """Grade passages with every grader of a panel, and write the grades of all into one file.
 
-    All graders are checked before the first model is loaded. Each grader has a journal of its own. The files
-    of finished graders are in the folder OUTPUT.panel until the output is complete, so that a repeated call
-    continues an interrupted panel. Grades that the passages already have are kept.
+    All graders and their packages are checked before the first model is loaded. Each grader has a journal of
+    its own. The files of finished graders are in the folder OUTPUT.panel until the output is complete, so
+    that a repeated call continues an interrupted panel. Grades that the passages already have are kept.
 
     Args:
         files: The files.
@@ -116,6 +117,7 @@ def grade_panel(
                 check_url(grader.model.base_url)
             check_files(to_check, options.of(grader))
             check_fit(grader.model, options.of(grader))
+            check_packages(grader.model)
     with ExitStack() as stack:
         stack.enter_context(reading(_model_inputs(graders)))
         check_output(files.output)

@@ -18,7 +18,7 @@ def write_answers(
 ) -> None:
     """Write one answer per line, with the references in the order of :func:`references_of`.
 
-    The plain format has only the text, with the parts joined by a space.
+    The plain format has the text, with the parts joined by a space, and the citations of all parts.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for answer in answers:
@@ -75,7 +75,15 @@ def _ragtime(answer: Answer) -> dict[str, Any]:
 
 def _plain(answer: Answer) -> dict[str, Any]:
     text = " ".join(part.text for part in answer.parts)
-    return {"query_id": answer.query_id, "system": answer.system, "text": text, **_repeat(answer)}
+    cited = list(dict.fromkeys(docid for part in answer.parts for docid in part.citations))
+    documents = {"references": list(answer.references), "citations": cited}
+    return {
+        "query_id": answer.query_id,
+        "system": answer.system,
+        "text": text,
+        **{key: ids for key, ids in documents.items() if ids},
+        **_repeat(answer),
+    }
 
 
 def _repeat(answer: Answer) -> dict[str, int]:

@@ -105,11 +105,13 @@ class ReportAnswer(Record):
 
 
 class PlainAnswer(Record):
-    """A line with an answer as a single text."""
+    """A line with an answer as a single text, the documents it cites, and those its system retrieved."""
 
     query_id: Id
     system: Id
     text: str
+    references: list[Id] | None = None
+    citations: list[Id] | None = None
     repeat: _Repeat = None
 
 
@@ -144,7 +146,13 @@ class _Place(NamedTuple):
 
 def _placed_answers(path: str | Path) -> Iterator[tuple[_Place, Answer]]:
     lines = read_lines(path)
-    for number, line in lines:
+    for position, (number, line) in enumerate(lines):
+        if not position and line[:1] not in (b"{", b"["):
+            problem = (
+                "is not a file of answers: these are JSON lines, a JSON array, or CSV with commas and the "
+                "columns qid, agent and answer (or query_id, system and text)."
+            )
+            raise DataError(problem, file=str(path), line=number)
         if line[:1] == b"[" and line[1:].lstrip()[:1] in (b"", b"{", b"]"):
             yield from _answers_of_array(b"\n".join((line, *(rest for _, rest in lines))), path)
         else:
@@ -173,7 +181,7 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
                 team=metadata.team or "", repeat=metadata.repeat,
                 textless_citations=_textless_citations(report), line=number,
             )  # fmt: skip
-        if "answer" in keys:
+        if "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str)):
             rag = Rag24Answer.model_validate(value)
             return Answer(
                 rag.query_id, rag.system, _parts(rag, path, number),
@@ -182,16 +190,19 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
             )  # fmt: skip
         if "text" in keys:
             plain = PlainAnswer.model_validate(value)
-            part = (AnswerPart(plain.text),) if plain.text.strip() else ()
+            cited = tuple(dict.fromkeys(plain.citations or ()))
+            part = (AnswerPart(plain.text, cited),) if plain.text.strip() else ()
             return Answer(
-                plain.query_id, plain.system, part, by_sentence=False, repeat=plain.repeat, line=number
-            )
+                plain.query_id, plain.system, part, by_sentence=False,
+                references=tuple(plain.references or ()), repeat=plain.repeat,
+                textless_citations=0 if part else len(cited), line=number,
+            )  # fmt: skip
     except ValidationError as error:
         raise data_error(error, path, number) from error
     raise DataError(
         "is not an answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
         "TREC RAG 2025 (metadata, references, answer), RAGTIME (metadata, responses) or plain "
-        "(query_id, system, text).",
+        "(query_id, system, text; references and citations are optional). Rename the keys.",
         file=str(path), line=number,
     )  # fmt: skip
 

@@ -213,7 +213,9 @@ def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path:
         two_conditions(read_conditions(tables[:1]))
     other = tmp_path / "other.tsv"
     other.write_text("Run ID\tV_strict\nx\t0.5\ny\t0.4\n")
-    with pytest.raises(SelectionError, match=r"table7 and other .*runs"):
+    with pytest.raises(
+        SelectionError, match=r"table7 and other .*runs in common: table7 has .*files of metrics"
+    ):
         two_conditions(read_conditions([tables[0], other]))
     with pytest.raises(SelectionError, match=r"other .*lengths"):
         length_points(read_conditions([other])[0], "V_strict")

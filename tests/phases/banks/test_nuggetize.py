@@ -31,6 +31,7 @@ from exam_pp.phases.banks.nuggetize import (
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path
 from exam_pp.test_bank import BankLine, entry_id
 
@@ -453,6 +454,16 @@ def test_command(passages: Path, demo_data: Path, tmp_path: Path) -> None:
     assert not journal_path(banks[0]).exists()
 
 
+def test_all_passages_without_any_judgment(passages: Path, demo_data: Path, tmp_path: Path) -> None:
+    unjudged, bank = tmp_path / "unjudged.jsonl", tmp_path / "bank.jsonl"
+    main(["-q", "strip", str(passages), "--remove", "judgments", "-o", str(unjudged)])
+    command(unjudged, bank, demo_data, "--relevance", "all")
+    records = {line.query_id: line.info["nuggetizer"] for line in read_bank(bank).lines}
+    counts = {query.query_id: len(query.passages) for query in read_passages(passages)}
+    assert {query: record["passages"] for query, record in records.items()} == counts
+    assert all(record["judgments"] == "all" and "min_judgment" not in record for record in records.values())
+
+
 def test_umbrela_labels_of_the_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
     graded, bank = tmp_path / "graded.jsonl", tmp_path / "bank.jsonl"
     queries = str(demo_data / "queries.jsonl")
@@ -524,6 +535,7 @@ def test_another_backend_for_importance_needs_no_url(
         ["--importance-model", "m", "--for-editing"],
         ["--grader", "m"],
         ["--prompt-class", "GradedRelevance"],
+        ["--relevance", "all", "--min-judgment", "1"],
     ],
 )
 def test_options_that_have_no_effect(

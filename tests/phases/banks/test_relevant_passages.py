@@ -99,6 +99,12 @@ def test_umbrela_labels() -> None:
     assert order([line], source="human") == {"q": ["a"]}
 
 
+def test_without_labels_all_passages_with_text_are_relevant_in_rank_order() -> None:
+    line = query(passage("a", {"s": 2}), passage("b", {"s": 1}, (0,)), passage("c", {"s": 3}, text=" "))
+    assert order([line], source="all") == {"q": ["b", "a"]}
+    assert order([query(), query(name="r")], source="all") == {"q": [], "r": []}
+
+
 def test_umbrela_labels_of_two_models() -> None:
     line = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
     with pytest.raises(SelectionError, match=r"'one' .*'two' .*--grader"):

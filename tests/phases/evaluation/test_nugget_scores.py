@@ -93,7 +93,7 @@ def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     assert actual["full", "V"] == (0.75 + 1) / 2
     assert Score("half", "q1", "V_strict", 1.0) in evaluation.best_case
     assert "1 pair of an answer and a nugget" in " ".join(evaluation.notes)
-    assert any("half has no answer to 1 query (q2)" in note for note in evaluation.notes)
+    assert any("half has no answer with text to 1 query (q2)" in note for note in evaluation.notes)
 
 
 def test_a_query_without_nuggets_has_no_score(write_jsonl: WriteJsonl, bank: Path) -> None:

@@ -538,8 +538,12 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
         "query_id": first.query_id,
         "system": "gen-short",
         "text": " ".join(part.text for part in first.parts),
+        "citations": list(dict.fromkeys(docid for part in first.parts for docid in part.citations)),
     }
-    assert "citations" in summary[1]
+    import_passages(ImportSources(answers=[source], unit="sentence"), passages)
+    assert "citations" not in " ".join(summary)
+    summary = export_answers(passages, out, form="plain", systems=["gen-short"])
+    assert "boundaries of answer parts" in summary[1]
     with pytest.raises(SelectionError, match="'x'"):
         export_answers(passages, out, form="plain", systems=["x"])
 

@@ -87,6 +87,8 @@ def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
     path.write_text(YAML)
     config, left_out = read_open_rag_eval_config(path)
     assert config.retrieval.k_values == [1, 7]
+    nuggets = config.nuggets
+    assert (nuggets.create, nuggets.iterations, nuggets.window_size) == (True, 5, "all")
     chosen = config.consistency
     assert (chosen.enabled, chosen.rouge, chosen.encoder) == (True, True, "xlm-roberta-large")
     assert (chosen.rescale, chosen.metrics) == (False, ["citation_F1"])

@@ -12,6 +12,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -592,6 +593,7 @@ def test_a_value_that_python_cannot_represent_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("exam_pp.store.sql.duck._NOT_IN_PYTHON", re.compile("no type"))
-    for value in ("now()", "interval '100000000 years'"):
+    without_pytz = ["now()"] if find_spec("pytz") is None else []
+    for value in (*without_pytz, "interval '100000000 years'"):
         with pytest.raises(QueryError, match=r"^The result has a value .* Cast its column to VARCHAR\.$"):
             query_files(SqlSources(), Statement(f"SELECT {value}"), tmp_path / "r", writer("csv"), LIMITS)

@@ -134,6 +134,16 @@ def test_all_graders_are_checked_before_the_first_one_runs(files: PanelFiles) ->
     assert not files.folder.exists()
 
 
+def test_packages_are_checked_before_the_first_grader_runs(
+    files: PanelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exam_pp.llm.backends.find_spec", lambda _name: None)
+    write_panel(files, "lexical", "google/flan-t5-large")
+    with pytest.raises(ModelError, match=r"grader 2 \(google/flan-t5-large\): .* extra 'hf'"):
+        grade_panel(files)
+    assert not files.folder.exists()
+
+
 def test_the_address_of_an_endpoint_is_checked_first_and_not_shown(files: PanelFiles) -> None:
     write_panel(files, "lexical")
     files.panel.write_text(

@@ -51,13 +51,17 @@ ELEMENTS = [{"text": "One.", "citations": [1, 0, 1]}, {"text": "Two.", "citation
             {"query_id": "q", "system": "s/1", "text": "One. Two."},
             Answer("q", "s/1", (AnswerPart("One. Two."),), by_sentence=False),
         ),
+        (
+            {"query_id": "q", "system": "s", "text": "One.", "references": ["b"], "citations": ["a", 7, "a"]},
+            Answer("q", "s", (AnswerPart("One.", ("a", "7")),), by_sentence=False, references=("b",)),
+        ),
         ({"query_id": "q", "system": "s", "text": "  "}, Answer("q", "s", (), by_sentence=False)),
         (
             {"run_id": "r", "topic_id": "q", "answer": [{"text": " "}, {"text": "Two."}]},
             Answer("q", "r", (AnswerPart("Two."),)),
         ),
     ],
-    ids=["rag24", "rag25", "ragtime", "request", "plain", "empty", "empty-element"],
+    ids=["rag24", "rag25", "ragtime", "request", "plain", "cited", "empty", "empty-element"],
 )
 def test_shapes(write_jsonl: Write, value: Any, answer: Answer) -> None:
     assert list(read_answers(write_jsonl("answers.jsonl", [value]))) == [answer]
@@ -75,6 +79,7 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
     [
         (["text"], None, "known format"),
         ({"qid": "q", "output": "x"}, None, "known format"),
+        ({"query_id": "q", "system": "s", "answer": "x"}, None, "Rename the keys"),
         ({"text": "x", "system": "s"}, "query_id", "missing"),
         ({"topic_id": "q", "answer": []}, "run_id", "missing"),
         ({"run_id": "r", "topic_id": "q", "answer": "words"}, "answer", "list"),
@@ -119,6 +124,13 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
 def test_broken_answers(write_jsonl: Write, value: Any, field: str | None, about: str) -> None:
     path = write_jsonl("answers.jsonl", [value])
     with data_error(path, 1, field, about=about):
+        list(read_answers(path))
+
+
+def test_a_file_without_json(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("query;answer\nq;x\n")
+    with data_error(path, 1, about="CSV with commas and the columns qid, agent and answer"):
         list(read_answers(path))
 
 
