@@ -30,8 +30,8 @@ CUTOFF = 5
 """Ranks that are imported and that count, so that no report notes missing ranks."""
 REPORTS = ("clinic", "grid", "disagreements", "agreement", "diff")
 FIGURES = {
-    "elo-wins": ("elo.html", 0),
-    "trust-ranks": ("panel.html", 0),
+    "elo-ratings": ("elo.html", 0),
+    "trust-ranks": ("panel.html", 2),
     "trust-corrected": ("corrected.html", 0),
     "trust-calibration": ("audit.html", 0),
 }

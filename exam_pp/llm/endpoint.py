@@ -55,6 +55,7 @@ _HINTS = {
     401: f"set the environment variable {KEY} to a valid key",
     403: f"the key in {KEY} has no access to this model",
     404: "check --base-url (it usually ends in /v1) and --model",
+    501: "the server at --base-url does not have this interface",
 }
 
 

@@ -170,6 +170,7 @@ def test_a_server_without_likelihoods_is_called_without_them() -> None:
         (failure(401, f"Incorrect API key provided: {SECRET}"), "401.*environment variable"),
         (failure(403, "no access"), "403"),
         (failure(404, "The model `some-model` does not exist"), "404.*--base-url"),
+        (failure(501, "Unsupported method"), "501.*--base-url does not have this interface"),
     ],
 )
 def test_permanent_failures_stop_the_run_with_one_sentence(answer: Any, message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def _scores(query_id: str, selected: dict[tuple[str, ...], ConsistencyGrade]) ->
     ]
 
 
-def _notes(grades: Iterable[ConsistencyGrade]) -> list[str]:
+def _notes(grades: Sequence[ConsistencyGrade]) -> list[str]:
     """Notes on claims without a score, on shortened texts, and on the positive class."""
     reasons: Counter[str] = Counter()
     cut: Counter[str] = Counter()
@@ -161,6 +161,8 @@ def _notes(grades: Iterable[ConsistencyGrade]) -> list[str]:
     if reasons:
         details = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
         notes.append(f"Claims without a score are in no mean: {details}.")
+    if unscored := sorted({g.system for g in grades} - {g.system for g in grades if g.score is not None}):
+        notes.append(f"Not in the table, because none of their claims has a score: {listed(unscored)}.")
     if cut["source"]:
         claims = counted(cut["source"], "claim has a source that was", "claims have sources that were")
         notes.append(f"{claims} too long for the model and shortened.")

@@ -161,7 +161,7 @@ def grade_file(
     llm = prepare_llm(group.assign_device(model), files)
     requested, options = options, resolve_options(options, llm, model)
     if requested.unparsed != options.unparsed == "chat" and any(
-        p.labels and not p.keeps_whole_reply for p in options.prompts
+        p.labels and not p.keeps_whole_reply and not is_listwise(p) for p in options.prompts
     ):
         log.info(
             "Ratings are read from sentences, and a reply ends with its rating, or after %d tokens "

@@ -234,7 +234,9 @@ def _score(text: str, path: str | Path, number: int) -> float:
     try:
         return parse_finite(text)
     except ValueError:
-        raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="score") from None
+        raise DataError(
+            f"{text!r} is not a finite number.", file=str(path), line=number, field="score"
+        ) from None
 
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]

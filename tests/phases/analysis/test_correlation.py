@@ -152,7 +152,7 @@ def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Pat
     path = tmp_path / "board.tsv"
     path.write_text("system\tRR\na\t0.5\nother\t0.4\n")
 
-    with pytest.raises(SelectionError, match=r"board\.tsv and .*official\.json .*1 system"):
+    with pytest.raises(SelectionError, match=r"board\.tsv \(a, other\) and .*official\.json \(a.*1 system"):
         correlation(path, official)
 
 

@@ -256,6 +256,13 @@ def test_a_file_without_any_score() -> None:
         factual_consistency([query])
 
 
+def test_a_system_without_any_score_is_named() -> None:
+    query = line()
+    run(Scorer(), query)
+    notes = factual_consistency([query]).notes
+    assert "Not in the table, because none of their claims has a score: mute." in notes
+
+
 def test_scores_by_two_models_need_a_choice() -> None:
     query = line()
     run(Scorer(), query)
