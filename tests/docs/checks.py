@@ -35,11 +35,9 @@ def check(page: str, printed: str) -> None:
         CHECKS[page](printed)
 
 
-def numbers_of_autojudge(printed: str) -> None:
-    """The outputs of the example, and the table of τ-AP in both directions."""
+def numbers_of_autojudge(_printed: str) -> None:
+    """The table of τ-AP in both directions."""
     page = read("docs/how-to/autojudge.md")
-    for shown in re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL):
-        assert shown in printed
     truth = means(Path("demo/truth.txt"))["nDCG@10"]
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in table(page, "measure | τ-AP")}
     for measure, by_run in means(Path("out/default.eval.txt")).items():
