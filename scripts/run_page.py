@@ -2,8 +2,9 @@
 
 Usage: python -m scripts.run_page PAGE
 
-A text block directly after a block of commands or Python code is its output. Shortened outputs, with a line of
-dots, are not changed. `tests/docs` has the runner, the files that pages presume, and the stand-ins for models.
+A text block directly after a block of commands or Python code is its output. Shortened outputs, with a line
+of dots, are not changed. `tests/docs` has the runner, the files that pages presume, and the stand-ins for
+models.
 """
 
 from __future__ import annotations

@@ -393,11 +393,10 @@ SETUPS = {
     ),
     "docs/how-to/validation.md": Setup(
         "graded.jsonl.gz bank.jsonl.gz=questions.jsonl runs qrels.txt edits.json official.json"
-        " passages.jsonl.gz"
-        " queries.jsonl",
+        " passages.jsonl.gz=answers.jsonl.gz queries.jsonl",
         prepare=run(
             "convert queries.jsonl -o queries.tsv --to queries-tsv",
-            "export games graded.jsonl.gz --bank bank.jsonl.gz --cutoff 5 -o all.games.jsonl.gz",
+            "compare passages.jsonl.gz --queries queries.jsonl --model fake -o all.games.jsonl.gz",
         ),
     ),
     "docs/how-to/verification.md": Setup(
