@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -72,6 +72,9 @@ class Runner:
         expanded = [self._expanded(line) for line in lines]
         if all(is_simple(line) for line in expanded):
             return _captured(block, lambda: _run_commands(expanded))
+        if len(lines) > 1 and all(line.startswith("exam-pp ") for line in expanded):
+            parts = [self.run(replace(block, text=line)) for line in expanded]
+            return Printed("".join(part.out for part in parts), "".join(part.err for part in parts))
         printed = self._bash(block, lines)
         self.variables += filter(is_assignment, lines)
         return printed

@@ -238,11 +238,17 @@ SEGMENTS = """{"query": {"qid": "007", "text": "What causes the tides?"}, "candi
 {"docid": "d1", "score": 2, "doc": {"contents": "The Moon causes the tides."}},
 {"docid": "d2", "score": 1, "doc": {"contents": "Sea water is salty."}}]}""".replace("\n", "")
 UMBRELA = "How well does the passage answer the query?\n{examples}\nQuery: {query}\nPassage: {passage}\n"
+SCORES = "".join(
+    f'{{"system": "rag-run-{run}", "query_id": "q1", "metric": "V", "value": {run / 2}}}\n' for run in (1, 2)
+)
 RATED = "--bank questions.jsonl --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices"
 SETUPS = {
     "docs/how-to/answers.md": Setup(
-        "rag.csv=repeated.csv scores.jsonl=repeated-scores.jsonl",
-        prepare=encoder("FacebookAI/xlm-roberta-large", layers=24),
+        "rag.csv=repeated.csv",
+        prepare=in_order(
+            encoder("FacebookAI/xlm-roberta-large", layers=24),
+            text("scores.jsonl", SCORES),
+        ),
         before={"apply-edits citations.jsonl.gz": labels_of_citations},
     ),
     "docs/how-to/converting.md": Setup(

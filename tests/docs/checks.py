@@ -1,0 +1,75 @@
+"""What pages print and write besides the shown outputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exam_pp.metrics.correlation import tau_ap
+from exam_pp.store.banks.bank_json import read_bank
+from tests.autojudge.test_page import table
+from tests.autojudge.test_same_numbers import tied_above
+from tests.docs.pages import read
+
+EXPECTED = {
+    "docs/how-to/answers.md": [r"gen-long"],
+    "docs/how-to/nuggets.md": [r"^V_strict +2 +1\.000 +16 +1\.000 +8 +1\.000"],
+    "docs/how-to/querying.md": [r"^\[\('question', 3492\)\]$", r"^\[\('lexical', 1746, "],
+    "docs/how-to/verification.md": [r"2 ratings added as human:ana", r"human:ana +\S"],
+    "docs/reference/python.md": [r"^8 queries, 83 questions$", r"passages.jsonl.gz has no grades"],
+    "docs/start/quickstart.md": [
+        r"3 queries, 6 entries: 0 errors, 0 warnings\.", r"^good +1\.000 .*\nbad +0\.500 "
+    ],
+}  # fmt: skip
+"""Patterns of lines that a page prints without showing them."""
+
+
+def check(page: str, printed: str) -> None:
+    """Fail if the outputs of a page or the files in the working directory are not the expected ones."""
+    for pattern in EXPECTED.get(page, ()):
+        assert re.search(pattern, printed, re.MULTILINE), pattern
+    if page in CHECKS:
+        CHECKS[page](printed)
+
+
+def numbers_of_autojudge(printed: str) -> None:
+    """The outputs of the example, and the table of τ-AP in both directions."""
+    page = read("docs/how-to/autojudge.md")
+    for shown in re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL):
+        assert shown in printed
+    truth = means(Path("demo/truth.txt"))["nDCG@10"]
+    rows = {row[0]: [float(cell) for cell in row[1:]] for row in table(page, "measure | τ-AP")}
+    for measure, by_run in means(Path("out/default.eval.txt")).items():
+        scores, official = [by_run[run] for run in truth], list(truth.values())
+        forward, backward = tau_ap(scores, official), tau_ap(official, scores)
+        ties = tied_above(scores, official) + tied_above(official, scores)
+        assert forward is not None
+        assert backward is not None
+        numbers = [forward, backward, ties, (forward + backward - ties) / 2]
+        assert rows[measure] == pytest.approx([*numbers, numbers[-1]], abs=0.0006)
+
+
+def means(path: Path) -> dict[str, dict[str, float]]:
+    """Measure to run to mean."""
+    by_measure: dict[str, dict[str, float]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        run, topic, measure, value = line.split("\t")
+        if topic == "all":
+            by_measure.setdefault(measure, {})[run] = float(value)
+    return by_measure
+
+
+def banks_of_the_page(_printed: str) -> None:
+    original = read_bank("data/demo/questions.jsonl")
+    assert read_bank("edited.jsonl.gz").queries == original.queries
+    assert len(read_bank("both.jsonl.gz").queries) == len(original.queries)
+    assert "<h1>Clinic" in Path("clinic.html").read_text(encoding="utf-8")
+
+
+CHECKS: dict[str, Callable[[str], None]] = {
+    "docs/how-to/autojudge.md": numbers_of_autojudge,
+    "docs/how-to/test-banks.md": banks_of_the_page,
+}
