@@ -11,8 +11,8 @@ import nltk
 import pytest
 from click.testing import CliRunner, Result
 
-from exam_pp.stopwords import STOP_WORDS
 from scripts.autojudge_demo import write_demo
+from tests.nltk_data import write_nltk_data
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,9 +21,7 @@ def autojudge(tmp_path_factory: pytest.TempPathFactory) -> None:
     if not all(importlib.util.find_spec(name) for name in ("autojudge_base", "autojudge_evaluate")):
         pytest.skip("the packages of AutoJudge are not installed")
     folder = tmp_path_factory.mktemp("nltk")
-    (folder / "tokenizers" / "punkt").mkdir(parents=True)
-    (folder / "corpora" / "stopwords").mkdir(parents=True)
-    (folder / "corpora" / "stopwords" / "english").write_text("\n".join(sorted(STOP_WORDS)), encoding="utf-8")
+    write_nltk_data(folder)
     nltk.data.path.insert(0, str(folder))
 
 

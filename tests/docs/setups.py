@@ -24,6 +24,7 @@ from tests.car_collection import TITLES, outline, write_collection
 from tests.docs.pages import Block, blocks, read, shown_files
 from tests.example_files import write_games_of
 from tests.llm.small_models import save_bert_classifier
+from tests.nltk_data import write_nltk_data
 
 
 @dataclass(frozen=True)
@@ -251,6 +252,7 @@ SETUPS = {
         ),
         before={"apply-edits citations.jsonl.gz": labels_of_citations},
     ),
+    "docs/how-to/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
     "docs/how-to/converting.md": Setup(
         "nuggets.jsonl graded.jsonl.gz answers-2024.jsonl=answers.jsonl mine.csv=repeated.csv documents.csv",
         prepare=in_order(
