@@ -9,6 +9,8 @@ from pathlib import Path
 from string import ascii_letters
 from typing import Any
 
+import pytest
+
 from exam_pp.cli.main import main
 from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.games import Game, GameSet, QueryGames
@@ -18,7 +20,6 @@ from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.games import write_games
 from exam_pp.store.passages.graded_file import read_passages
 from tests.llm.endpoint_server import Answer, completion
-from tests.llm.small_models import save_bert_classifier
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
@@ -135,6 +136,9 @@ def make_files(folder: Path, data: Path) -> None:
         "query_id,system,accuracy,style\n007,gen-long,2,1\n007,gen-short,1,1\n"
     )
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
+    pytest.importorskip("torch")
+    from tests.llm.small_models import save_bert_classifier
+
     save_bert_classifier(folder / "nli-model", ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
     for command in _SETUP.strip().splitlines():
         main(shlex.split(command))

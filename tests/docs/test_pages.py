@@ -35,10 +35,11 @@ REASONS = {
 }
 """Reasons for not running a block; a page may add details after a colon."""
 SLOW = {
+    "docs/coming-from/autojudge.md",
     "docs/coming-from/nuggetizer.md",
     "docs/coming-from/open-rag-eval.md",
-    "docs/coming-from/ragelo.md",
     "docs/coming-from/published-workbench.md",
+    "docs/coming-from/ragelo.md",
     "docs/how-to/answers.md",
     "docs/how-to/autojudge.md",
     "docs/how-to/evaluation.md",
