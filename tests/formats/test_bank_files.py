@@ -215,7 +215,7 @@ def test_ignored_cells_are_counted(
         ),
         ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: ", "empty"),
         ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: ", "'question' or 'nugget'"),
-        ("query_id,text\nq1,a\n", "bank.csv, line 2, kind: ", "no column of this name: add it"),
+        ("query_id,text\nq1,a\n", "bank.csv, line 2, kind: ", "the file has no such column"),
         ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: ", "'x'"),
         (
             'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',
