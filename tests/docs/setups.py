@@ -244,6 +244,7 @@ SCORES = "".join(
 )
 RATED = "--bank questions.jsonl --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices"
 SETUPS = {
+    "docs/coming-from/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
     "docs/how-to/answers.md": Setup(
         "rag.csv=repeated.csv",
         prepare=in_order(
