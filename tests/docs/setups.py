@@ -253,7 +253,6 @@ SETUPS = {
         ),
         before={"apply-edits citations.jsonl.gz": labels_of_citations},
     ),
-    "docs/coming-from/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
     "docs/how-to/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
     "docs/how-to/converting.md": Setup(
         "nuggets.jsonl graded.jsonl.gz answers-2024.jsonl=answers.jsonl mine.csv=repeated.csv documents.csv",
