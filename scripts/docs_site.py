@@ -2,10 +2,10 @@
 
 Usage: scripts/site [FOLDER] [--serve]
 
-FOLDER (default: site) gets the HTML pages, which need no server. `--serve` shows the site on this machine
-instead, without changes that are made meanwhile. The pages are staged in a temporary folder: there, pages of
-other folders (CHANGELOG.md, ...) and notebooks become pages of the site, and formulas become MathML, which
-browsers show without a script.
+FOLDER (default: site) gets the HTML pages, which need no server; a site that was there before is replaced.
+`--serve` shows the site on this machine instead, without changes that are made meanwhile. The pages are
+staged in a temporary folder: there, pages of other folders (CHANGELOG.md, ...) and notebooks become pages of
+the site, and formulas become MathML, which browsers show without a script.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ WORKERS = "https://unpkg.com/iframe-worker/shim"
 """The theme loads this script, so that the search works from disk; ours needs no other server."""
 NOT_SEARCHED = "CHANGELOG.md"
 """A page whose results would hide those of the pages that explain things."""
+_MARK = ".made-by-exam_pp"
+"""A file of every site, so that no other folder is replaced."""
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 _CODE = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _DISPLAY = re.compile(r"^\$\$\n?(.+?)\n?\$\$$", re.DOTALL | re.MULTILINE)
@@ -144,14 +146,22 @@ def main() -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "site")
     parser.add_argument("--serve", action="store_true", help="show the site on this machine")
     arguments = parser.parse_args()
+    folder: Path = arguments.folder
+    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
+        print(
+            f"{folder} is no site that this script made, and is left alone: name another folder.",
+            file=sys.stderr,
+        )
+        return 1
     with tempfile.TemporaryDirectory() as name:
         staged = Path(name)
         stage(staged)
         failed = zensical("serve" if arguments.serve else "build", staged)
         if not failed and not arguments.serve:
             without_other_servers(staged / "site")
-            shutil.rmtree(arguments.folder, ignore_errors=True)
-            shutil.copytree(staged / "site", arguments.folder)
+            (staged / "site" / _MARK).touch()
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(staged / "site", folder)
     return failed
 
 

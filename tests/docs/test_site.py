@@ -45,3 +45,17 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "site" / "index.html").is_file()
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    pytest.importorskip("zensical", reason="zensical is not installed")
+    (tmp_path / "notes.txt").touch()
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "docs_site.py", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "is left alone" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
