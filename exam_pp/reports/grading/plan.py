@@ -70,8 +70,8 @@ def _timing(plan: Plan, probe: Probe) -> Iterator[Block]:
     yield Table(("property", "value"), rows, "Timed probe")
     if probe.kept:
         yield Paragraph(
-            f"The journal {probe.journal} keeps {counted(probe.kept, 'reply', 'replies')} of the probe, so "
-            "that the grading does not request them again."
+            f"The journal {probe.journal} keeps {counted(probe.kept, 'reply', 'replies')} of the probe and "
+            "of its warm-up, which is not timed, so that the grading does not request them again."
         )
     for reason, count in probe.failures.most_common(3):
         yield Paragraph(f"{counted(count, 'request')} of the probe failed: {reason}.")
