@@ -1,6 +1,7 @@
 """Docstrings, comments and messages use the terms of docs/concepts/glossary.md.
 
-The patterns are the unambiguous part of CONTRIBUTING.md's rules of language and its "Terms to avoid". Rewrite a sentence that matches; do not only swap the word.
+The patterns are the unambiguous part of CONTRIBUTING.md's rules of language and its "Terms to avoid". Rewrite
+a sentence that matches; do not only swap the word.
 """
 
 from __future__ import annotations
