@@ -511,7 +511,7 @@ def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLine
         "Calibration": "undecided",
     }
     assert "Undecided: no games are given; use --games FILE." in notes_of(report)
-    assert "use --bank FILE" in notes_of(report)
+    assert "name it with --bank" in notes_of(report)
     soft = audit_report(audit(soft_file(write_jsonl, [(0.9, 3), (0.1, 0)]), options=QUICK))
     assert list(pictures_of(soft)) == ["Reliability of the probabilities"]
 
