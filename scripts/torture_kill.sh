@@ -29,11 +29,14 @@ grade() {
         --max-passages "$passages" --batch-tokens 1024 --threads 1
 }
 journaled() {
-    # Opening the database replays the write-ahead log that the killed process left.
+    # Opening the database replays the write-ahead log that the killed process left. A process that was killed
+    # early may have left a file without a table, which holds no grades.
     "$python" - "$1" <<'PY'
 import pathlib, sqlite3, sys
 path = pathlib.Path(sys.argv[1])
-print(sqlite3.connect(path).execute("SELECT count(*) FROM checked_replies").fetchone()[0] if path.exists() else 0)
+journal = sqlite3.connect(path) if path.exists() else sqlite3.connect(":memory:")
+tables = {name for (name,) in journal.execute("SELECT name FROM sqlite_master")}
+print(journal.execute("SELECT count(*) FROM checked_replies").fetchone()[0] if "checked_replies" in tables else 0)
 PY
 }
 
