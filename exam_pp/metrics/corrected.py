@@ -196,7 +196,7 @@ class Evidence(NamedTuple):
 
         A product of n refuted members has the value Π 1/π only if all n were drawn, and 0 otherwise. If that
         is rare, a typical sample shows neither the error nor its variance. The limits are those beyond which
-        intervals were too narrow in simulations (docs/how-to/trust.md).
+        intervals were too narrow in simulations (docs/how-to/corrected-scores.md).
         """
         shown = (self.refuted == 0) | (self.revealed >= FEW_ERRORS)
         found = self.hidden <= MOST_HIDDEN * np.maximum(self.uncovered, 1)

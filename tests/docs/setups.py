@@ -243,6 +243,11 @@ SCORES = "".join(
     f'{{"system": "rag-run-{run}", "query_id": "q1", "metric": "V", "value": {run / 2}}}\n' for run in (1, 2)
 )
 RATED = "--bank questions.jsonl --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices"
+SMALL = "all.jsonl.gz=passages.jsonl.gz questions.jsonl"
+small_file = run(
+    "sample all.jsonl.gz --max-queries 3 --max-passages 9 -o passages.jsonl.gz",
+    f"grade passages.jsonl.gz -o graded.jsonl.gz {RATED} --model google/flan-t5-large",
+)
 SETUPS = {
     "docs/coming-from/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
     "docs/how-to/answers.md": Setup(
@@ -253,7 +258,9 @@ SETUPS = {
         ),
         before={"apply-edits citations.jsonl.gz": labels_of_citations},
     ),
+    "docs/how-to/audit.md": Setup(f"{SMALL} families.toml games.jsonl.gz", prepare=small_file),
     "docs/how-to/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
+    "docs/how-to/canaries.md": Setup(SMALL, prepare=small_file),
     "docs/how-to/converting.md": Setup(
         "nuggets.jsonl graded.jsonl.gz answers-2024.jsonl=answers.jsonl mine.csv=repeated.csv documents.csv",
         prepare=in_order(
@@ -261,6 +268,17 @@ SETUPS = {
             text("reasonings.csv", "qid,did,raw_answer,answer\n0,0,It is very relevant.,very relevant\n"),
             text("results.csv", "query_id,query,generation_score_mean\nq1,What are tides?,0.5\n"),
             text("pairwise_answers_evaluations.csv", GAMES),
+        ),
+    ),
+    "docs/how-to/corrected-scores.md": Setup(
+        SMALL,
+        prepare=in_order(
+            small_file,
+            run(
+                "sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 1000 --by entry --cutoff 3"
+                " -o pairs.json"
+            ),
+            labels_of_pairs("edits.json"),
         ),
     ),
     "docs/how-to/evaluation.md": Setup(
@@ -276,6 +294,7 @@ SETUPS = {
             "import exam_pp": copies("graded.jsonl.gz=questions-only.jsonl.gz"),
         },
     ),
+    "docs/how-to/gate.md": Setup("baseline.tsv new.tsv"),
     "docs/how-to/import.md": Setup(
         "runs passages.tsv rag.run=runs/dense-large.run rag.jsonl=answers.jsonl",
         before={
@@ -284,6 +303,22 @@ SETUPS = {
                 "import --runs data/demo/runs --texts data/demo/passages.tsv --top 5 -o passages.jsonl.gz"
             ),
         },
+    ),
+    "docs/how-to/manifests.md": Setup(
+        SMALL,
+        prepare=in_order(
+            small_file,
+            run(
+                *(
+                    f"grade passages.jsonl.gz -o {name}.jsonl.gz {RATED} --model {name}"
+                    for name in ("lexical", "bundled")
+                ),
+                "evaluate cover lexical.jsonl.gz --bank questions.jsonl --cutoff 10 --format tsv"
+                " -o lexical.tsv",
+                "evaluate cover bundled.jsonl.gz --bank questions.jsonl --cutoff 5 --format tsv"
+                " -o bundled.tsv",
+            ),
+        ),
     ),
     "docs/how-to/many-gpus.md": Setup(
         "all.jsonl.gz=passages.jsonl.gz bank.jsonl.gz=questions.jsonl questions.jsonl",
@@ -328,6 +363,10 @@ SETUPS = {
             ),
         },
     ),
+    "docs/how-to/panels.md": Setup(
+        SMALL,
+        prepare=in_order(small_file, shown_toml("docs/how-to/panels.md", 'model = "smollm2"', "panel.toml")),
+    ),
     "docs/how-to/tournaments.md": Setup(
         "queries.csv answers.csv documents.csv queries.jsonl answers.jsonl answers-2.jsonl questions.jsonl"
         " nuggets.jsonl families.toml ndcg.tsv qrels.txt runs runs/dense.run=runs/dense-large.run"
@@ -369,35 +408,6 @@ SETUPS = {
             "ana.json bo.json": decisions("ana.json", "bo.json"),
             "--pool gpt-4.jsonl": copies("documents.tsv=more-documents.tsv"),
             "-m 'RR(rel=1)@5'": copies("graded.jsonl.gz=labelled.jsonl.gz"),
-        },
-    ),
-    "docs/how-to/trust.md": Setup(
-        "all.jsonl.gz=passages.jsonl.gz questions.jsonl families.toml games.jsonl.gz baseline.tsv new.tsv",
-        prepare=in_order(
-            run(
-                "sample all.jsonl.gz --max-queries 3 --max-passages 9 -o passages.jsonl.gz",
-                f"grade passages.jsonl.gz -o graded.jsonl.gz {RATED} --model google/flan-t5-large",
-            ),
-            shown_toml("docs/how-to/trust.md", 'model = "smollm2"', "panel.toml"),
-        ),
-        before={
-            "sample-pairs": in_order(
-                run(
-                    "sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 1000 --by entry --cutoff 3"
-                    " -o pairs.json"
-                ),
-                labels_of_pairs("edits.json"),
-            ),
-            "manifest diff": run(
-                *(
-                    f"grade passages.jsonl.gz -o {name}.jsonl.gz {RATED} --model {name}"
-                    for name in ("lexical", "bundled")
-                ),
-                "evaluate cover lexical.jsonl.gz --bank questions.jsonl --cutoff 10 --format tsv"
-                " -o lexical.tsv",
-                "evaluate cover bundled.jsonl.gz --bank questions.jsonl --cutoff 5 --format tsv"
-                " -o bundled.tsv",
-            ),
         },
     ),
     "docs/how-to/validation.md": Setup(

@@ -164,7 +164,7 @@ def test_groups_without_errors_do_not_change_variances() -> None:
 
 
 def test_a_mean_of_labels_by_hand() -> None:
-    """As in docs/how-to/trust.md: the judge gives 3, 2, 0, 0; two of four passages are drawn."""
+    """As in docs/concepts/uncertainty.md: the judge gives 3, 2, 0, 0; two of four passages are drawn."""
     judged = np.array([3.0, 2, 0, 0])[None, :, None]
     errors = np.array([-1.0, 0, 0, 0])[None, :, None]
     pairs = PairGroups(

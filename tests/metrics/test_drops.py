@@ -98,7 +98,7 @@ def test_a_limit_is_exceeded_by_chance_as_often_as_stated(test: DropTest) -> Non
 
 
 def test_skewed_drops_double_one_error_rate() -> None:
-    """As docs/how-to/trust.md says: 13 and 97 of 1,000, with exponential drops and a true drop at the limit.
+    """As docs/how-to/gate.md says: 13 and 97 of 1,000, with exponential drops and a true drop at the limit.
 
     A binomial count of 1,000 is in these ranges with probability 0.99 for p = 0.013 and p = 0.097.
     """

@@ -248,7 +248,7 @@ def test_refused_scores(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_six_real_retrievers_equal_scipy(shared_data: Path) -> None:
-    """Every two systems in both orders, and the counts that docs/how-to/trust.md shows."""
+    """Every two systems in both orders, and the counts that docs/how-to/gate.md shows."""
     folder = shared_data / "dl19-gpt4"
     runs = score_runs(rubric_qrels(folder / "dl19-graded.jsonl.gz"), folder / "runs", ["nDCG@10"])
     table = {(score.system, score.query_id): score.value for score in runs.scores}
