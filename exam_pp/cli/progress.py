@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ Advance = Callable[[int, int | None], None]
 """Called with the number of steps done since the last call and, once it is known, the total."""
 
 _LOG_EVERY_SECONDS = 30.0
+_SPEED_SECONDS = 60.0
 
 
 @contextmanager
@@ -50,25 +52,44 @@ def _bar(title: str, unit: str) -> Iterator[Advance]:
 
 
 class _Lines:
-    """Progress as a log line every :data:`_LOG_EVERY_SECONDS`."""
+    """Progress as a log line every :data:`_LOG_EVERY_SECONDS`.
+
+    The speed is that of the last :data:`_SPEED_SECONDS` and begins with the first finished steps: the time in
+    which models are loaded does not count, and long prompts, which come first, soon no longer do.
+    """
 
     def __init__(self, title: str, unit: str) -> None:
         self._title, self._unit = title, unit
-        self._done = self._before = 0
+        self._done = 0
         self._total: int | None = None
-        self._start = self._last = time.monotonic()
+        self._last = time.monotonic()
+        self._marks: deque[tuple[float, int]] = deque()
+        """Times, at least a second apart, and the steps done until then."""
 
     def advance(self, steps: int, total: int | None) -> None:
         self._done += steps
         now = time.monotonic()
         if total is not None:  # The steps until then are those of an earlier run.
-            self._total, self._before, self._start = total, self._done, now
+            self._total = total
+            self._marks.clear()
+        elif steps and (not self._marks or now - self._marks[-1][0] >= 1):
+            self._marks.append((now, self._done))
+        while len(self._marks) > 1 and now - self._marks[1][0] >= _SPEED_SECONDS:
+            self._marks.popleft()
         if self._total and self._done > self._total:  # Repeated requests are not known beforehand.
             self._total = self._done
         if now - self._last < _LOG_EVERY_SECONDS:
             return
         self._last = now
-        rate = (self._done - self._before) / max(now - self._start, 1e-9)
-        left = f", {(self._total - self._done) / rate / 60:.1f} min left" if self._total and rate else ""
         total_text = f" of {self._total}" if self._total else ""
-        log.info("%s: %d%s %s, %.1f/s%s", self._title, self._done, total_text, self._unit, rate, left)
+        log.info("%s: %d%s %s%s", self._title, self._done, total_text, self._unit, self._speed(now))
+
+    def _speed(self, now: float) -> str:
+        if not self._marks:
+            return ""
+        start, before = self._marks[0]
+        rate = (self._done - before) / max(now - start, 1e-9)
+        if not rate:
+            return ""
+        left = f", {(self._total - self._done) / rate / 60:.1f} min left" if self._total else ""
+        return f", {rate:.1f}/s{left}"
