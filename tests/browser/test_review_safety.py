@@ -320,3 +320,21 @@ def test_everything_by_keyboard(demo: Path, tab: OpenTab) -> None:
     page.page.uncheck("text=Enable keys without Ctrl")
     page.press("Escape", "j", "4")
     assert page.text("#status") == "no edits yet"
+
+
+def test_a_dialog_after_another_keeps_its_content(demo: Path, tab: OpenTab) -> None:
+    """The event that a dialog has closed comes late: a fast reviewer has opened the next one by then."""
+    page = tab(demo / "review.html").go("#/q/1")
+    page.page.click("[aria-label='Edit entry 1']")
+    page.page.evaluate(
+        """() => {
+            document.getElementById("dialog").close();
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+            return new Promise((resolve) => setTimeout(resolve, 200));
+        }"""
+    )
+    assert page.text("#dialog-title") == "Keys"
+    page.press("Escape")
+    assert page.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Edit entry 1"
+    page.page.click("[aria-label='Edit entry 1']")
+    assert page.text("#dialog-title") == "Entry 1"

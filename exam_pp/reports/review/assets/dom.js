@@ -20,9 +20,13 @@ function announce(message) {
   document.getElementById("announcer").textContent = message;
 }
 
+/** Ends the last dialog, if it is closed; null once it has ended. */
+let endDialog = null;
+
 /** Shows a dialog with a form; resolves to true if it is confirmed, to false if it is closed. */
 function ask(title, content, confirmLabel, { check = () => true } = {}) {
   const dialog = document.getElementById("dialog");
+  endDialog?.(); // the event of its closing comes later, and may come after this dialog has opened
   const before = document.activeElement;
   return new Promise((resolve) => {
     let answer = false;
@@ -48,6 +52,8 @@ function ask(title, content, confirmLabel, { check = () => true } = {}) {
       ),
     );
     const leave = () => {
+      if (dialog.open) return;
+      endDialog = null;
       dialog.removeEventListener("close", leave);
       dialog.replaceChildren();
       if (before?.isConnected) before.focus();
@@ -55,6 +61,7 @@ function ask(title, content, confirmLabel, { check = () => true } = {}) {
     };
     dialog.addEventListener("close", leave);
     dialog.showModal();
+    endDialog = leave;
   });
 }
 
