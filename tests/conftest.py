@@ -22,6 +22,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # and CTranslate2 read this variable when they are imported, and so do the processes that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Prevents downloads of models. huggingface_hub reads it when it is imported, which is before any fixture.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 # Tests count the files of folders. The tests of manifests, of examples and of the scripts switch them on.
 os.environ["EXAM_PP_MANIFEST"] = "0"
 
@@ -113,12 +116,6 @@ def _close_journals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for journal in journals:
         journal.close()
-
-
-@pytest.fixture(autouse=True)
-def _stay_offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prevent downloads of models."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
 @pytest.fixture(scope="session")

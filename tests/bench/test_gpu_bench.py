@@ -45,7 +45,9 @@ def test_the_operations_of_a_decoder_are_those_that_torch_counts() -> None:
             ).past_key_values
     # torch counts attention to later tokens, and not the output layer, which this pass does not run.
     later = 4 * work.attention * (tokens**2 - tokens * (tokens + 1) / 2)
-    assert work.of(tokens, reply) == counter.get_total_flops() - later + 2 * work.output * reply
+    counted = counter.get_total_flops() - later + 2 * work.output * reply
+    # transformers before 5.4 computes the angles of positions as a product of matrices, which counts, too.
+    assert work.of(tokens, reply) == pytest.approx(counted, rel=1e-3)
 
 
 def test_the_operations_of_t5_are_those_that_torch_counts() -> None:

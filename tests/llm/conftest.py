@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
-
-os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers is imported, which is before any fixture
 
 torch = pytest.importorskip("torch")
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # read when transformers is imported, which is before any fixture
-
 STARTUP = 240
 """Seconds that a server may need to start."""
 

@@ -66,7 +66,7 @@ def _odd_number(name: str, text: str, field: str, *arguments: str) -> Callable[[
 
 DAMAGES = (
     'config.json: d_model "x"',
-    'config.json: eos_token_id "x"',
+    "model.safetensors: cut off",
     "config.json: num_layers 1000000",
     "config.json: a list",
     "generation_config.json: a list",
