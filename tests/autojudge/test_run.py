@@ -78,6 +78,7 @@ def _endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "FIRST_DELAY", 0.01)
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("_endpoint")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning:autojudge_evaluate")
 def test_an_endpoint_writes_nuggets_and_judges(

@@ -64,6 +64,7 @@ def long_bank(tmp_path: Path, demo_data: Path) -> Path:
     return path
 
 
+@pytest.mark.integration
 def test_a_long_report_goes_through_the_pager(long_bank: Path, tmp_path: Path) -> None:
     paged, command = pager(tmp_path)
     assert on_terminal("bank", "show", str(long_bank), PAGER=command) == ""
@@ -82,12 +83,14 @@ def test_a_short_report_does_not(tmp_path: Path, demo_data: Path) -> None:
     assert not paged.exists()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("value", ["'", "no-such-pager -R"])
 def test_a_pager_that_cannot_be_started(long_bank: Path, value: str) -> None:
     shown = on_terminal("bank", "show", str(long_bank), PAGER=value)
     assert shown == on_terminal("bank", "show", str(long_bank), PAGER="")
 
 
+@pytest.mark.integration
 def test_no_pager_with_an_output_file_or_another_format(long_bank: Path, tmp_path: Path) -> None:
     paged, command = pager(tmp_path)
     out = tmp_path / "out.txt"

@@ -87,6 +87,7 @@ def test_the_answer_is_the_sentence_with_the_highest_rating(passages: list[str])
     assert reply[1].text == UNANSWERABLE
 
 
+@pytest.mark.slow
 def test_replies_from_ratings_do_not_depend_on_the_batch(passages: list[str], questions: list[str]) -> None:
     llm = load_llm(ModelOptions("bundled"))
     pairs = [(question, passage) for question in questions[:3] for passage in passages]

@@ -105,6 +105,7 @@ def test_replies_equal_generate_whatever_the_batch(
         assert [replies[position].text for position in range(len(order))] == [expected[i] for i in order]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instruction", ["", INSTRUCTION], ids=["", "instruction"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -315,6 +316,7 @@ THINKING = {
 """The end of the prompt, and replies with and without the closing tag."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("kind", THINKING)

@@ -103,6 +103,7 @@ _CLASSES = {"GPT2": "GPT2LMHeadModel"}
 _REFUSED = {"Llama 3": r"\(llama3\)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _ARCHITECTURES)
 def test_random_weights_of_many_architectures(name: str, tmp_path: Path, prompts: list[str]) -> None:
     """Every supported architecture gives the replies of the reference."""
@@ -127,6 +128,7 @@ def test_random_weights_of_many_architectures(name: str, tmp_path: Path, prompts
         assert_same(reply, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compute_type", ["float32", "int8"])
 def test_a_wrong_conversion_is_noticed(
     compute_type: str,

@@ -85,6 +85,7 @@ def ask(options: ModelOptions, prompts: list[str]) -> list[tuple[str, list[float
     return [(replies[n].text, [round(p, 3) for p in replies[n].label_logprobs]) for n in range(len(prompts))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
 def test_the_replies_are_those_of_the_checkpoint(
     gguf_file: Path, causal_checkpoints: dict[str, Path], prompts: list[str], engine: Any

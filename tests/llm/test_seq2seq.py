@@ -99,6 +99,7 @@ def test_replies_equal_generate_whatever_the_batch(
         assert [replies[position].text for position in range(len(order))] == [expected[i] for i in order]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_beams", [5, 1])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["keyed", "flat"])

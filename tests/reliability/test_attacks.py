@@ -10,6 +10,7 @@ from scripts.reliability.attacks import ATTACKS
 from scripts.reliability.attacks.attack import Attack
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_has_the_promised_outcome(attack: Attack, tmp_path: Path) -> None:
     if "model folder" in attack.name:

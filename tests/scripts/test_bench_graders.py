@@ -48,6 +48,7 @@ def test_squad_questions_with_and_without_answers(graders: ModuleType, tmp_path:
     assert second.answers == []
 
 
+@pytest.mark.integration
 def test_missing_data_gives_a_message(repository: Path, tmp_path: Path) -> None:
     script = repository / "scripts" / "bench" / "graders.py"
     done = subprocess.run(

@@ -231,6 +231,7 @@ def test_replies_are_kept_if_a_process_dies(
     assert not list(tmp_path.glob("*.journal*"))
 
 
+@pytest.mark.integration
 def test_sigterm_finishes_the_batch_and_the_same_command_continues(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
