@@ -1,11 +1,10 @@
 """Build the documentation site from docs/ with Zensical; every warning is an error.
 
-Usage: scripts/site [FOLDER] [--serve]
+Usage: scripts/site [FOLDER]
 
 FOLDER (default: site) gets the HTML pages, which need no server; a site that was there before is replaced.
-`--serve` shows the site on this machine instead, without changes that are made meanwhile. The pages are
-staged in a temporary folder: there, pages of other folders (CHANGELOG.md, ...) and notebooks become pages of
-the site, and formulas become MathML, which browsers show without a script.
+The pages are staged in a temporary folder: there, pages of other folders (CHANGELOG.md, ...) and notebooks
+become pages of the site, and formulas become MathML, which browsers show without a script.
 """
 
 from __future__ import annotations
@@ -133,20 +132,10 @@ def without_other_servers(site: Path) -> None:
         page.write_text(page.read_text(encoding="utf-8").replace(WORKERS, script), encoding="utf-8")
 
 
-def zensical(command: str, folder: Path) -> int:
-    done = subprocess.run(
-        [sys.executable, "-m", "zensical", command, *(["--strict"] if command == "build" else [])],
-        cwd=folder, check=False,
-    )  # fmt: skip
-    return done.returncode
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "site")
-    parser.add_argument("--serve", action="store_true", help="show the site on this machine")
-    arguments = parser.parse_args()
-    folder: Path = arguments.folder
+    folder: Path = parser.parse_args().folder
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
         print(
             f"{folder} is no site that this script made, and is left alone: name another folder.",
@@ -156,8 +145,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         staged = Path(name)
         stage(staged)
-        failed = zensical("serve" if arguments.serve else "build", staged)
-        if not failed and not arguments.serve:
+        command = [sys.executable, "-m", "zensical", "build", "--strict"]
+        failed = subprocess.run(command, cwd=staged, check=False).returncode
+        if not failed:
             without_other_servers(staged / "site")
             (staged / "site" / _MARK).touch()
             shutil.rmtree(folder, ignore_errors=True)
