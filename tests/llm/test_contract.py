@@ -129,7 +129,6 @@ def same(a: Completion, b: Completion) -> bool:
     )
 
 
-@pytest.mark.slow
 @every_backend
 def test_every_request_is_answered_once_in_any_grouping(case: tuple[str, ModelOptions]) -> None:
     name, options = case
@@ -175,7 +174,6 @@ def test_no_requests_give_no_replies(case: tuple[str, ModelOptions]) -> None:
     assert list(llm.generate(requests_for(name), [])) == []
 
 
-@pytest.mark.slow
 @every_backend
 def test_likelihoods_belong_to_the_scale(case: tuple[str, ModelOptions]) -> None:
     name, options = case
