@@ -101,6 +101,20 @@ def _without_fsync() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _outside_the_checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run fixtures of modules and sessions in an empty folder, too."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(tmp_path_factory.mktemp("session"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run every test in an empty folder of its own, so that what lies in the checkout cannot change a result."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(autouse=True)
 def _close_journals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Close journals in memory, which tests leave open; since 3.13, Python warns of them."""
