@@ -111,7 +111,7 @@ def _outside_the_checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(autouse=True)
 def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every test in an empty folder of its own, so that what lies in the checkout cannot change a result."""
+    """Run every test in an empty folder of its own: nothing in the checkout may change a result."""
     monkeypatch.chdir(tmp_path)
 
 
