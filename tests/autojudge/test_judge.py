@@ -108,7 +108,7 @@ def test_the_order_of_the_reports_does_not_matter(
     monkeypatch.setenv("CACHE_DIR", str(tmp_path / "cache"))
     outputs = []
     for name, ordered in (("forwards", reports), ("backwards", reports[::-1])):
-        settings = {**LEXICAL, "outdir": tmp_path / name}
+        settings: dict[str, Any] = {**LEXICAL, "outdir": tmp_path / name}
         qrels = ExamJudge().create_qrels(ordered, topics, None, banks, **settings)
         board = ExamJudge().judge(ordered, topics, None, banks, qrels, **settings)
         files = {path.name: path.read_bytes() for path in (tmp_path / name / "exam_pp_work").iterdir()}
