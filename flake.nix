@@ -15,7 +15,7 @@
       plots = py: with py; [ matplotlib ];
       tests = py: with py; [
         cbor2 fastapi gguf hypothesis ipykernel jsonschema nbclient nbformat openai pandas pytest pytest-timeout
-        pytest-xdist pyyaml rouge-score uvicorn
+        pytest-xdist pyyaml requests rouge-score uvicorn
       ];
 
       exam_pp = py: py.buildPythonApplication {

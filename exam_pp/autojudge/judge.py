@@ -183,7 +183,7 @@ class ExamJudge:
                     "V_strict is left out, because the bank has no nuggets with the importance 'vital'; with "
                     "the setting importance: true, the model labels nuggets."
                 )
-            runs = dict.fromkeys(report.metadata.run_id for report in reports)
+            runs = sorted({report.metadata.run_id for report in reports})
             return _leaderboard(columns, runs, work.topics)
 
 

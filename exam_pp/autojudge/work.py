@@ -1,14 +1,17 @@
 """The steps of the judge: topics and reports to files, a bank, grades, and nugget assignments.
 
 Finished steps are not computed again, and an interrupted step continues from its journal. The journals stay
-in the work folder, so that variants and sweeps of a workflow ask no request twice.
+in the work folder, so that variants and sweeps of a workflow ask no request twice. With a cache folder, all
+replies are in one journal there, and no file depends on the endpoint's URL.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +26,7 @@ from exam_pp.phases.banks.generate import GenerateOptions, generate_file
 from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
-from exam_pp.phases.grading.steps import Steps, asked
+from exam_pp.phases.grading.steps import Steps, asked, make_folder
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+CACHE = "exam_pp.journal"
+"""Name of the journal in the cache folder."""
+
 _DEFAULT_PROMPTS: dict[EntryKind, Prompt] = {"question": QUESTION_SELF_RATED, "nugget": NUGGET_SELF_RATED}
 
 
@@ -49,11 +55,12 @@ class Work:
     Args:
         settings: The settings of the phase.
         topics: The topics, which restrict bank and reports.
-        llm_config: AutoJudge's configuration of the model.
+        llm_config: AutoJudge's configuration of the model. Its ``cache_dir``, else the environment variable
+            ``CACHE_DIR``, is the cache folder.
 
     Raises:
         DataError: A setting is wrong, or the id of a topic has whitespace.
-        OutputError: The work folder cannot be made.
+        OutputError: The work folder or the cache folder cannot be made.
     """
 
     def __init__(
@@ -63,6 +70,8 @@ class Work:
         self.topics = {_name(topic.request_id, "topic"): _text(topic, settings) for topic in topics}
         self._llm_config = llm_config
         self._steps = Steps(settings.outdir / settings.work)
+        cache = getattr(llm_config, "cache_dir", None) or os.environ.get("CACHE_DIR")
+        self._journal = make_folder(Path(cache)) / CACHE if cache else None
 
     def new_bank(self, given: NuggetBanks | None) -> NuggetBanks:
         """The bank of the settings, else ``given``, else the entries that the model writes.
@@ -138,8 +147,9 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                passages, path, bank_file, keep_journal=True, retry_failed=self.settings.retry_failed
-            )
+                passages, path, bank_file, self._journal, keep_journal=True,
+                retry_failed=self.settings.retry_failed,
+            )  # fmt: skip
             return grade_file(files, model, GradeOptions([prompt]), advance).lines()
 
         return self._run(title, output, [passages, bank_file], asked(model, prompt), work)
@@ -147,7 +157,8 @@ class Work:
     def _imported(self, reports: Iterable[Report]) -> Path:
         folder = self._steps.folder
         answers = folder / "answers.jsonl"
-        write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in reports))
+        ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))
+        write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in ordered))
         output = folder / "passages.jsonl.gz"
         import_passages(
             ImportSources(answers=[answers], queries=self._queries(), unit=self.settings.unit), output
@@ -165,7 +176,7 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             summary = generate_file(
-                queries, path, model, options, keep_journal=True,
+                queries, path, model, options, journal=self._journal, keep_journal=True,
                 retry_failed=self.settings.retry_failed, advance=advance,
             )  # fmt: skip
             if summary.failed:
@@ -186,8 +197,9 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                bank, path, bank, keep_journal=True, retry_failed=self.settings.retry_failed, queries=queries
-            )
+                bank, path, bank, self._journal, keep_journal=True,
+                retry_failed=self.settings.retry_failed, queries=queries,
+            )  # fmt: skip
             return importance_file(files, model, options, advance=advance).lines()
 
         return self._run(
@@ -208,7 +220,7 @@ class Work:
         return self._steps.run(title, output, inputs, facts, work)
 
     def _model(self) -> ModelOptions:
-        return model_of(self.settings, self._llm_config)
+        return replace(model_of(self.settings, self._llm_config), any_server=self._journal is not None)
 
     def _written(self, lines: Iterable[BankLine], name: str) -> Path:
         path = self._steps.folder / name

@@ -57,6 +57,8 @@ class ModelOptions:
         concurrency: The number of simultaneous calls to an endpoint.
         max_reply_mb: The maximal size of an endpoint's reply in megabytes, unpacked.
         allow_redirects: Whether an endpoint may redirect requests to other servers; grades record where.
+        any_server: Whether the replies of all servers count as those of the same model: files do not record
+            the URL, which is not read before the first request.
         temperature: The temperature of sampling. 0: always the likeliest reply. Local models sample with
             transformers, and the replies do not depend on the batches.
         top_p: The probability of the tokens from which a reply is sampled (nucleus sampling, Holtzman et
@@ -95,6 +97,7 @@ class ModelOptions:
     concurrency: int = 16
     max_reply_mb: float = 16.0
     allow_redirects: bool = False
+    any_server: bool = False
     temperature: float = 0
     top_p: float | None = None
     sampling_seed: int | None = None

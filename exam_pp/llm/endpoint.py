@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -62,7 +63,8 @@ _HINTS = {
 def load_endpoint(options: ModelOptions) -> LLM:
     """Make a model behind an endpoint; raises :class:`ModelError` for invalid options.
 
-    Only with ``allow_redirects`` this calls the endpoint, because grades record where redirects end.
+    Only with ``allow_redirects`` this calls the endpoint, because grades record where redirects end. With
+    ``any_server``, URL and key are not needed before the first request.
     """
     return EndpointLLM(options)
 
@@ -80,8 +82,6 @@ class EndpointLLM:
     def __init__(self, options: ModelOptions) -> None:
         self.name = options.model
         self._options = options
-        self._transport = Transport(options)
-        self._is_openai = self._transport.is_openai
         self._retries = Retries(self._error, options.timeout, options.concurrency)
         self._decoding = recorded_decoding(options)
         self._extra = self._extra_arguments()
@@ -89,22 +89,39 @@ class EndpointLLM:
         self._ever_accepted = False
         self._lock = threading.Lock()
         self._warned: set[str] = set()
-        if options.allow_redirects:
-            self._find_redirect()
+        if not options.any_server:
+            self._connect()
+
+    @cached_property
+    def _transport(self) -> Transport:
+        return Transport(self._options)
+
+    @property
+    def _is_openai(self) -> bool:
+        return self._transport.is_openai
+
+    @property
+    def _base_url(self) -> str:
+        """The URL without its query, which may contain credentials."""
+        url = urlsplit(self._transport.url)
+        return f"{url.scheme}://{url.netloc}{url.path}"
 
     def provenance(self) -> dict[str, Any]:
         """The known settings that determine the replies, without credentials."""
-        url, redirected_to = urlsplit(self._transport.url), self._transport.redirected_to
         return {
             "pipeline": self._options.pipeline,
             "engine": "openai",
-            "base_url": f"{url.scheme}://{url.netloc}{url.path}",
-            **({"redirected_to": redirected_to} if redirected_to else {}),
+            **({} if self._options.any_server else self._server),
             **({} if self._options.choose else self._limits),
             **self._decoding,
             **self._options.thinking,
             "exam_pp": __version__,
         }
+
+    @property
+    def _server(self) -> dict[str, Any]:
+        redirected_to = self._transport.redirected_to
+        return {"base_url": self._base_url, **({"redirected_to": redirected_to} if redirected_to else {})}
 
     @property
     def _limits(self) -> dict[str, Any]:
@@ -121,6 +138,8 @@ class EndpointLLM:
         order = (
             index for batch in (self.batches(requests) if batches is None else batches) for index in batch
         )
+        if self._options.any_server:
+            self._connect()
         stopped = threading.Event()
         with self._transport.client(stopped) as client:
 
@@ -135,20 +154,26 @@ class EndpointLLM:
                 stopped.set()  # ends threads that wait for their next attempt
 
     def _error(self, problem: str) -> ModelError:
-        return ModelError(f"The endpoint {self.provenance()['base_url']} {problem}.")
+        return ModelError(f"The endpoint {self._base_url} {problem}.")
 
-    def _find_redirect(self) -> None:
-        """Send a short request, whose redirects may lead to other servers, which later requests then use."""
-        self._transport.follows_new_redirects = True
+    def _connect(self) -> None:
+        """Check URL and key, and find redirects with a short request, if they are allowed.
+
+        They may lead to other servers, which later requests then use.
+        """
+        transport = self._transport
+        if not self._options.allow_redirects:
+            return
+        transport.follows_new_redirects = True
         try:
-            with self._transport.client(threading.Event()) as client:
+            with transport.client(threading.Event()) as client:
                 self._call(client, self._arguments(_PROBE, wants_logprobs=False))
         except BadReplyError:  # the server is known nevertheless
             pass
         except AttemptError as failure:
             raise self._error(f"does not answer ({failure})") from None
         finally:
-            self._transport.follows_new_redirects = False
+            transport.follows_new_redirects = False
 
     def _reply(self, client: Any, request: Request, stopped: threading.Event) -> Outcome:
         """Send one request, with retries after temporary failures."""

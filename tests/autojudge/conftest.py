@@ -25,6 +25,13 @@ def autojudge(tmp_path_factory: pytest.TempPathFactory) -> None:
     nltk.data.path.insert(0, str(folder))
 
 
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep replies out of the user's cache folder."""
+    for name in ("CACHE_DIR", "LLM_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Reports, topics, a bank and a truth that are made from the demo collection."""

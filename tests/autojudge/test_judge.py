@@ -101,6 +101,23 @@ def test_qrels_verify_and_equal_those_of_the_commands(
     }
 
 
+def test_the_order_of_the_reports_does_not_matter(
+    few: Any, banks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics, reports = few
+    monkeypatch.setenv("CACHE_DIR", str(tmp_path / "cache"))
+    outputs = []
+    for name, ordered in (("forwards", reports), ("backwards", reports[::-1])):
+        settings: dict[str, Any] = {**LEXICAL, "outdir": tmp_path / name}
+        qrels = ExamJudge().create_qrels(ordered, topics, None, banks, **settings)
+        board = ExamJudge().judge(ordered, topics, None, banks, qrels, **settings)
+        files = {path.name: path.read_bytes() for path in (tmp_path / name / "exam_pp_work").iterdir()}
+        outputs.append((list(qrels.rows), list(board.entries), files))
+    assert outputs[0] == outputs[1]
+    runs = [entry.run_id for entry in outputs[0][1]]
+    assert list(dict.fromkeys(runs)) == sorted(set(runs))
+
+
 def graded_by_commands(
     demo: Path, demo_data: Path, folder: Path, topics: list[Any], reports: list[Any], **bank: str
 ) -> Path:

@@ -99,6 +99,68 @@ def test_an_endpoint_writes_nuggets_and_judges(
     assert rows.keys() == {"Cover", "label_mean", "V_strict"}
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files of an output folder; autojudge-base writes the time into its record of settings."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith(".config.yml")
+    }
+
+
+@pytest.mark.usefixtures("_endpoint")
+def test_a_second_run_needs_only_the_cache(
+    auto_judge: AutoJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "new" / "cache"
+    monkeypatch.setenv("CACHE_DIR", str(cache))
+
+    def judged(name: str) -> dict[str, bytes]:
+        done = auto_judge(
+            WORKFLOWS / "endpoint-nuggets.yml", "--topic", "007", "--run", "tf", "--run", "gen-short",
+            "--out-dir", tmp_path / name,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        return contents(tmp_path / name)
+
+    with serve(chat) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        first = judged("first")
+        assert server.bodies
+    assert {"tmp-default.eval.txt", "exam_pp_work/graded.jsonl.gz", "exam_pp_work/steps.json"} <= first.keys()
+    assert [file.name for file in cache.iterdir()] == ["exam_pp.journal"]
+    assert not [name for name in first if "journal" in name]
+
+    assert judged("off") == first
+    with serve(chat) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert judged("another-url") == first
+        assert not server.paths
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert judged("no-url") == first
+
+
+@pytest.mark.usefixtures("_endpoint")
+def test_a_reply_that_the_cache_lacks_is_asked_of_the_endpoint(
+    auto_judge: AutoJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY")
+    arguments = ("--topic", "007", "--no-create-qrels", "--no-judge")
+    stopped = auto_judge(WORKFLOWS / "endpoint-nuggets.yml", *arguments)
+    assert stopped.exit_code == 1
+    assert "Error: --base-url is missing. To use api.openai.com, set OPENAI_API_KEY." in stopped.output
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with serve(chat) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for model, expected in (("chat-model", 2), ("another", 4), ("chat-model", 4)):
+            monkeypatch.setenv("OPENAI_MODEL", model)
+            done = auto_judge(WORKFLOWS / "endpoint-nuggets.yml", *arguments)
+            assert done.exit_code == 0, done.output
+            assert len(server.bodies) == expected, "one request for nuggets, and one for their importance"
+
+
 @pytest.mark.usefixtures("_endpoint")
 def test_an_interrupted_run_continues_from_its_journal(
     auto_judge: AutoJudge, demo: Path, monkeypatch: pytest.MonkeyPatch

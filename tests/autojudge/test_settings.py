@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from exam_pp.autojudge import WORKFLOWS
 from exam_pp.autojudge.settings import Settings, model_of, prompt_of, read_settings
@@ -96,6 +97,8 @@ def test_ready_workflow_files_have_known_settings() -> None:
         workflow = load_workflow(file)
         for changes in ({}, *workflow.variants.values()):
             read_settings({**resolve_default(workflow).judge_settings, **changes})
+        asks_endpoint = "model" not in workflow.settings
+        assert yaml.safe_load(file.read_text("utf-8")).get("uses_llm", True) == asks_endpoint
         components = load_judge_from_workflow(workflow)
         assert type(components.leaderboard_judge).__name__ == "ExamJudge"
         assert components.nugget_creator is components.qrels_creator is components.leaderboard_judge

@@ -135,7 +135,7 @@ class Answerer:
         missing = [len(batch) for batch in todo]
         done: list[dict[str, Completion]] = [{} for _ in todo]
         with STOP.after_batches():
-            for index, completion in self.llm.generate(requests, todo):
+            for index, completion in self.llm.generate(requests, todo) if todo else ():
                 number = waiting[index]
                 done[number][keys[index]] = completion
                 missing[number] -= 1

@@ -48,11 +48,7 @@ class Steps:
     """
 
     def __init__(self, folder: Path, progress: Progress = no_progress) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"The folder {folder} cannot be created: {error.strerror}.") from error
-        self.folder = folder
+        self.folder = make_folder(folder)
         self.skipped: list[str] = []
         self._progress = progress
         self._record = folder / "steps.json"
@@ -120,9 +116,19 @@ class Steps:
         return finished
 
 
+def make_folder(folder: Path) -> Path:
+    """Make a folder if it does not exist; raises :class:`OutputError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"The folder {folder} cannot be created: {error.strerror}.") from error
+    return folder
+
+
 def decisive(model: ModelOptions) -> dict[str, Any]:
-    """The options of a model without those of the hardware."""
-    return {key: value for key, value in asdict(model).items() if key not in _HARDWARE}
+    """The options of a model without those of the hardware, and without a URL that is not recorded."""
+    ignored = {*_HARDWARE, "any_server"} | ({"base_url"} if model.any_server else set())
+    return {key: value for key, value in asdict(model).items() if key not in ignored}
 
 
 def asked(model: ModelOptions, *prompts: Prompt | None) -> dict[str, Any]:

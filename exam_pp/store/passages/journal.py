@@ -262,10 +262,7 @@ def _lock_path(path: Path) -> Path:
 
 
 def _in_use(path: Path | None) -> str:
-    return (
-        f"{path} is in use by another grading run with the same output. Wait for it, or name another output "
-        "with -o."
-    )
+    return f"{path} is in use by another run. Wait for it, or name another output, journal or cache folder."
 
 
 _UNREADABLE = (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError)
