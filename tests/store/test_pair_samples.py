@@ -72,11 +72,11 @@ def all_probabilities(value: float) -> Change:
         (lambda values: values["pairs"].pop(), "seed: does not draw these pairs"),
         (
             lambda values: values["pairs"][0].update(probability=0),
-            "pairs.1.probability: .* equal to 0.000000001",
+            "pairs.1.probability: input should be gr",
         ),
         (
             lambda values: values["pairs"][0].update(probability=1e-300),
-            "pairs.1.probability: .* equal to 0.000000001",
+            "pairs.1.probability: input should be gr",
         ),
         (lambda values: values["pairs"][0].update(probability=1e-8), "pairs.1.probability: contradicts low"),
         (lambda values: values["pairs"][0].update(probability=0.5), "pairs.1.probability: contradicts low"),
