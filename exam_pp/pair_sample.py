@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterator
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from exam_pp.data_model import Id, Record
 
-FORMAT: Literal["exam_pp.pair-sample.v1"] = "exam_pp.pair-sample.v1"
+FORMAT: Literal["exam_pp.pair-sample.v2"] = "exam_pp.pair-sample.v2"
 
 SampledBy = Literal["even", "rating", "disagreement", "entry"]
 """How pairs are drawn: all with the same probability; equal numbers of each rating are expected; pairs on
 which graders disagree are likelier; or all pairs of an entry together, and all entries with the same
 probability."""
+
+Probability = Annotated[float, Field(ge=1e-9, le=1)]
+"""A pair stands for 1 / probability pairs, and no file has more than a billion."""
+
+
+def draw(seed: int, *names: object) -> float:
+    """A number from 0 to 1 that depends only on the seed and the names.
+
+    So a draw for a query is the same in every shard, in every order of the file, and with further systems.
+    """
+    data = json.dumps([seed, *names]).encode()
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") / 2**64
 
 
 class SampledPair(Record):
@@ -25,7 +41,14 @@ class SampledPair(Record):
     query_id: Id
     passage_id: Id
     entry_id: Id = Field(alias="id")
-    probability: Annotated[float, Field(gt=0, le=1)]
+    probability: Probability
+
+
+class Block(Record):
+    """Passages and entries of a query: each of the passages could be drawn with each of the entries."""
+
+    passages: list[Id]
+    entries: list[Id]
 
 
 class PairSample(Record):
@@ -38,17 +61,38 @@ class PairSample(Record):
 
     Attributes:
         graded_sha256: Digest of the graded file (:func:`exam_pp.edits.canonical_sha256`).
-        population: Number of pairs that could be drawn.
+        population: Query id to the pairs that could be drawn. A block without entries has passages without a
+            grade, a block without passages has entries without a grade.
         lowest_probability: The lowest probability of a pair of the population, drawn or not.
     """
 
-    format: Literal["exam_pp.pair-sample.v1"] = FORMAT
+    format: Literal["exam_pp.pair-sample.v2"] = FORMAT
     graded_sha256: str | None = None
     model: str | None = None
     prompt_class: str | None = None
     by: SampledBy
     seed: int
-    cutoff: int | None = None
-    population: Annotated[int, Field(ge=0)]
-    lowest_probability: Annotated[float, Field(gt=0, le=1)] | None = None
+    cutoff: Annotated[int, Field(ge=1)] | None = None
+    population: dict[Id, list[Block]]
+    lowest_probability: Probability
     pairs: list[SampledPair]
+
+    @property
+    def size(self) -> int:
+        """The number of pairs that could be drawn."""
+        return sum(1 for _ in self.could_be_drawn())
+
+    def could_be_drawn(self) -> Iterator[tuple[str, str, str]]:
+        """Query id, passage id and entry id of all pairs of the population."""
+        for query_id, blocks in self.population.items():
+            for block in blocks:
+                for passage_id, entry_id in product(block.passages, block.entries):
+                    yield query_id, passage_id, entry_id
+
+
+def drawn_number(by: SampledBy, seed: int, query_id: str, passage_id: str, entry_id: str) -> float:
+    """A number from 0 to 1: the pair is drawn if it is below its probability.
+
+    By ``entry``, all pairs of an entry have the same number.
+    """
+    return draw(seed, query_id, "" if by == "entry" else passage_id, entry_id)

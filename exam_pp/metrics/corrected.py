@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,7 +268,7 @@ def most_errors(probability: float, confidence: float) -> float:
     to 3 / π errors. Source: Hanley and Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?",
     JAMA 249 (1983).
     """
-    return 0.0 if probability >= 1 else log(1 - confidence) / log(1 - probability)
+    return 0.0 if probability >= 1 else log1p(-confidence) / log1p(-probability)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from exam_pp.metrics.corrected import Bools, Floats, PairGroups
 from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.pair_sample import Block
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,28 @@ class RatedPairs:
         """The difference of the highest and the lowest of all ratings and labels."""
         values = [array[~np.isnan(array)] for array in (self.judged, self.people)]
         return float(np.ptp(np.concatenate(values))) if values[0].size else 0.0
+
+
+def not_drawable(query: GradedQuery, blocks: Iterable[Block]) -> tuple[list[str], set[int]]:
+    """The entries and passages (as indices) of a query that the population of the draw does not cover.
+
+    A pair without a grade of the judge is covered if the population has its passage and its entry, because
+    it counts in the same way as at the draw.
+    """
+    known = 0
+    drawable: dict[str, int] = {}
+    for block in blocks:
+        mask = sum(1 << query.entries[key] for key in query.entries.keys() & block.entries)
+        known |= mask
+        for passage_id in block.passages:
+            drawable[passage_id] = drawable.get(passage_id, 0) | mask
+    entries = [key for key, position in query.entries.items() if not known >> position & 1]
+    passages = {
+        index
+        for index, passage in enumerate(query.passages)
+        if passage.passage_id not in drawable or passage.graded & ~drawable[passage.passage_id]
+    }
+    return entries, passages
 
 
 def rated_pairs(

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from exam_pp.errors import DataError
-from exam_pp.pair_sample import FORMAT, PairSample
+from exam_pp.pair_sample import FORMAT, PairSample, drawn_number
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
 
@@ -24,11 +24,16 @@ def read_pair_sample(path: str | Path) -> PairSample:
         The sample.
 
     Raises:
-        DataError: The file is not in the format, or has a pair twice; the message names the field.
+        DataError: The file is not in the format, has a pair twice, or its pairs are not those that its seed
+            draws from its population; the message names the field.
     """
     values = parse_json(read_text(path), path)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise DataError(f'is not a sample of pairs: its key "format" must be {FORMAT!r}.', file=str(path))
+        raise DataError(
+            f'is not a sample of pairs: its key "format" must be {FORMAT!r}. Write it with exam-pp '
+            "sample-pairs; the same graded file, options and seed give the same pairs.",
+            file=str(path),
+        )
     try:
         sample = PairSample.model_validate(values)
     except ValidationError as error:
@@ -42,7 +47,38 @@ def read_pair_sample(path: str | Path) -> PairSample:
                 "times; keep one of them.",
                 file=str(path),
             )
+    _check_draw(sample, path)
     return sample
+
+
+def _check_draw(sample: PairSample, path: str | Path) -> None:
+    """Raise :class:`DataError` if pairs, population, probabilities and seed contradict each other.
+
+    The probabilities of pairs that were not drawn are unknown, but not below the lowest.
+    """
+    numbers = {(pair.query_id, pair.passage_id, pair.entry_id): at for at, pair in enumerate(sample.pairs, 1)}
+    lowest = sample.lowest_probability
+    for key in sample.could_be_drawn():
+        number = drawn_number(sample.by, sample.seed, *key)
+        at = numbers.pop(key, None)
+        probability = lowest if at is None else sample.pairs[at - 1].probability
+        if probability < lowest or (probability > lowest and sample.by in ("even", "entry")):
+            problem = f"contradicts lowest_probability ({lowest:g})"
+            raise _changed(problem, path, f"pairs.{at}.probability")
+        if (at is None and number < lowest) or (at is not None and number >= probability < 1):
+            query_id, passage_id, entry_id = key
+            problem = (
+                f"does not draw these pairs with these probabilities (passage {passage_id!r} with entry "
+                f"{entry_id!r} of query {query_id!r})"
+            )
+            raise _changed(problem, path, "seed")
+    for at in numbers.values():
+        raise _changed("is not in the population", path, f"pairs.{at}")
+
+
+def _changed(problem: str, path: str | Path, field: str) -> DataError:
+    message = f"{problem}; draw the pairs again with exam-pp sample-pairs."
+    return DataError(message, file=str(path), field=field)
 
 
 def write_pair_sample(sample: PairSample, path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:

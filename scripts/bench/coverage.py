@@ -17,6 +17,7 @@ the drawn pairs only.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,11 +40,12 @@ from exam_pp.metrics.corrected import (
     query_half_width,
 )
 from exam_pp.metrics.poisson_sampling import inclusion_probabilities, weights_of_equal_strata
-from exam_pp.pair_sample import PairSample, SampledBy, SampledPair
+from exam_pp.pair_sample import SampledBy
 from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_of
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.sampled_labels import SampledLabels, sampled_labels
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
+from exam_pp.phases.trust.pairs import sample_pairs
 
 Judge = Literal["flips", "lenient", "own"]
 Measure = Literal["cover", "mean"]
@@ -315,7 +317,7 @@ class RealCheck:
         criteria = GradeFilter(model=self.judge, kind=kind)
         data = read_selected(self.graded, None if kind else self.bank, criteria, self.min_grade, None)
         pairs = list(population(data, self.cutoff))
-        everything = self._labels(data, pairs, kind)
+        everything = self._labels(data, kind)
         full = corrected_of(data, everything, measure=self.measure, cutoff=self.cutoff)
         board = full.boards[0]
         truth = {row.system: row.scores.corrected.value for row in board.systems}
@@ -353,23 +355,17 @@ class RealCheck:
                 f"| {100 * np.mean([row.scores.too_thin for row in rows]):.0f} % |"
             )
 
-    def _labels(
-        self, data: SelectedGrades, pairs: Sequence[GradedPair], kind: Literal["direct"] | None
-    ) -> SampledLabels:
+    def _labels(self, data: SelectedGrades, kind: Literal["direct"] | None) -> SampledLabels:
         """The labels of all pairs."""
-        sample = PairSample(
-            by="even",
-            seed=0,
-            population=len(pairs),
-            pairs=[
-                SampledPair(
-                    query_id=pair.query_id, passage_id=pair.passage_id, entry_id=pair.entry_id, probability=1
-                )
-                for pair in pairs
-            ],
+        everything = sample_pairs(
+            self.graded,
+            bank=None if kind else self.bank,
+            grade_filter=GradeFilter(model=self.judge, kind=kind),
+            budget=sys.maxsize,
+            cutoff=self.cutoff,
         )
         criteria = GradeFilter(kind=kind, prompt_class=data.selector.key.prompt_class)
-        return sampled_labels(views(self.graded), sample, self.people, criteria, self.graded)
+        return sampled_labels(views(self.graded), everything.sample, self.people, criteria, self.graded)
 
 
 def _drawn(
@@ -397,7 +393,14 @@ def _drawn(
         for query_id, of_query in everything.pairs.items()
     }
     count = sum(map(len, labels.values()))
-    return SampledLabels(everything.reviewer, labels, count, count, "entry" if whole_entries else "pair")
+    return replace(
+        everything,
+        pairs=labels,
+        drawn=count,
+        labelled=count,
+        lowest_probability=float(chance.min()),
+        unit="entry" if whole_entries else "pair",
+    )
 
 
 def _tau(left: dict[str, float], right: dict[str, float]) -> float:

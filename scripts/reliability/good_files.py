@@ -207,8 +207,11 @@ GOOD: dict[str, str] = {
          "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
     ) + "\n",
     "pairs.json": json.dumps(
-        {"format": "exam_pp.pair-sample.v1", "graded_sha256": "0" * 64, "model": "model",
-         "prompt_class": RATED, "by": "even", "seed": 0, "cutoff": 20, "population": 3,
+        {"format": "exam_pp.pair-sample.v2", "graded_sha256": "0" * 64, "model": "model",
+         "prompt_class": RATED, "by": "even", "seed": 23, "cutoff": 20,
+         "population": {"q1": [{"passages": ["p1", "p2"], "entries": ["q1/a", "q1/b"]}],
+                        "007": [{"passages": ["p3"], "entries": ["007/a"]}]},
+         "lowest_probability": 0.5,
          "pairs": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "probability": 0.5}]}
     ) + "\n",
     "compared.jsonl": _lines(_COMPARED),

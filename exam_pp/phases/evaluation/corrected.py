@@ -18,6 +18,7 @@ from exam_pp.metrics.corrected_pairs import (
     Weighting,
     groups_of,
     label_counts,
+    not_drawable,
     rated_pairs,
 )
 from exam_pp.metrics.grade_masks import GradedQuery
@@ -170,7 +171,8 @@ def corrected_scores(
 
     Raises:
         SelectionError: The grades are not those from which the pairs were drawn, the cutoff is larger than
-            that of the sample, there are no labels, they are the judge's own, or the baseline is unknown.
+            that of the sample, the sample could not contain pairs of an evaluated query or entry or of any
+            system, there are no labels, they are the judge's own, or the baseline is unknown.
         DataError: A file is not in its format.
     """
     sample = read_pair_sample(sample) if isinstance(sample, PathLike) else sample
@@ -225,6 +227,7 @@ def corrected_of(
 ) -> Corrected:
     """Corrected scores of grades and labels that are already read; see :func:`corrected_scores`."""
     work = _Work(data, labels, measure, cutoff)
+    work.select_systems()
     for query in data.queries:
         work.add(query)
     if not work.used:
@@ -288,6 +291,8 @@ class _Work:
     labels: SampledLabels
     measure: CorrectedMeasure
     cutoff: int | None
+    systems: list[str] = field(default_factory=list)
+    not_drawn: list[str] = field(default_factory=list)
     groups: dict[str, list[PairGroups]] = field(default_factory=dict)
     used: list[UsedLabel] = field(default_factory=list)
     unknown: int = 0
@@ -297,14 +302,47 @@ class _Work:
     counts: dict[str, list[LabelCounts]] = field(default_factory=dict)
 
     @property
-    def systems(self) -> list[str]:
-        """The ranked systems; without rankings, a system of all passages."""
-        return list(self.data.file.first_ranks) or [OVERALL_SYSTEM]
-
-    @property
     def thresholds(self) -> tuple[int, ...]:
         """The thresholds of the measure, for the provenance."""
         return () if self.measure == "nuggets" else (self.data.min_grade,)
+
+    def select_systems(self) -> None:
+        """Select the systems whose pairs could all be drawn; without rankings, a system of all passages.
+
+        Raises :class:`SelectionError` if queries or entries could not be drawn, and if no system remains.
+        """
+        known_systems = list(self.data.file.first_ranks) or [OVERALL_SYSTEM]
+        queries: list[str] = []
+        entries: list[str] = []
+        uncovered: set[str] = set()
+        for query in self.data.queries:
+            tops = {system: self._top(query, system) for system in known_systems}
+            if not any(tops.values()):
+                continue
+            blocks = self.labels.population.get(query.query_id)
+            if blocks is None:
+                queries.append(query.query_id)
+                continue
+            new_entries, new_passages = not_drawable(query, blocks)
+            entries += new_entries
+            uncovered |= {system for system, top in tops.items() if not new_passages.isdisjoint(top)}
+        if queries:
+            raise SelectionError(
+                f"The pairs were drawn without {counted_names(queries, 'query', 'queries')}: evaluate the "
+                "queries of the draw (--queries, --bank), or draw pairs again."
+            )
+        if entries:
+            raise SelectionError(
+                f"The pairs were drawn without {counted_names(entries, 'entry', 'entries')}: use the --bank "
+                "of the draw, or draw pairs again."
+            )
+        self.systems = [system for system in known_systems if system not in uncovered]
+        self.not_drawn = [system for system in known_systems if system in uncovered]
+        if not self.systems:
+            raise SelectionError(
+                f"Every system in {self.data.source} has pairs that could not be drawn: use the file and the "
+                "--cutoff of the draw, or draw pairs again."
+            )
 
     def add(self, query: GradedQuery) -> None:
         """Add the groups of a query for all measures."""
@@ -366,7 +404,7 @@ class _Work:
         if baseline is None:
             baseline = systems[best_system(queries)]
         elif baseline not in systems:
-            raise SelectionError(f"The baseline {baseline!r} is not a system of {self.data.source}.")
+            raise SelectionError(f"The baseline {baseline!r} is not one of the systems: {listed(systems)}.")
         probabilities = [label.probability for label in self.used]
         lowest = min([self.labels.lowest_probability, *probabilities])
         sampling = Sampling(intervals, confidence, probabilities, self.span, lowest)
@@ -394,7 +432,13 @@ class _Work:
         return list(found.values())
 
     def notes(self) -> Iterator[str]:
-        """Sentences on labels outside the scale, and on pairs that the labels say nothing about."""
+        """Sentences on systems and pairs that the labels say nothing about, and labels outside the scale."""
+        if self.not_drawn:
+            systems = ", ".join(self.not_drawn)
+            yield (
+                f"Not corrected, because some of their pairs could not be drawn: {systems}. "
+                f"Draw pairs from {self.data.source} to include them."
+            )
         prompt = PROMPTS.find(self.data.selector.key.prompt_class)
         if prompt is not None and prompt.max_rating is not None:
             outside = sum(not 0 <= used.label <= prompt.max_rating for used in self.used)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,7 +12,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.corrected_pairs import LabelledPair
 from exam_pp.metrics.qrels import judgment_qrels
-from exam_pp.pair_sample import PairSample
+from exam_pp.pair_sample import Block, PairSample
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.wording import listed
 
@@ -31,17 +31,19 @@ class SampledLabels:
         pairs: Query to its labelled pairs.
         drawn: Number of drawn pairs, or of drawn entries.
         labelled: Number of them with a label; for entries, with labels of all their drawn pairs.
-        unit: What was drawn: single pairs, or entries with all their pairs.
+        population: Query to the pairs that could be drawn.
         lowest_probability: The lowest probability that a pair is drawn and labelled, also of pairs that were
-            not drawn; 1 if the sample does not record it.
+            not drawn.
+        unit: What was drawn: single pairs, or entries with all their pairs.
     """
 
     reviewer: GradeKey
     pairs: dict[str, list[LabelledPair]]
     drawn: int
     labelled: int
+    population: Mapping[str, Sequence[Block]]
+    lowest_probability: float
     unit: Literal["pair", "entry"] = "pair"
-    lowest_probability: float = 1.0
 
 
 def sampled_labels(
@@ -100,8 +102,9 @@ def sampled_labels(
         pairs.setdefault(pair.query_id, []).append(
             LabelledPair(pair.passage_id, pair.entry_id, label, share * pair.probability)
         )
-    lowest = share * (sample.lowest_probability or 1.0)
-    return SampledLabels(key, pairs, drawn, labelled, "entry" if sample.by == "entry" else "pair", lowest)
+    lowest = share * sample.lowest_probability
+    unit: Literal["pair", "entry"] = "entry" if sample.by == "entry" else "pair"
+    return SampledLabels(key, pairs, drawn, labelled, sample.population, lowest, unit)
 
 
 def _grades_of(

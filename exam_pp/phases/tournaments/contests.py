@@ -10,7 +10,8 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.graders.pairwise import AnswerText, Document, PairUnit
-from exam_pp.phases.tournaments.pairs import Pair, PairSelector, Place, PlannedGame, draw
+from exam_pp.pair_sample import draw
+from exam_pp.phases.tournaments.pairs import Pair, PairSelector, Place, PlannedGame
 from exam_pp.prompts.thinking import without_thinking
 from exam_pp.roles import SystemOutput, outputs_of, role_of
 

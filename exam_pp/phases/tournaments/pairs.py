@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush, nsmallest
@@ -12,6 +10,7 @@ from math import comb
 from typing import Literal, NamedTuple
 
 from exam_pp.games import Game
+from exam_pp.pair_sample import draw
 
 Pair = tuple[str, str]
 """Two systems, in the order of their names."""
@@ -41,15 +40,6 @@ class PlannedGame(NamedTuple):
         """The two systems, by name."""
         first, second = sorted((self.a.system, self.b.system))
         return first, second
-
-
-def draw(seed: int, *names: object) -> float:
-    """A number from 0 to 1 that depends only on the seed and the names.
-
-    So a draw for a query is the same in every shard, in every order of the file, and with further systems.
-    """
-    data = json.dumps([seed, *names]).encode()
-    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") / 2**64
 
 
 def drawn_pairs(

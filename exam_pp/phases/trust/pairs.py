@@ -16,7 +16,7 @@ from exam_pp.metrics.poisson_sampling import (
     weights_by_spread,
     weights_of_equal_strata,
 )
-from exam_pp.pair_sample import PairSample, SampledBy, SampledPair
+from exam_pp.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import (
@@ -26,7 +26,6 @@ from exam_pp.phases.evaluation.selected_grades import (
     read_selected,
     selectors,
 )
-from exam_pp.phases.tournaments.pairs import draw
 from exam_pp.prompts.base import with_aliases
 from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.files import allow_rereading, is_read_once
@@ -58,7 +57,7 @@ class DrawnPairs:
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
         yield (
-            f"Drew {len(self.sample.pairs)} of {counted(self.sample.population, 'graded pair')} "
+            f"Drew {len(self.sample.pairs)} of {counted(self.sample.size, 'graded pair')} "
             f"(expected: {self.expected:g})."
         )
         read = counted(self.passages, "passage")
@@ -113,7 +112,7 @@ def sample_pairs(
         seed: Seed of the draw.
 
     Returns:
-        The sample, with the digest of the file.
+        The sample, with the population and the digest of the file.
 
     Raises:
         SelectionError: No grades or several sets of grades match, the grades are those of a person, no pair
@@ -142,11 +141,11 @@ def sample_pairs(
     counts = Counter(pair.stratum for query in data.queries for pair in pairs_of(query))
     # Sorted, because the last digits of sums depend on their order, and the order of the file must not count.
     sizes = dict(sorted(counts.items()))
-    population = counts.total()
-    _check_population(population, data, cutoff)
-    if budget > population:
+    size = counts.total()
+    _check_size(size, data, cutoff)
+    if budget > size:
         notes.append(
-            f"--budget {budget} is above the number of graded pairs ({population}): the sample has all of "
+            f"--budget {budget} is above the number of graded pairs ({size}): the sample has all of "
             "them, with probability 1."
         )
     if by == "disagreement" and not any(sizes):
@@ -159,29 +158,53 @@ def sample_pairs(
         by=by,
         seed=seed,
         cutoff=cutoff,
-        population=population,
+        population=dict(sorted((query.query_id, _blocks(data, query, cutoff)) for query in data.queries)),
         lowest_probability=min(probabilities.values()),
-        pairs=_drawn(data, pairs_of, probabilities, seed, whole_entries=by == "entry"),
+        pairs=_drawn(data, pairs_of, probabilities, by, seed),
     )
     if not sample.pairs:
         notes.append("No pair was drawn. Use a larger --budget.")
-    return DrawnPairs(sample, min(budget, population), notes)
+    return DrawnPairs(sample, min(budget, size), notes)
 
 
 def _pairs_of(data: SelectedGrades, cutoff: int | None, by: SampledBy) -> _Pairs:
     """The pairs of a query that can be drawn; the rating is the stratum, if probabilities depend on it."""
 
     def pairs(query: GradedQuery) -> Iterator[_Pair]:
-        indexes: set[int] = set(range(len(query.passages)))
-        if cutoff is not None:
-            ranked = data.file.first_ranks.items()
-            indexes = {index for system, first in ranked for index in query.top(system, first, cutoff)}
-        for index in indexes:
+        for index in _within(data, query, cutoff):
             passage = query.passages[index]
             for entry_id, rating in _ratings(query, index).items():
                 yield _Pair(passage.passage_id, entry_id, 0 if by in ("even", "entry") else rating)
 
     return pairs
+
+
+def _within(data: SelectedGrades, query: GradedQuery, cutoff: int | None) -> set[int]:
+    """The passages within the cutoff of any system, as indices."""
+    if cutoff is None:
+        return set(range(len(query.passages)))
+    ranked = data.file.first_ranks.items()
+    return {index for system, first in ranked for index in query.top(system, first, cutoff)}
+
+
+def _blocks(data: SelectedGrades, query: GradedQuery, cutoff: int | None) -> list[Block]:
+    """All entries and all passages within the cutoff; passages with the same graded entries are a block."""
+    passages: dict[int, list[str]] = {}
+    ungraded = query.all_entries
+    for index in _within(data, query, cutoff):
+        passage = query.passages[index]
+        passages.setdefault(passage.graded, []).append(passage.passage_id)
+        ungraded &= ~passage.graded
+    if ungraded:
+        passages[ungraded] = []
+    blocks = [
+        Block(
+            passages=sorted(ids),
+            entries=sorted(key for key, position in query.entries.items() if mask >> position & 1),
+        )
+        for mask, ids in passages.items()
+    ]
+    return sorted(blocks, key=lambda block: (block.passages, block.entries))
 
 
 def _ratings(query: GradedQuery, index: int) -> dict[str, int]:
@@ -273,8 +296,8 @@ def _by_disagreement(pairs_of: _Pairs, data: SelectedGrades, others: Sequence[_G
     return pairs
 
 
-def _check_population(population: int, data: SelectedGrades, cutoff: int | None) -> None:
-    if not population:
+def _check_size(size: int, data: SelectedGrades, cutoff: int | None) -> None:
+    if not size:
         raise SelectionError(
             f"No passage within the first {cutoff} ranks of a system has a grade in {data.source}. Use a "
             "larger --cutoff, or --cutoff 0 for all graded passages."
@@ -291,17 +314,16 @@ def _drawn(
     data: SelectedGrades,
     pairs_of: _Pairs,
     probabilities: Mapping[float, float],
+    by: SampledBy,
     seed: int,
-    *,
-    whole_entries: bool,
 ) -> list[SampledPair]:
     """The drawn pairs, sorted by ids."""
     drawn: list[SampledPair] = []
     for query in data.queries:
         for pair in pairs_of(query):
             probability = probabilities[pair.stratum]
-            passage = "" if whole_entries else pair.passage_id
-            if probability == 1 or draw(seed, query.query_id, passage, pair.entry_id) < probability:
+            number = drawn_number(by, seed, query.query_id, pair.passage_id, pair.entry_id)
+            if probability == 1 or number < probability:
                 drawn.append(
                     SampledPair(
                         query_id=query.query_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,12 +14,12 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.corrected_estimates import Interval
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.pair_sample import PairSample, SampledPair
+from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.evaluation.corrected import Corrected, corrected_scores
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.trust.pairs import sample_pairs
 from exam_pp.reports.evaluation.corrected import corrected_report
-from exam_pp.store.pair_samples import write_pair_sample
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
@@ -39,7 +40,7 @@ GRADES = [
 
 
 def graded_passage(
-    query: str, name: str, ranks: dict[str, int], judge: Iterable[int], person: Iterable[int] | None
+    query: str, name: str, ranks: dict[str, int], judge: Iterable[int] | None, person: Iterable[int]
 ) -> dict[str, Any]:
     rankings = [
         {"method": system, "paragraphId": name, "queryId": query, "rank": rank, "score": 1.0}
@@ -47,7 +48,7 @@ def graded_passage(
     ]
     judgment = {"paragraphId": name, "query": query, "relevance": 2, "titleQuery": query}
     grades = [
-        rubric(dict(zip((f"{query}/{entry}" for entry in ENTRIES), ratings, strict=True)), llm=model)
+        rubric(dict(zip((f"{query}/{entry}" for entry in ENTRIES), ratings, strict=False)), llm=model)
         for model, ratings in ((JUDGE, judge), (ANA, person))
         if ratings is not None
     ]
@@ -59,12 +60,17 @@ def graded_passage(
     return passage(name, paragraph_data=data, exam_grades=grades, grades=[direct])
 
 
+def written(write_jsonl: WriteJsonl, name: str, rows: Iterable[Any]) -> Path:
+    """A graded file of rows such as those of :data:`GRADES`."""
+    lines: dict[str, list[Any]] = {}
+    for row in rows:
+        lines.setdefault(row[0], []).append(graded_passage(*row))
+    return write_jsonl(name, [[query, passages] for query, passages in lines.items()])
+
+
 @pytest.fixture
 def graded(write_jsonl: WriteJsonl) -> Path:
-    lines: dict[str, list[Any]] = {}
-    for row in GRADES:
-        lines.setdefault(row[0], []).append(graded_passage(*row))
-    return write_jsonl("graded.jsonl", [[query, passages] for query, passages in lines.items()])
+    return written(write_jsonl, "graded.jsonl", GRADES)
 
 
 @pytest.fixture
@@ -86,6 +92,19 @@ def bank(write_jsonl: WriteJsonl) -> Path:
     )
 
 
+def population(*entries: str) -> dict[str, list[Block]]:
+    """All passages of :data:`GRADES`, each with the entries, or with those of its query."""
+    return {
+        query: [
+            Block(
+                passages=[row[1] for row in GRADES if row[0] == query],
+                entries=[*entries] or [f"{query}/{entry}" for entry in ENTRIES],
+            )
+        ]
+        for query in ("q1", "q2")
+    }
+
+
 def sample(
     probability: float = 1.0, only: Iterable[tuple[str, str]] | None = None, **keys: Any
 ) -> PairSample:
@@ -96,8 +115,9 @@ def sample(
         for e in ENTRIES
         if only is None or (row[1], e) in only
     ]
-    values = {"model": JUDGE, "prompt_class": RATED, "cutoff": 20} | keys
-    return PairSample(by="even", seed=0, population=10, pairs=pairs, **values)
+    known = {"model": JUDGE, "prompt_class": RATED, "cutoff": 20, "population": population()}
+    values = known | {"lowest_probability": probability} | keys
+    return PairSample(by="even", seed=0, pairs=pairs, **values)
 
 
 def correct(graded: Path, bank: Path | None, pairs: PairSample, **options: Any) -> Corrected:
@@ -269,7 +289,8 @@ def test_judgments_correct_direct_grades(graded: Path) -> None:
         for row in GRADES
         if row[1] in ("p1", "p4")
     ]
-    drawn = sample(model=JUDGE, prompt_class="GradedRelevance").model_copy(update={"pairs": pairs})
+    drawn = sample(0.5, prompt_class="GradedRelevance", population=population("direct"))
+    drawn.pairs = pairs
     result = correct(graded, None, drawn, reviewer="judgments", measure="label-mean", min_grade=2)
 
     assert [board.measure for board in result.boards] == ["Label@20", "Label>=2@20"]
@@ -295,9 +316,19 @@ def test_nugget_scores_of_all_labels_are_those_of_the_person(write_jsonl: WriteJ
         for system in "xy"
         for n in range(1, size + 1)
     ]
-    drawn = PairSample(
-        model="judge", prompt_class="NuggetAssignment", by="even", seed=0, population=10, pairs=pairs
-    )
+    drawn = sample(
+        model="judge",
+        prompt_class="NuggetAssignment",
+        population={
+            query: [
+                Block(
+                    passages=[f"x/{query}", f"y/{query}"],
+                    entries=[f"{query}/n{n}" for n in range(1, size + 1)],
+                )
+            ]
+            for query, size in (("q1", 3), ("q2", 2))
+        },
+    ).model_copy(update={"pairs": pairs})
     result = correct(graded, bank, drawn, measure="nuggets")
     expected = {
         (row.metric, row.system): row.mean
@@ -336,7 +367,7 @@ def test_a_reviewer_may_be_named_without_the_prefix(graded: Path, bank: Path) ->
         ({}, {"reviewer": JUDGE}, "is also the judge"),
         ({"pairs": []}, {}, "None of the 0 sampled pairs has a label"),
         ({}, {"reviewer": "judgments"}, "use -m label-mean"),
-        ({}, {"baseline": "z"}, "The baseline 'z' is not a system"),
+        ({}, {"baseline": "z"}, "The baseline 'z' is not one of the systems: x, y."),
         ({}, {"measure": "nuggets"}, "another kind of prompt"),
     ],
 )
@@ -347,11 +378,92 @@ def test_errors(
         correct(graded, bank, sample().model_copy(update=changes), **options)
 
 
-def test_report(graded: Path, bank: Path, tmp_path: Path) -> None:
+def of_judge(graded: Path, bank: Path | None, budget: int = 99) -> PairSample:
+    """A sample as it is drawn from the grades of the judge."""
+    return sample_pairs(graded, bank=bank, grade_filter=GradeFilter(JUDGE, RATED), budget=budget).sample
+
+
+@pytest.mark.parametrize("measure", ["cover", "pair-share"])
+def test_a_system_that_was_added_after_the_draw_is_named(
+    graded: Path, bank: Path, write_jsonl: WriteJsonl, measure: Any
+) -> None:
+    """The draw knew only x. Of the added systems, y has two other passages, and z only passages of x."""
+    rows = [(q, p, {"x": ranks["x"]}, *ratings) for q, p, ranks, *ratings in GRADES if "x" in ranks]
+    small = written(write_jsonl, "small.jsonl", rows)
+    pairs = of_judge(small, bank)
+    added = [
+        (q, p, ranks | ({"z": 1} if p in ("p2", "p4") else {}), *ratings) for q, p, ranks, *ratings in GRADES
+    ]
+    result = correct(written(write_jsonl, "added.jsonl", added), bank, pairs, measure=measure)
+
+    assert [row.system for row in result.boards[0].systems] == ["x", "z"]
+    (note,) = (note for note in result.notes if note.startswith("Not corrected"))
+    assert "could not be drawn: y. Draw pairs from" in note
+    alone = correct(small, bank, pairs, measure=measure)
+    assert values(result)["x"] == values(alone)["x"]
+    assert not any(note.startswith("Not corrected") for note in alone.notes)
+
+
+def test_a_grade_that_was_added_after_the_draw(bank: Path, write_jsonl: WriteJsonl) -> None:
+    """Without a grade of q2/b, p4 counts as not covering it, as at the draw. With one, x is not corrected."""
+    rows = [("q2", "p4", {"x": 1}, (4,), (2,)), ("q2", "p5", {"y": 1}, (4, 4), (0, 4))]
+    before = written(write_jsonl, "before.jsonl", rows)
+    pairs = of_judge(before, bank)
+    assert pairs.size == 3
+    result = correct(before, bank, pairs)
+    assert values(result) == {"x": 0, "y": 0.5}
+    assert any(note.startswith("1 pair within the cutoff without a grade") for note in result.notes)
+    later = written(write_jsonl, "later.jsonl", [("q2", "p4", {"x": 1}, (4, 4), (2, 4)), rows[1]])
+    assert values(correct(later, bank, pairs)) == {"y": 0.5}
+
+
+def test_an_ungraded_system_that_was_added_after_the_draw(bank: Path, write_jsonl: WriteJsonl) -> None:
+    row = ("q1", "p1", {"x": 1}, (5, 0), (5, 0))
+    pairs = of_judge(written(write_jsonl, "before.jsonl", [row]), bank)
+    later = written(write_jsonl, "later.jsonl", [row, ("q1", "p2", {"y": 1}, None, (5, 5))])
+    assert values(correct(later, bank, pairs)) == {"x": 0.5}
+
+
+def test_queries_that_were_added_after_the_draw(graded: Path, bank: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small-bank.jsonl"
+    small.write_text(bank.read_text().splitlines(keepends=True)[0])
+    pairs = of_judge(graded, small)
+    with pytest.raises(SelectionError, match=r"drawn without 1 query \(q2\): evaluate the queries of the dr"):
+        correct(graded, bank, pairs)
+    assert values(correct(graded, bank, pairs, queries=["q1"])) == values(correct(graded, small, pairs))
+
+
+def test_entries_that_were_added_after_the_draw(graded: Path, bank: Path, tmp_path: Path) -> None:
+    """A bank with fewer entries than that of the draw is sound, one with more is not."""
+    small = tmp_path / "small-bank.jsonl"
+    lines = [json.loads(line) for line in bank.read_text().splitlines()]
+    small.write_text("".join(json.dumps(line | {"items": line["items"][:1]}) + "\n" for line in lines))
+    with pytest.raises(SelectionError, match=r"drawn without 2 entries \(q1/b, q2/b\): use the --bank"):
+        correct(graded, bank, of_judge(graded, small))
+    pairs = of_judge(graded, bank)
+    assert values(correct(graded, small, pairs)) == values(correct(graded, small, of_judge(graded, small)))
+
+
+def test_without_a_system_whose_pairs_could_all_be_drawn(
+    graded: Path, bank: Path, write_jsonl: WriteJsonl
+) -> None:
+    """p4, which both systems return, was added after the draw."""
+    before = written(write_jsonl, "before.jsonl", (row for row in GRADES if row[1] != "p4"))
+    with pytest.raises(SelectionError, match=r"Every system in .* use the file and the --cutoff of the draw"):
+        correct(graded, bank, of_judge(before, bank))
+
+
+def test_a_forged_cutoff_makes_no_pair_drawable(graded: Path, bank: Path) -> None:
+    """Within 20 ranks, y has p3, which is not the first passage of a system. All passages of x are."""
+    criteria = GradeFilter(JUDGE, RATED)
+    pairs = sample_pairs(graded, bank=bank, grade_filter=criteria, budget=99, cutoff=1).sample
+    result = correct(graded, bank, pairs.model_copy(update={"cutoff": 20}))
+    assert [row.system for row in result.boards[0].systems] == ["x"]
+
+
+def test_report(graded: Path, bank: Path) -> None:
     """The table of errors has Σ 1/π; pictures are for pages, columns of ends for scripts."""
-    path = tmp_path / "pairs.json"
-    write_pair_sample(sample(0.5), path)
-    result = corrected_scores(graded, path, bank, reviewer=ANA)
+    result = correct(graded, bank, sample(0.5))
     report, script = corrected_report(result), corrected_report(result, formatted=False)
     errors = tables_of(report)["Error of the judge, by its rating"]
 
@@ -371,10 +483,13 @@ def test_judgments_correct_the_labels_of_flan_t5(shared_data: Path) -> None:
     """All judgments give their own mean, and a thousand of them an interval that contains it."""
     graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     means, pairs = [], []
+    could_be_drawn = {}
     for query in read_passages_for_metrics(graded):
         judged = [max(j.relevance for j in passage.judgments) for passage in query.passages]
         means.append(sum(judged) / len(judged))
-        pairs += [(query.query_id, passage.passage_id) for passage in query.passages]
+        passages = [passage.passage_id for passage in query.passages]
+        pairs += [(query.query_id, passage_id) for passage_id in passages]
+        could_be_drawn[query.query_id] = [Block(passages=passages, entries=["direct"])]
     truth = sum(means) / len(means)
 
     def corrected(probability: float) -> Interval:
@@ -384,7 +499,14 @@ def test_judgments_correct_the_labels_of_flan_t5(shared_data: Path) -> None:
             for query, passage in pairs
             if rng.random() < probability
         ]
-        found = PairSample(model="flan-t5-large", by="even", seed=0, population=len(pairs), pairs=drawn)
+        found = PairSample(
+            model="flan-t5-large",
+            by="even",
+            seed=0,
+            population=could_be_drawn,
+            lowest_probability=probability,
+            pairs=drawn,
+        )
         result = corrected_scores(
             graded, found, reviewer="judgments", measure="label-mean", intervals="labels"
         )

@@ -14,7 +14,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.pair_sample import PairSample, SampledPair
+from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.review.page import render_page
 from exam_pp.store.banks.edits import file_sha256
@@ -29,13 +29,15 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
 
 def sample_file(graded: Path, *keys: Key, **values: Any) -> Path:
-    """A file with these pairs of a graded file."""
-    pairs = [
-        SampledPair(query_id=query_id, passage_id=passage_id, entry_id=entry_id, probability=0.5)
-        for query_id, passage_id, entry_id in keys
-    ]
+    """A file with these pairs of a graded file, which are all that could be drawn."""
+    pairs = []
+    population: dict[str, list[Block]] = {}
+    for query_id, passage_id, entry_id in keys:
+        pairs.append(SampledPair(query_id=query_id, passage_id=passage_id, entry_id=entry_id, probability=1))
+        population.setdefault(query_id, []).append(Block(passages=[passage_id], entries=[entry_id]))
     known = {"graded_sha256": file_sha256(graded), "prompt_class": RATED, "by": "even", "seed": 0}
-    sample = PairSample.model_validate({**known, "population": 5, "pairs": pairs, **values})
+    drawn = {"population": population, "lowest_probability": 1, "pairs": pairs}
+    sample = PairSample.model_validate({**known, **drawn, **values})
     path = graded.parent / "pairs.json"
     write_pair_sample(sample, path)
     return path
@@ -169,7 +171,7 @@ def test_from_the_sample_to_labels_in_the_file(
     sample = read_pair_sample("pairs.json")
     drawn = {(pair.query_id, pair.passage_id, pair.entry_id) for pair in sample.pairs}
     assert asked(page) == drawn
-    assert 0 < len(drawn) < sample.population == 5
+    assert 0 < len(drawn) < sample.size == 5
     head = blocks(page)["head"]
     edits = {
         "format": "exam_pp.edits.v1",
@@ -212,10 +214,10 @@ def test_a_list_of_the_sampled_pairs(
         ("q1", "p1", "q1/b", "0"),
         ("007", "p3", "007/a", "2"),
     ]
-    assert {row["probability"] for row in rows} == {"0.500000000"}
+    assert {row["probability"] for row in rows} == {"1.000000000"}
     run("verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --query q1")
     text = " ".join(capsys.readouterr().out.split())
-    assert "1 of 2 sampled pairs of pairs.json, drawn from 5 graded pairs (--by even, seed 7)." in text
+    assert "1 of 2 sampled pairs of pairs.json, drawn from 2 graded pairs (--by even, seed 7)." in text
     assert "1. rating 0: Who wrote the text?" in text
     for options in ("--pairs pairs.json --limit 3", "--force"):
         with pytest.raises(SystemExit) as stop:

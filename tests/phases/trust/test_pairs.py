@@ -79,7 +79,7 @@ def keys(sample: PairSample) -> set[Key]:
 def probabilities(graded: Path, budget: int, by: SampledBy, **options: Any) -> dict[Key, float]:
     """The probability of every pair that can be drawn, from samples with other seeds."""
     known: dict[Key, float] = {}
-    population = drawn(graded, budget, by, **options).population
+    population = drawn(graded, budget, by, **options).size
     for seed in range(5000):
         for pair in drawn(graded, budget, by, seed=seed, **options).pairs:
             known[pair.query_id, pair.passage_id, pair.entry_id] = pair.probability
@@ -177,6 +177,7 @@ def test_the_order_of_the_file_does_not_matter(graded: Path, by: SampledBy, writ
     shuffled = write_jsonl("shuffled.jsonl", graded_lines(random.Random(3)))
     first, second = (drawn(path, 8, by, seed=5) for path in (graded, shuffled))
     assert first.pairs == second.pairs
+    assert first.population == second.population
     assert first.graded_sha256 == file_sha256(graded) != second.graded_sha256
 
 
@@ -191,10 +192,29 @@ def test_another_seed_draws_other_pairs(graded: Path) -> None:
     assert len({frozenset(keys(drawn(graded, 8, seed=seed))) for seed in range(10)}) == 10
 
 
+def test_the_population_is_recorded(write_jsonl: WriteLines) -> None:
+    """Of q1, p2 has no grade of q1/b, p3 no grade at all, p9 is too deep; q1/c has a grade only there."""
+    passages = [
+        ranked("p1", "q1", {"a": 1}, rubric({"q1/a": 1, "q1/b": 2}, llm="one")),
+        ranked("p2", "q1", {"a": 2}, rubric({"q1/a": 1}, llm="one"), rubric({"q1/b": 1}, llm="two")),
+        ranked("p3", "q1", {"a": 3}),
+        ranked("p9", "q1", {"a": 9}, rubric({"q1/c": 1}, llm="one")),
+    ]
+    sample = drawn(write_jsonl("graded.jsonl", [["q1", passages]]), 99, cutoff=3)
+
+    assert [(block.passages, block.entries) for block in sample.population["q1"]] == [
+        ([], ["q1/c"]),
+        (["p1"], ["q1/a", "q1/b"]),
+        (["p2"], ["q1/a"]),
+        (["p3"], []),
+    ]
+    assert set(sample.could_be_drawn()) == keys(sample)
+
+
 def test_only_pairs_within_the_cutoff_of_a_system(graded: Path) -> None:
     sample = drawn(graded, 100, cutoff=2)
     assert {passage_id for _, passage_id, _ in keys(sample)} == {"p1", "p2", "p6"}, "p6 is the first of b"
-    assert (sample.population, sample.cutoff) == (12, 2)
+    assert (sample.size, sample.cutoff) == (12, 2)
     assert {pair.probability for pair in sample.pairs} == {1.0}
 
 
@@ -203,16 +223,16 @@ def test_without_a_cutoff_all_graded_passages_count(write_jsonl: WriteLines) -> 
     lines[0][1].append(ranked("unranked", "q1", {}, rubric({"q1/a": 3}, llm="one")))
     lines[0][1].append(ranked("ungraded", "q1", {"a": 7}))
     graded = write_jsonl("graded.jsonl", lines)
-    assert drawn(graded, 1).population == 24
+    assert drawn(graded, 1).size == 24
     everything = drawn(graded, 100, cutoff=None)
     assert ("q1", "unranked", "q1/a") in keys(everything)
-    assert (everything.population, everything.cutoff) == (25, None)
+    assert (everything.size, everything.cutoff) == (25, None)
 
 
 def test_a_file_without_rankings_counts_all_graded_passages(write_jsonl: WriteLines) -> None:
     graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", exam_grades=[rubric({"q1/a": 2})])]]])
     result = sample_pairs(graded, budget=1)
-    assert (result.sample.population, result.sample.cutoff) == (1, None)
+    assert (result.sample.size, result.sample.cutoff) == (1, None)
     assert result.notes[0].startswith("The file has no rankings")
 
 
@@ -300,7 +320,7 @@ def test_command(graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         f"A person reads {len(passages)} passages of 2 queries to label them.\n"
     )
     assert (sample.model, sample.prompt_class, sample.by, sample.seed) == ("one", RATED, "rating", 4)
-    assert (sample.cutoff, sample.population, sample.graded_sha256) == (20, 24, file_sha256(graded))
+    assert (sample.cutoff, sample.size, sample.graded_sha256) == (20, 24, file_sha256(graded))
     err = run([*arguments, "--budget", 25, "--cutoff", 0], capsys)
     assert err.startswith("--budget 25 is above the number of graded pairs (24): the sample has all of them")
     assert json.loads(output.read_text()).keys().isdisjoint({"cutoff"})

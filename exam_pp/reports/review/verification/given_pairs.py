@@ -16,7 +16,7 @@ def summary(selection: GivenPairs) -> str:
     sample = selection.pairs.sample
     return (
         f"{len(selection.drawn)} of {len(sample.pairs)} sampled pairs of {selection.pairs.path}, drawn from "
-        f"{sample.population} graded pairs (--by {sample.by}, seed {sample.seed})."
+        f"{sample.size} graded pairs (--by {sample.by}, seed {sample.seed})."
     )
 
 
