@@ -23,7 +23,7 @@ from exam_pp.phases.interchange.export_runs import export_runs
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.results import Qrel
-from exam_pp.roles import choose_role, outputs_of, role_of, run_name
+from exam_pp.roles import System, choose_role, outputs_of, role_of
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics, write_passages
 from exam_pp.store.trec.answer_lines import references_of, write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
@@ -192,7 +192,7 @@ def test_repeats_are_separate_systems_with_their_own_names() -> None:
         )
     ]
     assert places(choose_role(lines)) == [("q1", "d1", [("rag-run-1", 1, 1.0), ("rag-run-2", 1, 1.0)])]
-    assert run_name("rag", None) == "rag"
+    assert str(System("rag")) == "rag"
     lines[0].passages[0].rankings.append(entry("rag-run-2", "d1"))
     with pytest.raises(SelectionError, match="'rag-run-2'"):
         list(choose_role(lines))

@@ -203,8 +203,8 @@ def ratings(
     rows_of_systems = uncertain.systems.items()
     if flat := [system for (system, _), row in rows_of_systems if isclose(row.low or 0, row.high or 0)]:
         uncertain.notes.append(
-            f"No interval has a width for {listed(list(dict.fromkeys(flat)))}: all queries have the same "
-            "outcomes, which says nothing about other queries."
+            f"No interval has a width for {listed(list(dict.fromkeys(flat)))}: all bootstrap samples "
+            "give the same rating, which says nothing about other queries."
         )
     if statistics.intervals is not None:
         uncertain.notes.append(_interval_note(statistics, methods, possible=counts is not None))
@@ -362,7 +362,7 @@ def _game_notes(games: JudgedGames) -> list[str]:
     if games.ungraded:
         notes.append(f"{counted(games.ungraded, 'ungraded game')} not played.")
     if games.copies:
-        notes.append(f"{counted(games.copies, 'game is', 'games are')} in several files, and count once.")
+        notes.append(f"Not counted: {counted(games.copies, 'copy', 'copies')} of games with the same reply.")
     if games.both_orders:
         notes.append(
             f"{counted(games.both_orders, 'pair of answers', 'pairs of answers')} with verdicts in both "
