@@ -46,7 +46,7 @@ def test_every_pair_is_drawn_equally_often() -> None:
 
 def test_places_are_drawn() -> None:
     first = Counter(
-        game.a.system for n in range(2000) for game in planned_games(("s0", "s1"), f"q{n}", ONCE, 0, False)
+        game.a.name for n in range(2000) for game in planned_games(("s0", "s1"), f"q{n}", ONCE, 0, False)
     )
     assert 900 < first["s0"] < 1100
     assert first.total() == 2000

@@ -223,4 +223,4 @@ def test_equal_systems_share_their_ranks() -> None:
 def test_intervals_without_width_are_announced() -> None:
     games = [Outcome(str(query), "a", "b", 0.5, JUDGE) for query in range(3)]
     (note, _) = ratings(games).standings.uncertainty.notes
-    assert note.startswith("No interval has a width for a, b: all queries have the same outcomes")
+    assert note.startswith("No interval has a width for a, b: all bootstrap samples give the same rating")
