@@ -171,11 +171,11 @@ def test_outputs_are_in_order() -> None:
     )
     outputs = outputs_of(query)
     assert [output.name for output in outputs.values()] == ["rag-run-1", "rag-run-2"]
-    assert [p.passage_id for p in outputs["rag", 1].retrieved] == ["a", "b"]
-    assert outputs["rag", 1].retrieved == outputs["rag", 2].retrieved
-    assert outputs["rag", 1].text == "One. Two."
-    assert [cited for _, cited in outputs["rag", 1].parts] == [(), ("b", "zz")]
-    assert (outputs["rag", 2].text, outputs["rag", 2].answered) == ("", True)
+    assert [p.passage_id for p in outputs[System("rag", 1)].retrieved] == ["a", "b"]
+    assert outputs[System("rag", 1)].retrieved == outputs[System("rag", 2)].retrieved
+    assert outputs[System("rag", 1)].text == "One. Two."
+    assert [cited for _, cited in outputs[System("rag", 1)].parts] == [(), ("b", "zz")]
+    assert (outputs[System("rag", 2)].text, outputs[System("rag", 2)].answered) == ("", True)
 
 
 def test_repeats_are_separate_systems_with_their_own_names() -> None:
@@ -371,8 +371,8 @@ def test_two_texts_of_one_passage_are_kept_with_a_sentence(
         ("rag-run-2", ["Same.", "New."], "No."),
         ("rag-run-3", [], ""),
     ]
-    assert outputs["rag", 3].answered
-    assert outputs["rag", 2].parts[0][1] == ("rag-run-2/q[2]", "rag/q[7]")
+    assert outputs[System("rag", 3)].answered
+    assert outputs[System("rag", 2)].parts[0][1] == ("rag-run-2/q[2]", "rag/q[7]")
     different, missing = (m for m in caplog.messages if "another text" in m or "not in the texts" in m)
     assert different == (
         f"{file}, line 5, passage: run 2 of the query 'q' has another text of [2] than an earlier run; both "

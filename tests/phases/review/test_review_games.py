@@ -198,12 +198,14 @@ def test_exactly_the_games_of_a_model(tmp_path: Path) -> None:
     got = review_games(passages, games=games)
     everything = {game.game_id: game.pair for game in games_in(passages)}
     assert {everything[game_id] for game_id in shown(got)} == {
-        frozenset({"sys-u", "sys-v"}),
-        frozenset({"sys-v", "sys-w"}),
+        frozenset({System("sys-u"), System("sys-v")}),
+        frozenset({System("sys-v"), System("sys-w")}),
     }
     assert got.head["queries"][0]["text"] == "Text of q1"
     ungraded = review_games(passages, games=games, options=GamesOptions(only_ungraded=True))
-    assert [everything[game_id] for game_id in shown(ungraded)] == [frozenset({"sys-v", "sys-w"})]
+    assert [everything[game_id] for game_id in shown(ungraded)] == [
+        frozenset({System("sys-v"), System("sys-w")})
+    ]
     assert (
         review_games(passages, games=games, queries=queries_file(tmp_path)).head["queries"][0]["text"]
         == "What is q1?"

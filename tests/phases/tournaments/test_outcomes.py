@@ -75,7 +75,9 @@ def test_games_with_different_replies_are_several(tmp_path: Path) -> None:
 def test_both_orders_need_swapped_places(tmp_path: Path) -> None:
     """Games of both orders with the same places are no pair; the flip rate counts the same pairs."""
     games = [
-        game(*places, "A", order=order, answer=str(order)) for places in ("ab", "ba") for order in (1, 2)
+        game(a, b, "A", order=order, answer=str(order))
+        for a, b in (("a", "b"), ("b", "a"))
+        for order in (1, 2)
     ]
     alone = judged_games([games_file(tmp_path / "alone.jsonl", {"1": games[:2]})])
     found = judged_games([games_file(tmp_path / "g.jsonl", {"1": games})])
