@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from exam_pp.data_model import Id, OfOneModel, Record
 from exam_pp.grade_filter import GradeKey
-from exam_pp.roles import run_name
+from exam_pp.roles import System
 
 Winner = Literal["A", "B", "C"]
 """The place of the winner; C is a tie."""
@@ -69,19 +69,19 @@ class Game(Record):
         return self
 
     @property
-    def name_a(self) -> str:
-        """The system in place A with its repeat, such as ``rag-run-2``."""
-        return run_name(self.system_a, self.repeat_a)
+    def a(self) -> System:
+        """The system in place A with its repeat."""
+        return System(self.system_a, self.repeat_a)
 
     @property
-    def name_b(self) -> str:
+    def b(self) -> System:
         """The system in place B with its repeat."""
-        return run_name(self.system_b, self.repeat_b)
+        return System(self.system_b, self.repeat_b)
 
     @property
-    def pair(self) -> frozenset[str]:
-        """The names of both systems, in whatever places."""
-        return frozenset((self.name_a, self.name_b))
+    def pair(self) -> frozenset[System]:
+        """Both systems, in whatever places."""
+        return frozenset((self.a, self.b))
 
     @property
     def score(self) -> float | None:

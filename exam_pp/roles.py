@@ -54,24 +54,50 @@ E = TypeVar("E", bound=HasRole)
 _REPEAT = re.compile(r"(.+)-run-([1-9][0-9]{0,8})", re.DOTALL)
 
 
-def run_name(system: str, repeat: int | None) -> str:
-    """The name of one repeat of a system, such as ``rag-run-2``; without a repeat, the system itself."""
-    return system if repeat is None else f"{system}-run-{repeat}"
+class System(NamedTuple):
+    """A system, or one of its repeats: the key that results are joined by.
+
+    Its text, such as ``rag-run-2``, is a name for readers. Another system can have the same name, so outputs
+    with names alone need :class:`DistinctNames`.
+    """
+
+    name: str
+    repeat: int | None = None
+
+    @classmethod
+    def of(cls, entry: HasRole) -> System:
+        """The system of a ranking entry."""
+        return cls(entry.method, entry.repeat)
+
+    def __str__(self) -> str:
+        return self.name if self.repeat is None else f"{self.name}-run-{self.repeat}"
 
 
-def repeat_of(name: str) -> tuple[str, int | None]:
-    """The system and the repeat of a name: the inverse of :func:`run_name`.
+class DistinctNames:
+    """The names of systems for an output without repeats, where every name stands for one system."""
+
+    def __init__(self) -> None:
+        self._systems: dict[str, System] = {}
+
+    def __call__(self, system: System) -> str:
+        """The name; raises SelectionError if it is also that of another system."""
+        name = str(system)
+        if self._systems.setdefault(name, system) != system:
+            raise SelectionError(
+                f"A repeat of a system and another system have the same name {name!r}; rename the other with "
+                "`exam-pp rename --system`."
+            )
+        return name
+
+
+def repeat_of(name: str) -> System:
+    """The system that a file without repeats calls by this name, as exam_pp writes it.
 
     >>> repeat_of("rag-run-2"), repeat_of("rag")
-    (('rag', 2), ('rag', None))
+    (System(name='rag', repeat=2), System(name='rag', repeat=None))
     """
     match = _REPEAT.fullmatch(name)
-    return (match[1], int(match[2])) if match else (name, None)
-
-
-def name_of_entry(entry: HasRole) -> str:
-    """The name under which evaluations list the system of an entry: repeats are separate systems."""
-    return run_name(entry.method, entry.repeat)
+    return System(match[1], int(match[2])) if match else System(name)
 
 
 def role_of(query_id: str, passage_id: str, entry: HasRole) -> Role:
@@ -82,7 +108,7 @@ def role_of(query_id: str, passage_id: str, entry: HasRole) -> Role:
     """
     if entry.role is not None:
         return entry.role
-    name = name_of_entry(entry)
+    name = str(System.of(entry))
     if not passage_id.startswith(name):
         return "retrieved"
     whole = f"{name}/{query_id}"
@@ -180,9 +206,14 @@ class SystemOutput:
     answered: bool = False
 
     @property
+    def key(self) -> System:
+        """The system and the repeat."""
+        return System(self.system, self.repeat)
+
+    @property
     def name(self) -> str:
         """The name under which evaluations list it."""
-        return run_name(self.system, self.repeat)
+        return str(self.key)
 
     @property
     def text(self) -> str:
@@ -205,7 +236,7 @@ class SystemOutput:
         return [key for key in cited if key not in self.cited]
 
 
-def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutput]:
+def outputs_of(query: QueryPassages) -> dict[System, SystemOutput]:
     """The ranking and the answer of each system for a query, in order of appearance.
 
     Args:
@@ -226,7 +257,7 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
         if entry.repeat is not None:
             of_system[entry.repeat] = None
     outputs = {
-        (system, repeat): SystemOutput(system, repeat)
+        System(system, repeat): SystemOutput(system, repeat)
         for system, of_system in repeats.items()
         for repeat in of_system or (None,)
     }
@@ -239,7 +270,7 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
             if key in seen:
                 continue
             seen.add(key)
-            output = outputs[entry.method, repeat]
+            output = outputs[System(entry.method, repeat)]
             if role == "answer":
                 output.answered = True
                 part = AnswerPart(passage, tuple(dict.fromkeys(entry.citations or ())))
@@ -250,7 +281,7 @@ def outputs_of(query: QueryPassages) -> dict[tuple[str, int | None], SystemOutpu
     return outputs
 
 
-def answers_in(query: QueryView) -> dict[tuple[str, int | None], list[int]]:
+def answers_in(query: QueryView) -> dict[System, list[int]]:
     """The answer of each system to a query, as the positions of its parts in the order of the answer.
 
     Args:
@@ -259,11 +290,11 @@ def answers_in(query: QueryView) -> dict[tuple[str, int | None], list[int]]:
     Returns:
         System and repeat to the positions in ``query.passages``; systems without an answer have no key.
     """
-    parts: dict[tuple[str, int | None], dict[int, int]] = {}
+    parts: dict[System, dict[int, int]] = {}
     for position, passage in enumerate(query.passages):
         for entry in passage.rankings:
             if role_of(query.query_id, passage.passage_id, entry) == "answer":
-                ranks = parts.setdefault((entry.method, entry.repeat), {})
+                ranks = parts.setdefault(System.of(entry), {})
                 ranks[position] = min(entry.rank, ranks.get(position, entry.rank))
     return {key: sorted(ranks, key=ranks.__getitem__) for key, ranks in parts.items()}
 
@@ -312,19 +343,20 @@ def choose_role(
 
     Returns:
         The queries, unchanged if no query records roles or repeats and ``role`` is None. Names of systems are
-        those of :func:`run_name`.
+        those of :class:`System`.
 
     Raises:
         SelectionError: ``role`` is None, and a system has a recorded answer and a ranking without a role; or
             the name of a repeat is also that of another system.
     """
-    names: dict[str, tuple[str, int | None]] = {}
+    distinct = DistinctNames()
     unknown: set[str] = set()
     known: Mapping[str, Collection[Role]] | None = None
     waiting = iter(queries)
     while (query := next(waiting, None)) is not None:
         keys = {(e.method, e.role, e.repeat) for passage in query.passages for e in passage.rankings}
-        _check_names(keys, names)
+        for system, _, repeat in keys:
+            distinct(System(system, repeat))
         dropped: Collection[str] = ()
         if role is None and not mixed:
             if known is None and any(recorded for _, recorded, _ in keys):
@@ -377,19 +409,6 @@ def _check_roles(systems: Collection[str]) -> None:
         )
 
 
-def _check_names(
-    keys: Collection[tuple[str, Role | None, int | None]], names: dict[str, tuple[str, int | None]]
-) -> None:
-    """Raise SelectionError if a repeat has the name of another system."""
-    for method, _, repeat in keys:
-        name = run_name(method, repeat)
-        if names.setdefault(name, (method, repeat)) != (method, repeat):
-            raise SelectionError(
-                f"A repeat of a system and another system have the same name {name!r}; rename the other with "
-                "`exam-pp rename --system`."
-            )
-
-
 @dataclass(frozen=True, slots=True)
 class _Renamed:
     """A ranking entry of a repeat, whose system has the name of the repeat."""
@@ -398,7 +417,7 @@ class _Renamed:
 
     @property
     def method(self) -> str:
-        return name_of_entry(self.entry)
+        return str(System.of(self.entry))
 
     @property
     def query_id(self) -> str:

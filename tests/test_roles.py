@@ -23,7 +23,7 @@ from exam_pp.phases.interchange.export_runs import export_runs
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.results import Qrel
-from exam_pp.roles import choose_role, outputs_of, role_of, run_name
+from exam_pp.roles import System, choose_role, outputs_of, role_of
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics, write_passages
 from exam_pp.store.trec.answer_lines import references_of, write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
@@ -171,11 +171,11 @@ def test_outputs_are_in_order() -> None:
     )
     outputs = outputs_of(query)
     assert [output.name for output in outputs.values()] == ["rag-run-1", "rag-run-2"]
-    assert [p.passage_id for p in outputs["rag", 1].retrieved] == ["a", "b"]
-    assert outputs["rag", 1].retrieved == outputs["rag", 2].retrieved
-    assert outputs["rag", 1].text == "One. Two."
-    assert [cited for _, cited in outputs["rag", 1].parts] == [(), ("b", "zz")]
-    assert (outputs["rag", 2].text, outputs["rag", 2].answered) == ("", True)
+    assert [p.passage_id for p in outputs[System("rag", 1)].retrieved] == ["a", "b"]
+    assert outputs[System("rag", 1)].retrieved == outputs[System("rag", 2)].retrieved
+    assert outputs[System("rag", 1)].text == "One. Two."
+    assert [cited for _, cited in outputs[System("rag", 1)].parts] == [(), ("b", "zz")]
+    assert (outputs[System("rag", 2)].text, outputs[System("rag", 2)].answered) == ("", True)
 
 
 def test_repeats_are_separate_systems_with_their_own_names() -> None:
@@ -192,7 +192,7 @@ def test_repeats_are_separate_systems_with_their_own_names() -> None:
         )
     ]
     assert places(choose_role(lines)) == [("q1", "d1", [("rag-run-1", 1, 1.0), ("rag-run-2", 1, 1.0)])]
-    assert run_name("rag", None) == "rag"
+    assert str(System("rag")) == "rag"
     lines[0].passages[0].rankings.append(entry("rag-run-2", "d1"))
     with pytest.raises(SelectionError, match="'rag-run-2'"):
         list(choose_role(lines))
@@ -371,8 +371,8 @@ def test_two_texts_of_one_passage_are_kept_with_a_sentence(
         ("rag-run-2", ["Same.", "New."], "No."),
         ("rag-run-3", [], ""),
     ]
-    assert outputs["rag", 3].answered
-    assert outputs["rag", 2].parts[0][1] == ("rag-run-2/q[2]", "rag/q[7]")
+    assert outputs[System("rag", 3)].answered
+    assert outputs[System("rag", 2)].parts[0][1] == ("rag-run-2/q[2]", "rag/q[7]")
     different, missing = (m for m in caplog.messages if "another text" in m or "not in the texts" in m)
     assert different == (
         f"{file}, line 5, passage: run 2 of the query 'q' has another text of [2] than an earlier run; both "

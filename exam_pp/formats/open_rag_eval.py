@@ -36,7 +36,7 @@ from exam_pp.formats.open_rag_eval_results import (
 )
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.roles import run_name
+from exam_pp.roles import System
 from exam_pp.sentences import sentences
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import is_stream
@@ -213,7 +213,7 @@ def _runs(source: Source) -> Iterator[_Run]:
         for number, text in generation.passages.items():
             docids[number] = _docid(system, query_id, number)
             if texts.setdefault((query_id, number), text) != text:
-                docids[number] = _docid(run_name(system, repeat), query_id, number)
+                docids[number] = _docid(str(System(system, repeat)), query_id, number)
                 different.append(
                     f"{source.path}, line {generation.lines[number]}, passage: run {generation.run} of the "
                     f"query {query_id!r} has another text of [{number}] than an earlier run"

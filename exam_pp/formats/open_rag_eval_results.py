@@ -19,7 +19,7 @@ from typing import Any
 
 from exam_pp.errors import DataError
 from exam_pp.results import ANSWERED, Score
-from exam_pp.roles import run_name
+from exam_pp.roles import System
 from exam_pp.store.csv_cells import read_rows, write_cells
 from exam_pp.store.numbers import parse_number
 
@@ -112,7 +112,7 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
         for column, value in row.cells.items():
             found = dict(_scores(column, value))
             others[prefix + column] += not found
-            name = system if is_single else run_name(system, row.repeat)
+            name = system if is_single else str(System(system, row.repeat))
             scores += [Score(name, row.query_id, metric, number) for metric, number in found.items()]
     if not scores:
         raise DataError("has no scores.", file=str(path))

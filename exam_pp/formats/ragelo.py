@@ -27,7 +27,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.prompts.reasoner import find_relevance_label
 from exam_pp.results import Score
-from exam_pp.roles import is_part_of_answer, name_of_entry, run_name
+from exam_pp.roles import DistinctNames, System, is_part_of_answer
 from exam_pp.store.csv_cells import Cells, Layout, checked_id, write_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Query
@@ -162,11 +162,13 @@ def _write_queries(queries: Iterable[Query], target: Target) -> None:
 
 
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
+    distinct = DistinctNames()
+
     def rows() -> Iterator[tuple[str, str, str]]:
         for answer in answers:
             count_dropped_answer_fields(answer, {"repeats"}, target.dropped)
             text = " ".join(part.text for part in answer.parts)
-            system = run_name(answer.system, answer.repeat)
+            system = distinct(System(answer.system, answer.repeat))
             yield answer.query_id, system, trimmed(text, target.dropped)
 
     write_cells(ANSWERS.required, rows(), target.path, ids=(*_IDS, "agent"), inputs=target.inputs)
@@ -177,6 +179,7 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
 
     Only the order is kept: a reader numbers the ranks from 1 and sets scores that count down to 1.
     """
+    distinct = DistinctNames()
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
@@ -196,7 +199,7 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
                         query.query_id,
                         passage_id,
                         trimmed(passage.text, target.dropped),
-                        checked_id(system),
+                        checked_id(distinct(system)),
                     )
             for passage in query.passages:
                 if not passage.rankings:
@@ -206,14 +209,14 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
     write_cells((*DOCUMENTS.required, "agent"), rows(), target.path, ids=_IDS, inputs=target.inputs)
 
 
-def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Passage]]]:
+def _ranked(query: QueryPassages) -> dict[System, dict[str, tuple[RankingEntry, Passage]]]:
     """System to its passages, best first, each at its best rank."""
     entries = [
         (entry, passage) for passage in query.passages for entry in passage.rankings if entry.role != "answer"
     ]
-    systems: dict[str, dict[str, tuple[RankingEntry, Passage]]] = {}
+    systems: dict[System, dict[str, tuple[RankingEntry, Passage]]] = {}
     for entry, passage in sorted(entries, key=lambda pair: (pair[0].rank, -pair[0].score)):
-        systems.setdefault(name_of_entry(entry), {}).setdefault(passage.passage_id, (entry, passage))
+        systems.setdefault(System.of(entry), {}).setdefault(passage.passage_id, (entry, passage))
     return systems
 
 

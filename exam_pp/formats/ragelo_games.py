@@ -22,6 +22,7 @@ from exam_pp.formats.base import Format, Schema, Source, Target, csv_format, reg
 from exam_pp.formats.dropped_fields import EMPTY, DroppedFields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.games import GameSet, QueryGames
+from exam_pp.roles import DistinctNames
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import read_lines
 from exam_pp.store.json_lines import write_records
@@ -178,6 +179,7 @@ def _ragelo_games(queries: Iterable[QueryGames], dropped: DroppedFields, *, name
 
     ``named`` is whether the format has names of evaluators, by which its reader makes sets of games.
     """
+    distinct = DistinctNames()
     for query in queries:
         dropped.add("query texts", bool(query.query_text))
         dropped.keys(query.model_extra)
@@ -196,10 +198,12 @@ def _ragelo_games(queries: Iterable[QueryGames], dropped: DroppedFields, *, name
                 dropped.add(key, value not in EMPTY)
             dropped.keys(of_judge.model_extra)
             for game in of_judge.games:
-                yield _ragelo_game(query.query_id, of_judge.model, game, dropped)
+                agents = {"agent_a": distinct(game.a), "agent_b": distinct(game.b)}
+                yield Game(qid=query.query_id, **agents, **_ragelo_fields(of_judge.model, game, dropped))
 
 
-def _ragelo_game(query_id: str, model: str | None, game: games.Game, dropped: DroppedFields) -> Game:
+def _ragelo_fields(model: str | None, game: games.Game, dropped: DroppedFields) -> dict[str, Any]:
+    """The fields of RAGElo's game, other than the query and the agents."""
     for key in ("order", "decided_by", "words_a", "words_b", "tokens_cut", "comment"):
         dropped.field(key, getattr(game, key) not in EMPTY)
     dropped.add("repeats of systems", sum(repeat is not None for repeat in (game.repeat_a, game.repeat_b)))
@@ -226,11 +230,7 @@ def _ragelo_game(query_id: str, model: str | None, game: games.Game, dropped: Dr
     if game.winner is not None:
         values["answer"] = values.get("answer", {}) | {"winner": game.winner}
     values = {key: value for key, value in values.items() if value is not None}
-    values |= {key: value for key, value in extras.items() if key not in _RAGELO_KEYS | known}
-    try:
-        return Game(qid=query_id, agent_a=game.name_a, agent_b=game.name_b, **values)
-    except ValidationError as error:
-        raise data_error(error, None, within=f"query {query_id}") from error
+    return values | {key: value for key, value in extras.items() if key not in _RAGELO_KEYS | known}
 
 
 _ORDERS: Sequence[tuple[Literal[1, 2], str]] = ((1, "a_vs_b_result"), (2, "b_vs_a_result"))

@@ -101,7 +101,11 @@ class RunMatrix:
         cell_of = self._cells(list(labels))
         label_of = self._by_number({(q, p): label for q, of in labels.items() for p, label in of.items()})
         # Few ranked passages have a label, and the rest only matter with ``ungraded``.
-        at = np.flatnonzero((label_of > 0)[numbers]) if ungraded is None else np.arange(len(numbers))
+        at = (
+            np.flatnonzero((label_of != _UNLABELLED)[numbers])
+            if ungraded is None
+            else np.arange(len(numbers))
+        )
         numbers = numbers[at]
         ranking = np.searchsorted(starts, at, side="right") - 1
         rank = at - starts[ranking] + 1
@@ -110,31 +114,25 @@ class RunMatrix:
         counts = self._counts(list(labels.values()))
         if ungraded is not None:
             known = self._by_number(ungraded.labels)[numbers]
-            unseen = np.array([ungraded.unlabelled.get(q, 0) for _, q in self._rows], dtype=np.int64)[ranking]
+            unseen = np.array(
+                [ungraded.unlabelled.get(q, _UNLABELLED) for _, q in self._rows], dtype=np.int64
+            )[ranking]
             best = np.where(known != _UNLABELLED, known, np.where(label == _UNLABELLED, unseen, label))
-            better = (best > np.maximum(label, 0)) & (cell >= 0)
+            better = (best > label) & (cell >= 0)
             if depth is not None:
                 better &= rank <= depth
             counts = _moved(counts, cell[better], label[better], best[better])
             label = np.where(better, best, label)
-        chosen = np.flatnonzero((label > 0) & (cell >= 0))
+        chosen = np.flatnonzero((label != _UNLABELLED) & (cell >= 0))
         order = chosen[np.argsort(cell[chosen], kind="stable")]
         return Gains(
             self.systems,
             list(labels),
             cell[order],
             rank[order],
-            label[order],
+            np.maximum(label[order], 0),
             counts,
-            self._lengths(cell_of, len(counts)),
         )
-
-    def _lengths(self, cell_of: Ints, size: int) -> Ints:
-        """The number of passages of each ranking, by cell."""
-        lengths = np.zeros(size, dtype=np.int64)
-        known = cell_of >= 0
-        lengths[cell_of[known]] = np.array([len(row) for row in self._rows.values()], dtype=np.int64)[known]
-        return lengths
 
     def _cells(self, query_ids: list[str]) -> Ints:
         """For every ranking its index in the flattened systems × queries matrix; −1 for other queries."""
@@ -172,11 +170,11 @@ def _moved(counts: Ints, cell: Ints, label: Ints, best: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Gains:
-    """Positive labels of ranked passages, from which all systems are scored on all queries at once.
+    """Labels of ranked passages, from which all systems are scored on all queries at once.
 
     ``cell`` is the index of the ranking in the flattened systems × queries matrix, ``rank`` starts at 1,
-    ``label`` is that of the passage; all three are ordered by cell, then rank. ``counts`` is the number of
-    passages with each label, ranked or not. ``lengths`` is the number of ranked passages.
+    ``label`` is that of the passage, at least 0; all three are ordered by cell, then rank, and passages
+    without a label are left out. ``counts`` is the number of passages with each label, ranked or not.
     """
 
     systems: list[str]
@@ -185,7 +183,6 @@ class Gains:
     rank: Ints
     label: Ints
     counts: Ints
-    lengths: Ints
 
     def values(self, measure: Measure) -> Floats:
         """Values of a measure that :func:`supports` accepts, systems × queries."""
@@ -246,6 +243,7 @@ def score_bounds(
     or whose scores do not change, have no bounds.
     """
     plain = runs.gains(qrels)
+    zeros = Ungraded(dict.fromkeys(ungraded.labels, 0), dict.fromkeys(ungraded.unlabelled, 0))
     at_best: dict[int | None, Gains] = {}
     low: list[Score] = []
     high: list[Score] = []
@@ -254,10 +252,13 @@ def score_bounds(
         if depth not in at_best:
             at_best[depth] = runs.gains(qrels, ungraded=ungraded, depth=depth)
         name = str(measure)
-        both = np.stack([plain.values(measure), at_best[depth].values(measure)])
-        if np.array_equal(both[0], both[1]):
+        cases = [plain, at_best[depth]]
+        if measure.NAME == "MeanLabel":  # other measures take passages without a label for non-relevant
+            cases.append(runs.gains(qrels, ungraded=zeros, depth=depth))
+        found = np.stack([case.values(measure) for case in cases])
+        if (found == found[0]).all():
             continue
-        for bound, values in ((low, both.min(axis=0)), (high, both.max(axis=0))):
+        for bound, values in ((low, found.min(axis=0)), (high, found.max(axis=0))):
             for system, row in zip(runs.systems, values.tolist(), strict=True):
                 bound += [Score(system, q, name, v) for q, v in zip(plain.query_ids, row, strict=True)]
     return low, high
@@ -309,9 +310,8 @@ def _average_precision_of_top(gains: Gains, level: int, cutoff: int | None) -> F
 
 
 def _mean_label(gains: Gains, _level: int, cutoff: int | None) -> Floats:
-    chosen = gains.relevant(1, cutoff)
-    lengths = gains.lengths if cutoff is None else np.minimum(gains.lengths, cutoff)
-    return ratio(gains.number(chosen, gains.label[chosen].astype(float)), lengths.astype(float))
+    labelled = gains.relevant(0, cutoff)
+    return ratio(gains.number(labelled, gains.label[labelled].astype(float)), gains.number(labelled))
 
 
 def _ndcg(gains: Gains, _level: int, cutoff: int | None) -> Floats:

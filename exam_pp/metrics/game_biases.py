@@ -21,6 +21,7 @@ from scipy.stats import binom
 from exam_pp.games import Game
 from exam_pp.metrics.outcomes import share_intervals
 from exam_pp.metrics.uncertainty import Interval
+from exam_pp.roles import System
 
 LENGTH_STEPS = (0.1, 0.25, 0.5, 1.0)
 """Upper limits of the difference in length, as a share of the longer answer."""
@@ -190,10 +191,10 @@ def _length_step(words_a: int, words_b: int) -> int:
 
 def orders_of(games: Iterable[Game]) -> Orders:
     """Compare the verdicts of games of the same two answers with swapped places; others do not count."""
-    by_answers: dict[frozenset[str], tuple[list[Game], list[Game]]] = {}
+    by_answers: dict[frozenset[System], tuple[list[Game], list[Game]]] = {}
     for game in games:
         straight, swapped = by_answers.setdefault(game.pair, ([], []))
-        (straight if game.name_a < game.name_b else swapped).append(game)
+        (straight if game.a < game.b else swapped).append(game)
     counts = Counter(
         _orders_kind(first, second)
         for straight, swapped in by_answers.values()

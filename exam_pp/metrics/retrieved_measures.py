@@ -5,13 +5,14 @@ retrieved. The measures of Open RAG Eval know one system only. Two of them diffe
 
 * ``AP_top(rel=2)@3``: average precision that divides by the number of *retrieved* relevant passages within
   the cutoff, 0 without any: ``(1 / num_relevant) × Σ Precision@i`` for each relevant rank i.
-* ``MeanLabel@3``: the mean label of the passages within the cutoff. A passage without a label counts as 0,
-  and so does a negative label, as in trec_eval.
+* ``MeanLabel@3``: the mean over the passages with a label within the cutoff. A passage without a label, such
+  as one whose grading failed, is in no mean; without any label, the mean is 0. A negative label counts as 0,
+  as in trec_eval.
 
 Its Precision@K is ``P(rel=2)@K`` of trec_eval, and its reciprocal rank is ``RR(rel=2)``. A system with fewer
 than K passages is treated as the documentation of Open RAG Eval says: P divides by K (the missing passages
-are not relevant), AP_top and MeanLabel by the number of passages that exist. Open RAG Eval's code leaves out
-Precision@K for such queries.
+are not relevant), AP_top and MeanLabel by passages that exist. Open RAG Eval's code leaves out Precision@K
+for such queries.
 
 Source: Open RAG Eval, metrics documentation, section "Traditional Retrieval Metrics". Labels are from 0 to 3,
 and a label of at least 2 is relevant. An example with the labels 3, 0 and 2 at ranks 1 to 3:
@@ -64,7 +65,7 @@ class _MeanLabel(measures.Measure):  # type: ignore[misc]
     NAME = "MeanLabel"
     __name__ = "MeanLabel"
     PRETTY_NAME = "Mean label"
-    SHORT_DESC = "Mean label of the retrieved passages."
+    SHORT_DESC = "Mean label of the retrieved passages that have one."
     SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {"cutoff": _CUTOFF}
 
 

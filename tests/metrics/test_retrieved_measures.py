@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import UnknownNameError
 from exam_pp.metrics import retrieved_measures
-from exam_pp.metrics.gains import RunMatrix, run_scores
+from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.trec_measures import parse_measures, trec_eval_names
-from exam_pp.phases.evaluation.score_runs import score_runs
+from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.results import Qrel, RunLine
 
 
@@ -47,7 +48,7 @@ def test_the_formulas(labels: list[int | None], others: list[int], k: int, level
         precisions = [sum(within[: i + 1]) / (i + 1) for i, is_relevant in enumerate(within) if is_relevant]
         return sum(precisions) / len(precisions) if precisions else 0.0
 
-    top = [max(label or 0, 0) for label in labels[:k]]
+    top = [max(label, 0) for label in labels[:k] if label is not None]
     first = relevant.index(True) + 1 if True in relevant else None
     expected = {
         f"AP_top@{k}": average(relevant[:k]),
@@ -78,6 +79,48 @@ def test_names() -> None:
         parse_measures(["MeanLabel(rel=2)"])
 
 
+def test_missing_ranks_are_in_no_mean() -> None:
+    """The passages at ranks 8 to 10 are not in the file, because the import kept others."""
+    ranks = [*range(1, 8), 11]
+    rankings = [
+        {"method": "s", "paragraphId": f"p{r}", "queryId": "q", "rank": r, "score": -r} for r in ranks
+    ]
+    passages = [
+        Passage.model_validate(
+            {"paragraph_id": f"p{entry['rank']}", "text": "", "paragraph_data": {"rankings": [entry]}}
+        )
+        for entry in rankings
+    ]
+    labels = [Qrel("q", f"p{rank}", 2) for rank in ranks]
+    found = score_rankings(labels, [QueryPassages("q", passages)], ["MeanLabel", "MeanLabel@9", "P@10"])
+    assert [score.value for score in found.scores] == [2.0, 2.0, 0.7]
+    assert found.notes == ["3 ranks are missing in the file: scored as passages without a label."]
+
+
+@given(LABELS, st.dictionaries(st.integers(0, 5), st.integers(0, 3)), st.integers(1, 7))
+def test_bounds_of_the_mean_label(labels: list[int | None], best: dict[int, int], k: int) -> None:
+    """Ungraded passages get the label 0, or their best one; other passages without a label stay out."""
+    best = {i: label for i, label in best.items() if i < len(labels) and labels[i] is None}
+    qrels = [Qrel("q", "o", 1), *(Qrel("q", f"d{i}", n) for i, n in enumerate(labels) if n is not None)]
+    runs = RunMatrix([("q", "o"), *(("q", f"d{i}") for i in range(len(labels)))])
+    runs.add("s", {"q": {f"d{i}": float(-i) for i in range(len(labels))}})
+    ungraded = Ungraded({("q", f"d{i}"): label for i, label in best.items()}, {})
+    low, high = score_bounds(runs, qrels, parse_measures([f"MeanLabel@{k}"]), ungraded)
+
+    def mean(filled: dict[int, int]) -> float:
+        top = [filled.get(i) if label is None else max(label, 0) for i, label in enumerate(labels[:k])]
+        known = [label for label in top if label is not None]
+        return sum(known) / len(known) if known else 0.0
+
+    means = [mean({}), mean(dict.fromkeys(best, 0)), mean(best)]
+    if isclose(min(means), max(means)):
+        assert not low
+        assert not high
+    else:
+        assert isclose(low[0].value, min(means))
+        assert isclose(high[0].value, max(means))
+
+
 def test_runs_by_these_measures() -> None:
     """A query without results scores 0, and several levels have their own columns."""
     labels = [Qrel("q1", "a", 3), Qrel("q2", "b", 1)]
@@ -86,5 +129,5 @@ def test_runs_by_these_measures() -> None:
     assert {(s.query_id, s.metric): s.value for s in found} == {
         ("q1", "AP_top@3"): 0.5, ("q2", "AP_top@3"): 0.0,
         ("q1", "AP_top(rel=2)@3"): 0.5, ("q2", "AP_top(rel=2)@3"): 0.0,
-        ("q1", "MeanLabel"): 1.5, ("q2", "MeanLabel"): 0.0,
+        ("q1", "MeanLabel"): 3.0, ("q2", "MeanLabel"): 0.0,
     }  # fmt: skip

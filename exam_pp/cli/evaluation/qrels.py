@@ -162,7 +162,7 @@ def command(
         log_notes(labels.notes)
         labels.write(output.path, inputs=inputs)
         return
-    from exam_pp.store.trec.runs import run_files
+    from exam_pp.store.trec.runs import run_files, systems_of, warn_of_other_names
 
     inputs += run_files(runs)
     score = partial(
@@ -174,6 +174,9 @@ def command(
         role=role,
     )
     evaluation = _in_columns(label_sets, score)
+    if runs:
+        ranked = next(iter(label_sets.values()))[0].systems
+        warn_of_other_names(systems_of(runs, method_name), ranked, graded)
     if qrels_output is not None:
         ((labels,),) = label_sets.values()
         labels.write(qrels_output, inputs=inputs)
@@ -272,6 +275,7 @@ class _Labels:
     default_level: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
     with_canaries: Callable[[], Sequence[Qrel | SubtopicQrel]] | None = None
+    systems: Sequence[str] = ()
 
 
 def _labels(
@@ -318,6 +322,7 @@ def _labels(
             default_level=rubric.level,
             provenance=rubric.provenance,
             with_canaries=rubric.lines_with_canaries,
+            systems=rubric.systems,
         )
     # Judgments have a scale of their own, so the default threshold of grades is not used for them.
     from exam_pp.phases.evaluation import fill_holes as filling
@@ -332,6 +337,7 @@ def _labels(
         partial(filling.write_filled, filled),
         with_canaries=None if labels is None else lambda: filling.fill_holes(fill_holes, labels()).qrels,
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
+        systems=rubric.systems,
     )
 
 
@@ -375,6 +381,7 @@ def _subtopics(
         "alpha_nDCG@20",
         provenance=subtopics.provenance,
         with_canaries=subtopics.with_canaries,
+        systems=subtopics.systems,
     )
 
 

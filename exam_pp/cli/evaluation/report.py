@@ -13,6 +13,7 @@ from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     GRADED,
+    METHOD_NAME,
     MIN_GRADE,
     MIN_RELEVANT,
     ROLE,
@@ -34,6 +35,7 @@ from exam_pp.cli.options import (
     "nuggets.  [default: the entries with grades]",
 )
 @runs_option("for Rubric-Qrels", default="the rankings in GRADED")
+@METHOD_NAME
 @click.option(
     "--official",
     type=FILE,
@@ -69,6 +71,7 @@ def command(
     graded: Path,
     banks: tuple[Path, ...],
     runs: tuple[Path, ...],
+    method_name: Any,
     official: Path | None,
     qrels: Path | None,
     measures: tuple[str, ...],
@@ -95,11 +98,13 @@ def command(
       exam-pp evaluate report graded.jsonl.gz --bank questions.jsonl --runs runs \\
         --official official.json -o report
     """
-    from exam_pp.cli.command_line import command_line
+    from exam_pp.cli.command_line import command_line, refuse_without
     from exam_pp.phases.evaluation.uncertainty import Statistics
     from exam_pp.reports.analysis.report_folder.assembly import write_evaluation
     from exam_pp.reports.analysis.report_folder.inputs import Sources
 
+    if not runs:
+        refuse_without("--runs", "method_name")
     sources = Sources(
         graded,
         banks,
@@ -115,6 +120,7 @@ def command(
         figures=figures,
         command=command_line(context, without=["output"]),
         role=role,
+        method=method_name,
     )
     index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
     log_summary([f"Written: {index}"])

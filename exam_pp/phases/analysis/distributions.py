@@ -18,7 +18,7 @@ from exam_pp.phases.evaluation.repeats import score_consistency
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score
-from exam_pp.roles import repeat_of, run_name
+from exam_pp.roles import repeat_of
 from exam_pp.store.files import is_read_once
 from exam_pp.wording import counted, listed
 
@@ -200,7 +200,7 @@ def _repeats(systems: Iterable[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for name in systems:
         system, repeat = repeat_of(name)
-        if repeat is not None and name == run_name(system, repeat):
+        if repeat is not None:
             found.setdefault(system, []).append(repeat)
     return {
         system: sorted(numbers)

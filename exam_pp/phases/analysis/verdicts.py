@@ -129,8 +129,7 @@ def _verdicts(queries: Iterable[QueryGames]) -> tuple[dict[GradeKey, dict[tuple[
                 if game.winner is None:
                     ungraded += 1
                     continue
-                systems, verdict = _verdict(game)
-                unit = (query.query_id, *systems)
+                unit, verdict = _verdict(query.query_id, game)
                 of_judge[unit] = verdict if of_judge.get(unit, verdict) == verdict else 0
     return {key: of_judge for key, of_judge in verdicts.items() if of_judge}, ungraded
 
@@ -139,12 +138,12 @@ def _key(games: GameSet) -> GradeKey:
     return GradeKey(games.model or "(no model)", games.prompt_class or "(no prompt class)")
 
 
-def _verdict(game: Game) -> tuple[tuple[str, str], int]:
-    """The systems in the order of their names, and 1, 0 or -1 if the first wins, ties or loses."""
+def _verdict(query_id: str, game: Game) -> tuple[tuple[str, ...], int]:
+    """The query and the systems in the order of their names; 1, 0 or -1 if the first wins, ties or loses."""
     value = int(2 * (0.5 if game.score is None else game.score) - 1)
-    if game.name_a <= game.name_b:
-        return (game.name_a, game.name_b), value
-    return (game.name_b, game.name_a), -value
+    first, second = sorted((game.a, game.b), key=lambda system: (str(system), system.name))
+    unit = (query_id, first.name, str(first.repeat), second.name, str(second.repeat))
+    return unit, value if game.a == first else -value
 
 
 def _judge_pair(pair: GraderPair, samples: int, seed: int) -> JudgePair:

@@ -15,7 +15,7 @@ from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.prompts import GRADED_RELEVANCE
 from exam_pp.prompts.base import with_aliases
-from exam_pp.roles import is_part_of_answer, name_of_entry
+from exam_pp.roles import DistinctNames, System, is_part_of_answer
 from exam_pp.wording import counted
 
 RelevanceSource = Literal["human", "model", "all"]
@@ -63,7 +63,7 @@ class _Query:
     def add(self, passage: Passage) -> None:
         self.texts.setdefault(passage.passage_id, passage.text)
         for entry in passage.rankings:
-            ranks = self.ranks.setdefault(name_of_entry(entry), {})
+            ranks = self.ranks.setdefault(str(System.of(entry)), {})
             ranks[passage.passage_id] = min(entry.rank, ranks.get(passage.passage_id, entry.rank))
 
 
@@ -76,6 +76,7 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     """
     by_query: dict[str, _Query] = {}
     first_ranks: dict[str, int] = {}
+    distinct = DistinctNames()
     selector = GradeSelector(
         with_aliases(GradeFilter(relevance.judge, relevance.judge_prompt, kind="direct"))
     )
@@ -83,7 +84,7 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     for query in queries:
         relevant = by_query.setdefault(query.query_id, _Query())
         for passage in filterfalse(is_part_of_answer, query.passages):
-            _add_first_ranks(passage, first_ranks)
+            _add_first_ranks(passage, first_ranks, distinct)
             label = _label(passage, relevance, selector)
             result.labelled += label is not None
             if label is None or label < relevance.min_judgment:
@@ -114,10 +115,11 @@ def ranked_passages(
     """
     by_query: dict[str, _Query] = {}
     first_ranks: dict[str, int] = {}
+    distinct = DistinctNames()
     for query in queries:
         of_query = by_query.setdefault(query.query_id, _Query())
         for passage in filterfalse(is_part_of_answer, query.passages):
-            _add_first_ranks(passage, first_ranks)
+            _add_first_ranks(passage, first_ranks, distinct)
             if passage.text.strip():
                 of_query.add(passage)
     _check_ranking(ranking, first_ranks, file)
@@ -134,10 +136,10 @@ def ranked_passages(
     return ranked
 
 
-def _add_first_ranks(passage: Passage, first_ranks: dict[str, int]) -> None:
+def _add_first_ranks(passage: Passage, first_ranks: dict[str, int], distinct: DistinctNames) -> None:
     """Update the first rank of each system: 0 or 1."""
     for entry in passage.rankings:
-        system = name_of_entry(entry)
+        system = distinct(System.of(entry))
         first_ranks[system] = min(entry.rank, first_ranks.get(system, 1))
 
 

@@ -12,7 +12,7 @@ from exam_pp.phases.evaluation.result import Evaluation, check_names, counted_na
 from exam_pp.prompts.attempt import ANSWER_ATTEMPT
 from exam_pp.provenance import graded_by
 from exam_pp.results import ANSWERED, Score
-from exam_pp.roles import answers_in, run_name
+from exam_pp.roles import DistinctNames, answers_in
 
 
 def answered(
@@ -41,10 +41,11 @@ def answered(
     selected = query_ids(queries) if queries is not None else None
     verdicts: dict[str, dict[str, int | None]] = {}
     asked: dict[str, None] = {}
+    distinct = DistinctNames()
     for query in views(passages, mixed=True):
         if selected is not None and query.query_id not in selected:
             continue
-        for (system, repeat), positions in answers_in(query).items():
+        for system, positions in answers_in(query).items():
             asked[query.query_id] = None
             grades = [
                 rating
@@ -52,7 +53,7 @@ def answered(
                 for grade_set in selector.select(query.passages[position])
                 for rating in grade_set.entry_ratings().values()
             ]
-            verdicts.setdefault(run_name(system, repeat), {})[query.query_id] = grades[-1] if grades else None
+            verdicts.setdefault(distinct(system), {})[query.query_id] = grades[-1] if grades else None
     name = str(name_of(passages, "the passages"))
     if not verdicts:
         raise SelectionError(

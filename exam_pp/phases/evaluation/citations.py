@@ -17,6 +17,7 @@ from exam_pp.phases.evaluation.graded_citations import (
 )
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
 from exam_pp.results import Score
+from exam_pp.roles import DistinctNames
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.wording import counted
 
@@ -75,11 +76,12 @@ def citations(
     """
     reader = CitationReader(selection or SupportFilter())
     name = str(source) if isinstance(source, str | Path) else "The file"
-    result = _Evaluated()
+    result, distinct = _Evaluated(), DistinctNames()
     for query in read_passages(source) if isinstance(source, str | Path) else source:
         if queries is None or query.query_id in queries:
             for output, parts in reader.answers(query):
-                _add_answer(result, query.query_id, output.name, [citations for _, citations in parts], rule)
+                graded = [citations for _, citations in parts]
+                _add_answer(result, query.query_id, distinct(output.key), graded, rule)
     grader = reader.grader(name)
     check_names(result.queries, result.systems)
     notes = _notes(result)

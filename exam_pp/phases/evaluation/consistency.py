@@ -17,7 +17,7 @@ from exam_pp.phases.evaluation.repeats import (
 )
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, counted_names
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.roles import outputs_of, run_name
+from exam_pp.roles import DistinctNames, System, outputs_of
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -45,13 +45,15 @@ class RepeatedAnswers:
 
     Attributes:
         answers: System to query id to the answers in the order of the repeats; None for a missing answer.
-        names: Name of a repeat in evaluations, such as ``rag-run-2``, to system and position (from 0).
+        positions: Repeat of a system to its position in ``answers``, from 0.
         single: Systems with answers that have fewer than two repeats.
+        systems: All systems of the file.
     """
 
     answers: dict[str, dict[str, list[str | None]]] = field(default_factory=dict)
-    names: dict[str, tuple[str, int]] = field(default_factory=dict)
+    positions: dict[System, int] = field(default_factory=dict)
     single: list[str] = field(default_factory=list)
+    systems: set[str] = field(default_factory=set)
 
 
 def repeated_answers(
@@ -74,21 +76,20 @@ def repeated_answers(
         SelectionError: No system has two repeats.
     """
     texts: dict[str, dict[str, dict[int | None, str]]] = {}
+    result = RepeatedAnswers()
     for query in read_passages(source) if isinstance(source, str | Path) else source:
         if queries is not None and query.query_id not in queries:
             continue
         for (system, repeat), output in outputs_of(query).items():
+            result.systems.add(system)
             if output.answered and not is_canary(system) and (not systems or system in systems):
                 texts.setdefault(system, {}).setdefault(query.query_id, {})[repeat] = output.text
-    result = RepeatedAnswers()
     for system, of_query in texts.items():
         numbers = sorted({number for found in of_query.values() for number in found if number is not None})
         if len(numbers) < 2:
             result.single.append(system)
             continue
-        result.names |= {
-            run_name(system, number): (system, position) for position, number in enumerate(numbers)
-        }
+        result.positions |= {System(system, number): position for position, number in enumerate(numbers)}
         result.answers[system] = {
             query_id: [found.get(number) for number in numbers] for query_id, found in of_query.items()
         }
@@ -140,7 +141,8 @@ def consistency(
 
     Raises:
         MissingExtraError: ROUGE needs the package rouge-score.
-        SelectionError: A metric is not in ``scores``, nothing is to be computed, or a name is reserved.
+        SelectionError: A metric is not in ``scores``, nothing is to be computed, a name is reserved, or with
+            ``scores`` a repeat and another system have the same name.
     """
     chosen = similarity or SimilarityOptions()
     spread = _spread(repeats, scores, metrics, sample)
@@ -173,22 +175,24 @@ def _spread(
     table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     size = {system: len(next(iter(of_query.values()))) for system, of_query in repeats.answers.items()}
     others: dict[str, None] = {}
-    given = False
-    for score in scores:
-        given = True
-        if score.query_id == ALL_QUERIES or (metrics and score.metric not in metrics):
-            continue
-        if score.system not in repeats.names:
-            others[score.system] = None
-            continue
-        system, position = repeats.names[score.system]
-        of_query = table.setdefault(score.metric, {}).setdefault(system, {})
-        of_query.setdefault(score.query_id, [None] * size[system])[position] = score.value
-    if not given:
+    if not (known := list(scores)):
         if metrics:
             raise SelectionError(f"The metric {min(metrics)!r} has no scores; name their file with --scores.")
         return None
-    _check_table(table, metrics, repeats.names)
+    distinct = DistinctNames()
+    for other in repeats.systems:
+        distinct(System(other))
+    names = {distinct(repeat): (repeat.name, position) for repeat, position in repeats.positions.items()}
+    for score in known:
+        if score.query_id == ALL_QUERIES or (metrics and score.metric not in metrics):
+            continue
+        if score.system not in names:
+            others[score.system] = None
+            continue
+        system, position = names[score.system]
+        of_query = table.setdefault(score.metric, {}).setdefault(system, {})
+        of_query.setdefault(score.query_id, [None] * size[system])[position] = score.value
+    _check_table(table, metrics, names)
     evaluation = score_consistency(table, sample=sample)
     if others:
         ignored = counted_names(list(others), "system", "systems")

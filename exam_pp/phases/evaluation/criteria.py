@@ -18,7 +18,7 @@ from exam_pp.phases.evaluation.graded_citations import (
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
 from exam_pp.prompts.criteria import MEAN
 from exam_pp.results import Score
-from exam_pp.roles import outputs_of
+from exam_pp.roles import DistinctNames, outputs_of
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.wording import counted
 
@@ -73,7 +73,7 @@ def criteria(
     """
     chosen = selection or SupportFilter()
     name = str(source) if isinstance(source, str | Path) else "The file"
-    rated = _Rated()
+    rated, distinct = _Rated(), DistinctNames()
     for query in read_passages(source) if isinstance(source, str | Path) else source:
         if queries is not None and query.query_id not in queries:
             continue
@@ -82,8 +82,9 @@ def criteria(
                 continue
             if output.parts and (not chosen.systems or output.system in chosen.systems):
                 known = output.parts[0].passage.criteria_grades or ()
-                sets = [each for each in known if each.system == output.name and chosen.accepts(each)]
-                rated.add(output.name, query.query_id, sets)
+                system = distinct(output.key)
+                sets = [each for each in known if each.system == system and chosen.accepts(each)]
+                rated.add(system, query.query_id, sets)
     grader = only_grader(rated.graders, name, "ratings of answers by criteria", "grade-answers")
     systems = dict.fromkeys(system for system, _ in rated.answers)
     check_names(rated.queries, systems)

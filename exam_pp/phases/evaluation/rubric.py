@@ -54,7 +54,7 @@ class RubricQrels:
     ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade.
     ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and ``binary`` the
     threshold. Passages of canaries have no label in ``qrels``. ``with_canaries`` returns the labels of all
-    passages; it is None if the file has no canaries.
+    passages; it is None if the file has no canaries. ``systems`` are those of the file.
     """
 
     qrels: Sequence[Qrel]
@@ -64,6 +64,7 @@ class RubricQrels:
     level: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
     with_canaries: Callable[[], RubricQrels] | None = None
+    systems: Sequence[str] = ()
 
     @property
     def lines_with_canaries(self) -> Callable[[], Sequence[Qrel]] | None:
@@ -277,7 +278,16 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
     if data.with_canaries is not None:
         read_again = data.with_canaries
         with_canaries = partial(_qrels_again, read_again, data.min_grade, label, facets)
-    return RubricQrels(lines, data.min_grade, notes, ungraded_labels, level, provenance, with_canaries)
+    return RubricQrels(
+        lines,
+        data.min_grade,
+        notes,
+        ungraded_labels,
+        level,
+        provenance,
+        with_canaries,
+        list(data.file.first_ranks),
+    )
 
 
 def _qrels_again(

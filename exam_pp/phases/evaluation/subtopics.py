@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,6 +21,7 @@ class SubtopicLabels:
     """Qrels with bank entries as subtopics; ``min_grade`` is the threshold that was used.
 
     ``with_canaries`` returns the labels of all passages, also of canaries; it is None without canaries.
+    ``systems`` are those of the file.
     """
 
     qrels: list[SubtopicQrel]
@@ -28,6 +29,7 @@ class SubtopicLabels:
     notes: list[str] = field(default_factory=list)
     provenance: Provenance = field(default_factory=Provenance)
     with_canaries: Callable[[], list[SubtopicQrel]] | None = None
+    systems: Sequence[str] = ()
 
 
 def subtopic_labels(
@@ -60,7 +62,8 @@ def subtopic_labels(
     provenance = replace(data.provenance, min_grades=(data.min_grade,))
     read_again = data.with_canaries
     with_canaries = None if read_again is None else lambda: _lines(read_again(), data.min_grade, label)
-    return SubtopicLabels(lines, data.min_grade, notes, provenance, with_canaries)
+    systems = list(data.file.first_ranks)
+    return SubtopicLabels(lines, data.min_grade, notes, provenance, with_canaries, systems)
 
 
 def _lines(data: SelectedGrades, min_grade: int, label: Literal["max", "binary"]) -> list[SubtopicQrel]:

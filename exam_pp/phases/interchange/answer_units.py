@@ -10,7 +10,7 @@ from exam_pp.data_model import RankingEntry, Role
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_answer_fields, count_unused_keys, used
 from exam_pp.results import RunLine
-from exam_pp.roles import run_name
+from exam_pp.roles import System
 from exam_pp.sentences import sentences
 from exam_pp.store.files import is_read_once
 from exam_pp.store.trec.answer_lines import references_of
@@ -50,7 +50,7 @@ def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[
             apart = sum(bool(part.citations) and set(part.citations) != cited for part in group)
             dropped.add("parts with their own citations", apart)
     units = [_joined(group) for group in groups] or [AnswerPart("")]
-    whole = f"{run_name(answer.system, answer.repeat)}/{answer.query_id}"
+    whole = f"{System(answer.system, answer.repeat)}/{answer.query_id}"
     ids = [whole] if unit == "whole" else [f"{whole}#{rank}" for rank in range(1, len(units) + 1)]
     return [
         (_entry(answer, passage_id, rank, len(units), "answer", part.citations), part.text)

@@ -9,7 +9,7 @@ from exam_pp.data_model import Passage
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.rank_llm import Candidate, CandidateLine, CandidateQuery, pool_candidates
-from exam_pp.roles import name_of_entry
+from exam_pp.roles import DistinctNames, System
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages.graded_file import read_passages, write_passages
@@ -51,6 +51,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
     dropped = DroppedFields()
     lines: list[CandidateLine] = []
     systems: dict[str, None] = {}
+    distinct = DistinctNames()
     for query in read_passages(passages):
         ranked: list[tuple[int, float, Passage]] = []
         for passage in query.passages:
@@ -60,7 +61,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
                 if entry.role == "answer":
                     dropped.add("parts of answers")
                     continue
-                name = name_of_entry(entry)
+                name = distinct(System.of(entry))
                 systems[name] = None
                 if name == system:
                     ranked.append((entry.rank, entry.score, passage))

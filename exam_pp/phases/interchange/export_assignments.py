@@ -13,7 +13,7 @@ from exam_pp.formats.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, better_labels, labels_in_order
 from exam_pp.phases.evaluation.nugget_scores import bank_items
-from exam_pp.roles import name_of_entry
+from exam_pp.roles import DistinctNames, System
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
@@ -53,7 +53,7 @@ def export_assignments(
     items = bank_items(test_bank)
     dropped = DroppedFields()
     graders: dict[GradeKey, None] = {}
-    answers: dict[tuple[str, str], _Answer] = {}
+    answers: dict[tuple[System, str], _Answer] = {}
     for query in read_passages(graded):
         for passage in query.passages:
             if query.query_id in items and passage.rankings:
@@ -90,7 +90,7 @@ def _add_passage(
     passage: Passage,
     query_id: str,
     criteria: GradeFilter,
-    answers: dict[tuple[str, str], _Answer],
+    answers: dict[tuple[System, str], _Answer],
     graders: dict[GradeKey, None],
     dropped: DroppedFields,
 ) -> None:
@@ -113,7 +113,7 @@ def _add_passage(
     if labels is None:
         return
     for ranking in passage.rankings:
-        answer = answers.setdefault((name_of_entry(ranking), query_id), _Answer())
+        answer = answers.setdefault((System.of(ranking), query_id), _Answer())
         answer.parts.append((ranking.rank, passage.text))
         answer.labels = better_labels(answer.labels, labels)
         answer.unparsed |= unparsed
@@ -127,10 +127,11 @@ def _unparsed_labels(grades: RubricGrades) -> dict[str, str]:
 
 
 def _lines(
-    answers: Mapping[tuple[str, str], _Answer],
+    answers: Mapping[tuple[System, str], _Answer],
     items: Mapping[str, Sequence[Entry]],
     texts: Mapping[str, str],
 ) -> Iterator[AssignmentLine]:
+    distinct = DistinctNames()
     for (system, query_id), answer in answers.items():
         entries = items[query_id]
         labels = zip(entries, labels_in_order(entries, answer.labels), strict=True)
@@ -139,7 +140,7 @@ def _lines(
             qid=query_id,
             answer_text=answer.text,
             response_length=len(answer.text.split()),
-            run_id=system,
+            run_id=distinct(system),
             nuggets=[
                 _nugget(entry, label or answer.unparsed.get(entry.entry_id, "")) for entry, label in labels
             ],

@@ -15,6 +15,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.passages.merge import check_complete
 from exam_pp.phases.passages.transform import NO_QUERIES
+from exam_pp.roles import System
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.games import is_games_file, read_games, write_games
 from exam_pp.store.inputs import reading
@@ -62,17 +63,17 @@ class _Pairing(NamedTuple):
     """A game without its result."""
 
     judge: _Judge
-    name_a: str
-    name_b: str
+    a: System
+    b: System
     order: int | None
 
     @classmethod
     def of(cls, game: Game, of_judge: GameSet) -> _Pairing:
-        return cls(_Judge.of(of_judge), game.name_a, game.name_b, game.order)
+        return cls(_Judge.of(of_judge), game.a, game.b, game.order)
 
     def __str__(self) -> str:
         order = "" if self.order is None else f" in order {self.order}"
-        return f"{self.name_a!r} against {self.name_b!r}{order} by {self.judge}"
+        return f"{str(self.a)!r} against {str(self.b)!r}{order} by {self.judge}"
 
 
 @dataclass

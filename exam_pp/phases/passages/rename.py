@@ -11,7 +11,7 @@ from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.roles import run_name
+from exam_pp.roles import System
 from exam_pp.store.passages.raw_json import (
     RawJson,
     changed,
@@ -49,7 +49,7 @@ class Renaming:
     def of_repeats(self, repeats: Collection[tuple[str, int | None]]) -> Renaming:
         """Return a renaming that also has the names of these repeats, which grades by criteria have."""
         names = {
-            run_name(old, repeat): run_name(self.systems[old], repeat)
+            str(System(old, repeat)): str(System(self.systems[old], repeat))
             for old, repeat in repeats
             if old in self.systems
         }

@@ -48,7 +48,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.results import Qrel, Score
-from exam_pp.roles import SystemOutput, outputs_of
+from exam_pp.roles import DistinctNames, SystemOutput, outputs_of
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answers import Answer
@@ -230,12 +230,14 @@ class _Run:
     def _read_outputs(self) -> None:
         result = self.result
         answers = rankings = False
+        distinct = DistinctNames()
         for query in read_passages(self.passages):
             for (system, repeat), output in outputs_of(query).items():
                 if is_canary(system):
                     continue
-                result.systems.setdefault(system, {})[repeat] = output.name
-                result.retrieved[output.name, query.query_id] = [p.passage_id for p in output.retrieved]
+                name = distinct(output.key)
+                result.systems.setdefault(system, {})[repeat] = name
+                result.retrieved[name, query.query_id] = [p.passage_id for p in output.retrieved]
                 answers |= output.answered
                 rankings |= bool(output.retrieved)
         if not (answers or rankings):
@@ -437,7 +439,8 @@ class _Run:
         if step.encoder is not None:
             embedder = TokenEmbedder(ModelOptions(step.encoder), step.layer or default_layer(step.encoder))
         scores = [score for section in self.result.sections for score in section.evaluation.scores]
-        computed = {score.metric for score in scores if score.system in repeats.names}
+        known = set(map(str, repeats.positions))
+        computed = {score.metric for score in scores if score.system in known}
         lacking = [metric for metric in step.metrics if metric not in computed]
         evaluation = consistency(
             repeats,

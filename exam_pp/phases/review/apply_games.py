@@ -13,7 +13,7 @@ from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.review.open_games import OpenGame, QueryAnswers
 from exam_pp.phases.review.reviewers import check_one_file, reviewer_name
-from exam_pp.roles import SystemOutput
+from exam_pp.roles import System, SystemOutput
 from exam_pp.store.banks.edits import read_edits
 from exam_pp.store.files import check_output
 from exam_pp.store.games import read_games, write_games
@@ -239,6 +239,6 @@ def _add(query: QueryGames, reviewer: str, new: list[Game], counts: ReviewerCoun
     own.games = [*games, *rest.values()]
 
 
-def _winner(game: Game) -> str | None:
-    """The name of the better system; None for a tie."""
-    return {"A": game.name_a, "B": game.name_b}.get(game.winner or "")
+def _winner(game: Game) -> System | None:
+    """The better system; None for a tie."""
+    return {"A": game.a, "B": game.b}.get(game.winner or "")

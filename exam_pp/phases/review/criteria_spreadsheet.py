@@ -12,7 +12,7 @@ from exam_pp.data_model import CriteriaGrades, CriterionRating, Passage, is_huma
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.reviewers import human_model
-from exam_pp.roles import answers_in, run_name
+from exam_pp.roles import DistinctNames, answers_in
 from exam_pp.spreadsheets import unescaped
 from exam_pp.store.csv_cells import read_spreadsheet
 from exam_pp.store.files import check_output, is_read_once
@@ -186,11 +186,11 @@ class _Survey:
 
     @classmethod
     def of(cls, graded: Path) -> _Survey:
-        survey = cls()
+        survey, distinct = cls(), DistinctNames()
         for query in read_passages(graded):
             survey.queries.add(query.query_id)
-            for system, repeat in answers_in(query):
-                survey.answers[query.query_id, run_name(system, repeat)] = None
+            for system in answers_in(query):
+                survey.answers[query.query_id, distinct(system)] = None
             for passage in query.passages:
                 for grades in passage.criteria_grades or ():
                     if not is_human(grades.model):
@@ -318,8 +318,8 @@ def _write(
     waiting = dict(ratings)
 
     def change(query: RawQuery) -> RawQuery:
-        for (system, repeat), positions in answers_in(query).items():
-            name = run_name(system, repeat)
+        for system, positions in answers_in(query).items():
+            name = str(system)
             # pop: if the file has a query twice, only the first gets the ratings.
             new = waiting.pop((query.query_id, name), None)
             if new is not None:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.phases.passages.sample import random_key
-from exam_pp.roles import SystemOutput, outputs_of
+from exam_pp.roles import System, SystemOutput, outputs_of
 
 DIGITS = 20
 """Hexadecimal digits of the id of a game, which are 80 bits: enough for billions of games without a clash."""
@@ -29,9 +29,9 @@ class OpenGame:
     game_id: str
 
     @property
-    def pair(self) -> frozenset[str]:
-        """The names of both systems, in whatever places."""
-        return frozenset((self.a.name, self.b.name))
+    def pair(self) -> frozenset[System]:
+        """Both systems, in whatever places."""
+        return frozenset((self.a.key, self.b.key))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from exam_pp.games import GameSet
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.phases.review.open_games import OpenGame, QueryAnswers, comparable
-from exam_pp.roles import SystemOutput
+from exam_pp.roles import System, SystemOutput
 from exam_pp.store.games import read_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
@@ -73,7 +73,7 @@ class _Wanted:
     """The games of a games file: for each query, pairs of systems; and texts of queries."""
 
     file: Path
-    pairs: dict[str, set[frozenset[str]]] = field(default_factory=dict)
+    pairs: dict[str, set[frozenset[System]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
 
@@ -182,7 +182,7 @@ def _is_judge(game_set: GameSet, grader: str | None) -> bool:
     return not is_human(game_set.model) if grader is None else game_set.model == grader
 
 
-def _is_chosen(game: OpenGame, pairs: Collection[frozenset[str]] | None, systems: Collection[str]) -> bool:
+def _is_chosen(game: OpenGame, pairs: Collection[frozenset[System]] | None, systems: Collection[str]) -> bool:
     if pairs is not None and game.pair not in pairs:
         return False
     return all(_plays(output, systems) for output in (game.a, game.b))
@@ -193,22 +193,22 @@ def _plays(output: SystemOutput, systems: Collection[str]) -> bool:
 
 
 def _not_comparable(
-    answers: QueryAnswers, pairs: Collection[frozenset[str]] | None, systems: Collection[str]
+    answers: QueryAnswers, pairs: Collection[frozenset[System]] | None, systems: Collection[str]
 ) -> int:
     """The number of pairs of answers that no person can compare."""
     outputs = [output for output in answers.outputs if _plays(output, systems)]
     return sum(
         not comparable(a, b)
         for a, b in combinations(outputs, 2)
-        if a.system != b.system and (pairs is None or frozenset((a.name, b.name)) in pairs)
+        if a.system != b.system and (pairs is None or frozenset((a.key, b.key)) in pairs)
     )
 
 
 def _check_systems(
-    pairs: Iterable[frozenset[str]], answers: QueryAnswers, file: Path, passages: Path
+    pairs: Iterable[frozenset[System]], answers: QueryAnswers, file: Path, passages: Path
 ) -> None:
-    known = {output.name for output in answers.outputs}
-    for name in sorted(name for pair in pairs for name in pair if name not in known):
+    known = {output.key for output in answers.outputs}
+    for name in sorted(str(system) for pair in pairs for system in pair if system not in known):
         raise DataError(
             f"names the system {name!r}, which has no answer in {passages}; name the passages file of the "
             "games.",

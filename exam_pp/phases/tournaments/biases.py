@@ -13,7 +13,7 @@ from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.game_biases import Biases, QueryTally, Share, biases, tally
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.phases.tournaments.outcomes import JudgedGames, read_all
+from exam_pp.phases.tournaments.outcomes import JudgedGames, distinct_games
 from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families, read_families
 from exam_pp.wording import counted, listed
@@ -86,11 +86,11 @@ def game_biases(
     """
     known = known_families(families)
     played: dict[GradeKey, dict[str, list[Game]]] = {}
-    for query in read_all(games):
-        for game_set in query.game_sets:
-            of_query = played.setdefault(game_set.judge, {}).setdefault(query.query_id, [])
-            of_query += (game.model_copy(update={"answer": None}) for game in game_set.games)
-    if not any(of_query for of_judge in played.values() for of_query in of_judge.values()):
+    for query_id, of_judge, game, is_first in distinct_games(games):
+        if is_first:
+            of_query = played.setdefault(of_judge.judge, {}).setdefault(query_id, [])
+            of_query.append(game.model_copy(update={"answer": None}))
+    if not played:
         raise SelectionError("The input has no games.")
     summed = partial(biases, confidence=confidence, samples=samples, seed=seed)
     rows = [_judge_biases(judge, of_judge, known, summed) for judge, of_judge in played.items()]

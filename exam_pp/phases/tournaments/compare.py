@@ -427,7 +427,7 @@ def compared_adaptively(
         left -= len(games)
         count += len(games)
     for contest in contests:
-        games = sorted(new.get(contest.query_id, ()), key=lambda game: sorted((game.name_a, game.name_b)))
+        games = sorted(new.get(contest.query_id, ()), key=lambda game: sorted((str(game.a), str(game.b))))
         yield judge.line(contest, games, played.get(contest.query_id, ()))
 
 

@@ -11,9 +11,9 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.graders.pairwise import AnswerText, Document, PairUnit
 from exam_pp.pair_sample import draw
-from exam_pp.phases.tournaments.pairs import Pair, PairSelector, Place, PlannedGame
+from exam_pp.phases.tournaments.pairs import Pair, PairSelector, PlannedGame
 from exam_pp.prompts.thinking import without_thinking
-from exam_pp.roles import SystemOutput, outputs_of, role_of
+from exam_pp.roles import System, SystemOutput, outputs_of, role_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Contest:
 
     query_id: str
     query_text: str
-    answers: dict[Place, SystemOutput]
+    answers: dict[System, SystemOutput]
     shared: list[Passage] = field(default_factory=list)
     rule: DocumentRule = field(default_factory=DocumentRule)
 
@@ -73,7 +73,7 @@ class Contest:
     def repeats(self) -> dict[str, list[int | None]]:
         """System to its repeats that answered, in order."""
         repeats: dict[str, list[int | None]] = {}
-        for system, repeat in sorted(self.answers, key=lambda place: (place.system, place.repeat or 0)):
+        for system, repeat in sorted(self.answers, key=lambda key: (key.name, key.repeat or 0)):
             repeats.setdefault(system, []).append(repeat)
         return repeats
 
@@ -157,7 +157,7 @@ def contest_of(
         SelectionError: A system has two answers to the query that are not recorded as repeats.
     """
     answers = {
-        Place(*key): output
+        key: output
         for key, output in outputs_of(query).items()
         if output.answered and (not systems or output.system in systems)
     }

@@ -27,7 +27,7 @@ from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score, Scores
-from exam_pp.roles import name_of_entry
+from exam_pp.roles import System
 from exam_pp.store.files import allow_rereading
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.wording import counted, listed
@@ -39,7 +39,7 @@ GRADE_MEASURES: tuple[str, ...] = (*get_args(CoverMeasure), *NUGGET_METRICS)
 
 _DEFAULT_CUTOFF = 20
 _ROUNDING = 1e-9
-"""Scores that differ by less are equal, so that rounding errors decide no game."""
+"""Scores that differ by a smaller share are equal, so that rounding errors decide no game."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Games:
     prompt_info: Mapping[str, Any]
     tie_margin: float
     words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    repeats: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
+    repeats: Mapping[str, System] = field(default_factory=dict)
 
     def __call__(self) -> Iterator[QueryGames]:
         """Yield the queries with at least one game."""
@@ -101,8 +101,8 @@ class _Games:
                 values["words_b"] = self.words.get(name_b, {}).get(query_id, 0)
             yield Game(**values)
 
-    def _system(self, name: str) -> tuple[str, int | None]:
-        return self.repeats.get(name, (name, None))
+    def _system(self, name: str) -> System:
+        return self.repeats.get(name, System(name))
 
 
 def winner_of(score_a: float, score_b: float, tie_margin: float = 0.0) -> Winner:
@@ -112,7 +112,7 @@ def winner_of(score_a: float, score_b: float, tie_margin: float = 0.0) -> Winner
     ('A', 'B', 'C')
     """
     difference = score_a - score_b
-    if abs(difference) <= tie_margin + _ROUNDING:
+    if abs(difference) <= tie_margin + _ROUNDING * max(abs(score_a), abs(score_b)):
         return "C"
     return "A" if difference > 0 else "B"
 
@@ -331,11 +331,11 @@ def _of_measure(scores: Iterable[Score], measure: str) -> tuple[str, dict[str, d
     return name, by_query
 
 
-def _repeats(passages: Passages) -> dict[str, tuple[str, int | None]]:
+def _repeats(passages: Passages) -> dict[str, System]:
     """The name of each system, as evaluations list it, to the system and its repeat."""
     read = read_passages_for_metrics(passages) if isinstance(passages, PathLike) else passages
     return {
-        name_of_entry(entry): (entry.method, entry.repeat)
+        str(system := System.of(entry)): system
         for query in read
         for passage in query.passages
         for entry in passage.rankings

@@ -10,7 +10,7 @@ from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.graders.pairwise import PairGrader
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.tournaments.contests import Contest
-from exam_pp.phases.tournaments.pairs import Place, PlannedGame
+from exam_pp.phases.tournaments.pairs import PlannedGame
 
 _IDENTITY = ("prompt_class", "prompt_hash", "evidence", "factors", "unparsed", "min_relevance", "reasons_by")
 """Keys of ``prompt_info`` that games of the same judge share."""
@@ -53,7 +53,7 @@ class Judge:
 
         A game has the same repeats. If both orders are played, it also has the same places.
         """
-        by_places = {_places(game): game for game in self.games(query_id) if game.winner is not None}
+        by_places = {(game.a, game.b): game for game in self.games(query_id) if game.winner is not None}
         played = []
         for plan in plans:
             game = by_places.get((plan.a, plan.b))
@@ -75,7 +75,7 @@ class Judge:
             for plan, game in played
             if plan.order is not None and game.order is None
         }
-        again = {_places(game) for game in new}
+        again = {(game.a, game.b) for game in new}
         sets = []
         line = self.known.get(query_id)
         for of_set in line.game_sets if line else ():
@@ -83,7 +83,7 @@ class Judge:
                 kept = [
                     ordered.get(id(game), game)
                     for game in of_set.games
-                    if game.winner is not None or _places(game) not in again
+                    if game.winner is not None or (game.a, game.b) not in again
                 ]
                 sets.append(of_set.model_copy(update={"games": kept}))
             else:
@@ -118,7 +118,3 @@ class Judge:
             and all(info.get(key) == self.prompt_info.get(key) for key in _IDENTITY)
             and all(options.get(key) == self.model_options.get(key) for key in DECISIVE)
         )
-
-
-def _places(game: Game) -> tuple[Place, Place]:
-    return Place(game.system_a, game.repeat_a), Place(game.system_b, game.repeat_b)

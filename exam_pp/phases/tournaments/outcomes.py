@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from exam_pp.errors import SelectionError
@@ -12,6 +12,7 @@ from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.outcomes import Outcome
 from exam_pp.phases.evaluation.result import PathLike, check_names
+from exam_pp.roles import System
 from exam_pp.wording import listed
 
 
@@ -42,8 +43,7 @@ class GameFilter:
     def includes(self, game: Game) -> bool:
         """Whether a game is between selected systems."""
         return not self.systems or all(
-            not {name, system}.isdisjoint(self.systems)
-            for name, system in ((game.name_a, game.system_a), (game.name_b, game.system_b))
+            not {str(system), system.name}.isdisjoint(self.systems) for system in (game.a, game.b)
         )
 
 
@@ -53,13 +53,13 @@ class JudgedGames:
 
     Attributes:
         outcomes: The played games. Two games of a pair in both orders are one outcome: the verdict if both
-            agree, else a tie.
+            agree, else a tie. The places of their answers are swapped.
         judge: The model or person, and the prompt.
         systems: All systems that the games name, in order of appearance; repeats belong to their system.
         ungraded: Number of games that were not played, for lack of a verdict.
         both_orders: Number of pairs with verdicts in both orders.
         flips: Number of these pairs whose verdicts differ.
-        copies: Number of games that are also in an earlier file, and count once.
+        copies: Number of games that equal an earlier game, with the same reply; they do not count.
         sources: Names of the files.
         games: Query to all games, also ungraded ones.
     """
@@ -82,6 +82,20 @@ def read_all(games: Iterable[PathLike | QueryGames]) -> Iterator[QueryGames]:
             yield item
         else:
             yield from read_any_games(item)
+
+
+def distinct_games(
+    games: Iterable[PathLike | QueryGames],
+) -> Iterator[tuple[str, GameSet, Game, bool]]:
+    """The query, set and game of all games, and whether each is the first one with its places and reply."""
+    known: set[int] = set()
+    for query in read_all(games):
+        for of_judge in query.game_sets:
+            for game in of_judge.games:
+                result = (game.order, game.winner, game.answer)
+                key = hash((query.query_id, of_judge.judge, of_judge.prompt_hash, game.a, game.b, *result))
+                yield query.query_id, of_judge, game, key not in known
+                known.add(key)
 
 
 def judged_games(
@@ -107,25 +121,15 @@ def judged_games(
     sources = [str(item) for item in items if isinstance(item, PathLike)] or [name]
     judges: dict[tuple[GradeKey, str | None], None] = {}
     by_query: dict[str, list[Game]] = defaultdict(list)
-    named: dict[str, None] = {}
+    named: set[str] = set()
     copies = 0
-    known: set[tuple[object, ...]] = set()
-    for group in _by_file(items):
-        of_file: set[tuple[object, ...]] = set()
-        for query in read_all(group):
-            for games in query.game_sets:
-                for game in games.games:
-                    named |= dict.fromkeys((game.name_a, game.name_b, game.system_a, game.system_b))
-                kept = [game for game in games.games if chosen.includes(game)]
-                if not (chosen.accepts(games) and kept):
-                    continue
-                judges[games.judge, games.prompt_hash] = None
-                for game in kept:
-                    of_file.add(key := _identity(query.query_id, games, game))
-                    copies += key in known
-                    if key not in known:
-                        by_query[query.query_id].append(game)
-        known |= of_file
+    for query_id, of_judge, game, is_first in distinct_games(items):
+        named |= {str(game.a), str(game.b), game.system_a, game.system_b}
+        if chosen.accepts(of_judge) and chosen.includes(game):
+            judges[of_judge.judge, of_judge.prompt_hash] = None
+            copies += not is_first
+            if is_first:
+                by_query[query_id].append(game)
     where = listed(sources)
     if unknown := [system for system in chosen.systems if system not in named]:
         raise SelectionError(f"The system {unknown[0]!r} of --system plays no games in {where}.")
@@ -138,24 +142,6 @@ def judged_games(
     result.systems = list(systems)
     check_names(by_query, systems)
     return result
-
-
-def _by_file(items: Sequence[PathLike | QueryGames]) -> list[list[PathLike | QueryGames]]:
-    """Each file for itself, and all objects together."""
-    objects: list[PathLike | QueryGames] = []
-    groups = [objects]
-    for item in items:
-        if isinstance(item, QueryGames):
-            objects.append(item)
-        else:
-            groups.append([item])
-    return groups
-
-
-def _identity(query_id: str, games: GameSet, game: Game) -> tuple[object, ...]:
-    """Equal for a game and its copy in another file."""
-    verdict = (game.order, game.winner, game.answer)
-    return query_id, games.judge, games.prompt_hash, game.name_a, game.name_b, *verdict
 
 
 def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
@@ -180,21 +166,20 @@ def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
 
 def _add(result: JudgedGames, query_id: str, games: Iterable[Game]) -> None:
     """Add the games of a query; games in both orders are one."""
-    waiting: dict[tuple[int, frozenset[str]], list[Game]] = defaultdict(list)
+    waiting: dict[tuple[System, System], list[Game]] = defaultdict(list)
     for game in games:
         if game.order is None:
             _play(result, query_id, game, game.score)
             continue
-        if not (partners := waiting[3 - game.order, game.pair]):
-            waiting[game.order, game.pair].append(game)
+        if not (partners := waiting[game.b, game.a]):
+            waiting[game.a, game.b].append(game)
             continue
         partner = partners.pop(0)
-        first, second = partner.score, game.score
-        if second is not None and partner.name_a != game.name_a:
-            second = 1 - second
-        if first is None or second is None:
+        first = partner.score
+        if first is None or game.score is None:
             _play(result, query_id, partner, None)
             continue
+        second = 1 - game.score
         result.both_orders += 1
         result.flips += first != second
         _play(result, query_id, partner, first if first == second else 0.5)

@@ -11,18 +11,12 @@ from typing import Literal, NamedTuple
 
 from exam_pp.games import Game
 from exam_pp.pair_sample import draw
+from exam_pp.roles import System
 
 Pair = tuple[str, str]
 """Two systems, in the order of their names."""
 
 _PRIOR_TIES = 2.0
-
-
-class Place(NamedTuple):
-    """A system and its repeat, as one side of a game."""
-
-    system: str
-    repeat: int | None = None
 
 
 class PlannedGame(NamedTuple):
@@ -31,14 +25,14 @@ class PlannedGame(NamedTuple):
     ``order`` is 1 or 2 if both orders are played; else None.
     """
 
-    a: Place
-    b: Place
+    a: System
+    b: System
     order: Literal[1, 2] | None = None
 
     @property
     def pair(self) -> Pair:
         """The two systems, by name."""
-        first, second = sorted((self.a.system, self.b.system))
+        first, second = sorted((self.a.name, self.b.name))
         return first, second
 
 
@@ -78,7 +72,7 @@ def planned_games(
         One game, or two with ``order`` 1 and 2 that have the same answers.
     """
     first, second = (
-        Place(
+        System(
             system, repeats[system][int(draw(seed, "repeat", query_id, *pair, system) * len(repeats[system]))]
         )
         for system in pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import isclose
@@ -108,8 +108,8 @@ def rate(
     options = options or RatingOptions()
     if not games.outcomes:
         raise SelectionError(
-            f"{listed(games.sources)}: all {counted(games.ungraded, 'game')} are ungraded, so systems cannot "
-            "be rated."
+            f"{listed(games.sources)}: all {counted(games.ungraded, 'game')} are ungraded, or the game in "
+            "the other order is missing, so systems cannot be rated."
         )
     if provenance is None:
         prompts = (games.judge.prompt_class,) if games.judge.prompt_class else ()
@@ -200,8 +200,10 @@ def ratings(
             rows[system, name] = Standing(system, name, value, None, 0)
         if samples is not None:
             _add_intervals(uncertain, name, games.systems, samples, statistics.confidence)
-    rows_of_systems = uncertain.systems.items()
-    if flat := [system for (system, _), row in rows_of_systems if isclose(row.low or 0, row.high or 0)]:
+    flat = [system for (system, _), row in uncertain.systems.items() if isclose(row.low or 0, row.high or 0)]
+    # With a tiny K, all ratings are close, also if the queries have different outcomes.
+    equal = _with_equal_queries(outcomes) if flat else set()
+    if flat := [system for system in flat if system in equal]:
         uncertain.notes.append(
             f"No interval has a width for {listed(list(dict.fromkeys(flat)))}: all queries have the same "
             "outcomes, which says nothing about other queries."
@@ -216,6 +218,17 @@ def ratings(
     return Ratings(
         standings, _records(games, order, spreads), win_matrix(games).ordered(order), games, unrated
     )
+
+
+def _with_equal_queries(outcomes: Iterable[Outcome]) -> set[str]:
+    """The systems with the same outcomes on all their queries."""
+    results: dict[str, dict[str, set[float]]] = {}
+    for query_id, a, b, score, _ in outcomes:
+        for system, result in ((a, score), (b, 1 - score)):
+            results.setdefault(system, {}).setdefault(query_id, set()).add(result)
+    return {
+        system for system, of_query in results.items() if len(set(map(frozenset, of_query.values()))) == 1
+    }
 
 
 def scores_of(standings: Standings) -> Evaluation:
@@ -362,7 +375,7 @@ def _game_notes(games: JudgedGames) -> list[str]:
     if games.ungraded:
         notes.append(f"{counted(games.ungraded, 'ungraded game')} not played.")
     if games.copies:
-        notes.append(f"{counted(games.copies, 'game is', 'games are')} in several files, and count once.")
+        notes.append(f"Not counted: {counted(games.copies, 'copy', 'copies')} of games with the same reply.")
     if games.both_orders:
         notes.append(
             f"{counted(games.both_orders, 'pair of answers', 'pairs of answers')} with verdicts in both "

@@ -19,11 +19,11 @@ from exam_pp.phases.passages.sample import random_key
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.trust.canary_texts import CANARIES, Material
 from exam_pp.roles import (
+    System,
     accepted_entries,
     answers_in,
     canaries_of,
     joined_text,
-    name_of_entry,
     role_of,
 )
 from exam_pp.store.banks.bank_json import read_bank
@@ -217,16 +217,16 @@ def _read_pool(source: Path, options: CanaryOptions) -> _Pool:
 def _answers(query: QueryView, seed: int) -> Iterator[str]:
     """The answers of all systems, in a random order that depends on the seed and the ids."""
     answers = answers_in(query)
-    for system, repeat in sorted(
-        answers, key=lambda key: random_key(seed, query.query_id, key[0], str(key[1] or ""))
+    for system in sorted(
+        answers, key=lambda key: random_key(seed, query.query_id, key.name, str(key.repeat or ""))
     ):
-        if text := joined_text(query.passages[position] for position in answers[system, repeat]):
+        if text := joined_text(query.passages[position] for position in answers[system]):
             yield text
 
 
 def _retrieved(query: QueryView) -> Iterator[str]:
     """The other passages: by the highest judgment, then by reciprocal rank fusion of all systems."""
-    rankings: dict[str, dict[str, int]] = {}
+    rankings: dict[System, dict[str, int]] = {}
     judged: dict[str, int] = {}
     texts: dict[str, str] = {}
     for passage in query.passages:
@@ -237,7 +237,7 @@ def _retrieved(query: QueryView) -> Iterator[str]:
         texts[key] = passage.text
         judged[key] = max((judgment.relevance for judgment in passage.judgments), default=0)
         for entry in entries:
-            rankings.setdefault(name_of_entry(entry), {})[key] = max(1, entry.rank)
+            rankings.setdefault(System.of(entry), {})[key] = max(1, entry.rank)
     fused = reciprocal_rank_fusion(rankings.values())
     for key in sorted(texts, key=lambda key: (-judged[key], -fused.get(key, 0.0))):
         yield texts[key]

@@ -15,7 +15,7 @@ from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.validation.by_reading import add_problems
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note
-from exam_pp.roles import outputs_of
+from exam_pp.roles import System, outputs_of
 from exam_pp.store.files import read_lines
 from exam_pp.store.games import parse_games
 from exam_pp.store.passages.graded_file import read_passages
@@ -23,17 +23,17 @@ from exam_pp.wording import counted
 
 
 class Answers(NamedTuple):
-    """A passages file, and the names of the systems, with repeats, that answered each of its queries."""
+    """A passages file, and the systems, with repeats, that answered each of its queries."""
 
     passages: Path
-    systems: Mapping[str, Collection[str]]
+    systems: Mapping[str, Collection[System]]
 
 
 def read_answers(path: Path) -> Answers:
     """Read which systems answered which queries of a passages file, one query at a time."""
-    systems: dict[str, set[str]] = defaultdict(set)
+    systems: dict[str, set[System]] = defaultdict(set)
     for query in read_passages(path):
-        systems[query.query_id] |= {out.name for out in outputs_of(query).values() if out.answered}
+        systems[query.query_id] |= {out.key for out in outputs_of(query).values() if out.answered}
     return Answers(path, dict(systems))
 
 
@@ -113,21 +113,25 @@ def _by_judge(query: QueryGames) -> Iterator[tuple[str, list[Game]]]:
 
 
 def _places(game: Game) -> str:
-    return f"{game.name_a} against {game.name_b}"
+    return f"{game.a} against {game.b}"
 
 
 def _check_repeated_games(query: QueryGames, note: Note) -> None:
     for judge, games in _by_judge(query):
-        times = Counter((_places(game), game.order) for game in games)
-        for (places, order), count in times.items():
+        times = Counter((game.a, game.b, game.order) for game in games)
+        for (one, two, order), count in times.items():
             if count > 1:
                 in_order = "" if order is None else f" in order {order}"
-                note("repeated-game", judge, f"has {places}{in_order} {count} times; each of them counts")
+                note(
+                    "repeated-game",
+                    judge,
+                    f"has {one} against {two}{in_order} {count} times; equal replies count once",
+                )
 
 
 def _check_orders(query: QueryGames, note: Note) -> None:
     for judge, games in _by_judge(query):
-        ordered = {(game.name_a, game.name_b, game.order) for game in games if game.order is not None}
+        ordered = {(game.a, game.b, game.order) for game in games if game.order is not None}
         for one, two, order in sorted(ordered, key=str):
             if (two, one, 3 - order) not in ordered:
                 place = f"has {one} against {two} in order {order}"
@@ -142,10 +146,10 @@ def _check_ungraded(query: QueryGames, note: Note) -> None:
 
 
 def _check_words(query: QueryGames, note: Note) -> None:
-    words: dict[str, set[int]] = defaultdict(set)
+    words: dict[System, set[int]] = defaultdict(set)
     for of_judge in query.game_sets:
         for game in of_judge.games:
-            for name, number in ((game.name_a, game.words_a), (game.name_b, game.words_b)):
+            for name, number in ((game.a, game.words_a), (game.b, game.words_b)):
                 words[name] |= set() if number is None else {number}
     for name, numbers in words.items():
         if len(numbers) > 1:
@@ -158,9 +162,7 @@ def _check_systems(query: QueryGames, answers: Answers, note: Note) -> None:
     if systems is None:
         note("unknown-system", "", f"is not in {answers.passages}, so its systems have no answers")
         return
-    played = (
-        name for of_judge in query.game_sets for game in of_judge.games for name in (game.name_a, game.name_b)
-    )
+    played = (name for of_judge in query.game_sets for game in of_judge.games for name in (game.a, game.b))
     for name in dict.fromkeys(played):
         if name not in systems:
             note("unknown-system", "", f"the system {name} has games, but no answer in {answers.passages}")

@@ -27,7 +27,7 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.prompts import PROMPTS
-from exam_pp.roles import name_of_entry, role_of
+from exam_pp.roles import System, role_of
 from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
@@ -214,7 +214,7 @@ def _check_supports(passage: Passage, where: str, note: Note) -> None:
 def _check_criteria(query_id: str, passage: Passage, where: str, note: Note) -> None:
     """Check the ratings of the answers whose first part the passage is."""
     systems = {
-        name_of_entry(ranking)
+        str(System.of(ranking))
         for ranking in passage.rankings
         if role_of(query_id, passage.passage_id, ranking) == "answer"
     }
@@ -275,7 +275,7 @@ def _check_ids_of_rankings(
 
 def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
     """Return the system, with its repeat, its role and the facet for which it ranked passages, if any."""
-    name = name_of_entry(ranking)
+    name = str(System.of(ranking))
     if ranking.role == "answer":
         name = f"{name} (answer)"
     if ranking.query_id == query_id or not ranking.query_id.startswith(f"{query_id}/"):

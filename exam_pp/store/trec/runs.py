@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
@@ -160,6 +161,32 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
             )  # fmt: skip
         seen.add(key)
         yield RunLine(query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system)
+
+
+def systems_of(runs: str | Path | Sequence[str | Path], method: MethodName = "stem") -> list[str]:
+    """The systems of run files; only tags need the contents of the files."""
+    files = run_files(runs)
+    if method == "stem":
+        return [method_of(file) for file in files]
+    return list(dict.fromkeys(chain.from_iterable(read_rankings(file, method=method) for file in files)))
+
+
+def warn_of_other_names(ran: Collection[str], ranked: Collection[str], graded: str | Path) -> None:
+    """Log that no run has the name of a system in the graded file, if that has systems.
+
+    Args:
+        ran: The systems of the runs.
+        ranked: The systems of the graded file.
+        graded: The graded file.
+    """
+    if ran and ranked and set(ran).isdisjoint(ranked):
+        log.warning(
+            "The runs (%s) and the systems in %s (%s) have no name in common: if these are the same systems, "
+            "use the --method-name of `exam-pp import`.",
+            listed(list(ran)),
+            graded,
+            listed(list(ranked)),
+        )
 
 
 def warn_of_swapped_columns(path: str | Path, passage_ids: Iterable[str], query_ids: Iterable[str]) -> None:

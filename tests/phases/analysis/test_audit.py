@@ -451,7 +451,8 @@ def test_calibration_by_a_reviewer(write_jsonl: WriteLines) -> None:
 
 def test_games_have_their_own_verdicts(systems: Path, tmp_path: Path) -> None:
     """Place A wins all 30 games; a share of 1 has Wilson's interval of ten queries, which excludes 1/2."""
-    games = [Game(system_a="gpt-rag", system_b="bm25", winner="A", words_a=9, words_b=4)] * 3
+    a_wins = Game(system_a="gpt-rag", system_b="bm25", winner="A", words_a=9, words_b=4)
+    games = [a_wins.model_copy(update={"repeat_a": repeat}) for repeat in (1, 2, 3)]
     lines = [QueryGames(query_id=q, game_sets=[GameSet(model="gpt-4", games=games)]) for q in TEN]
     write_games(lines, tmp_path / "games.jsonl")
     found = audit(systems, games=[tmp_path / "games.jsonl"], families=FAMILIES, options=QUICK).games

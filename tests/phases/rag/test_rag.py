@@ -294,6 +294,10 @@ def test_consistency_of_a_file_and_of_scores(tides: Path, tmp_path: Path) -> Non
     assert "Ignored, because they are no repeats: the scores of 1 system (x)." in result.evaluation.notes
     sampled = consistency(repeats, scores=scores, sample=True).evaluation.scores
     assert {s.metric: s.value for s in sampled}["variance(V)"] == 0.125
+    repeats.systems.add("tides-run-1")
+    with pytest.raises(SelectionError, match="another system have the same name 'tides-run-1'; rename"):
+        consistency(repeats, scores=scores)
+    repeats.systems.remove("tides-run-1")
     with pytest.raises(SelectionError, match="lack the metric 'W'"):
         consistency(repeats, scores=scores, metrics=["W"])
     with pytest.raises(

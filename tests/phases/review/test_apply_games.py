@@ -215,7 +215,7 @@ def test_every_winner_is_the_system_that_the_person_read(
     edits = game_edits(folder, *(decided(g, w) for g, w in zip(games, winners, strict=True)))
     apply_games(passages, [edits], folder / "games.jsonl", seed=seed)
     expected = {
-        (g.query_id, g.pair): {"A": g.a.system, "B": g.b.system}.get(w)
+        (g.query_id, frozenset({g.a.system, g.b.system})): {"A": g.a.system, "B": g.b.system}.get(w)
         for g, w in zip(games, winners, strict=True)
     }
     got = {

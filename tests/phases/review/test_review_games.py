@@ -14,6 +14,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.phases.review.review_games import GamesMaterial, GamesOptions, review_games
 from exam_pp.reports.review.games_page import render_games
+from exam_pp.roles import System
 from exam_pp.store.games import write_games
 from tests.conftest import data_error
 from tests.phases.review.answers import (
@@ -48,7 +49,7 @@ def test_all_games_between_all_answers(tmp_path: Path) -> None:
     assert got.head["queries"][1]["text"] == "What is q2?"
     assert shown(got) == {game.game_id: (game.a.text, game.b.text) for game in games_in(passages)}
     pairs = {game.pair for game in games_in(passages)}
-    assert pairs == {frozenset({f"sys-{a}", f"sys-{b}"}) for a, b in ("uv", "uw", "vw")}
+    assert pairs == {frozenset({System(f"sys-{a}"), System(f"sys-{b}")}) for a, b in ("uv", "uw", "vw")}
 
 
 def test_places_depend_on_the_seed_alone(tmp_path: Path) -> None:
@@ -131,8 +132,8 @@ def test_repeats_are_answers_of_their_own(tmp_path: Path) -> None:
     parts = [part("q1", "s", "one", repeat=1), part("q1", "s", "two", repeat=2), part("q1", "t", "three")]
     passages = write_lines(tmp_path / "answers.jsonl", [["q1", parts]])
     assert {game.pair for game in games_in(passages)} == {
-        frozenset({"s-run-1", "t"}),
-        frozenset({"s-run-2", "t"}),
+        frozenset({System("s", 1), System("t")}),
+        frozenset({System("s", 2), System("t")}),
     }, "two repeats of a system play no game"
     got = shown(material(tmp_path, passages, systems=["s-run-2", "t"]))
     assert [sorted(pair) for pair in got.values()] == [["three", "two"]]
@@ -197,12 +198,14 @@ def test_exactly_the_games_of_a_model(tmp_path: Path) -> None:
     got = review_games(passages, games=games)
     everything = {game.game_id: game.pair for game in games_in(passages)}
     assert {everything[game_id] for game_id in shown(got)} == {
-        frozenset({"sys-u", "sys-v"}),
-        frozenset({"sys-v", "sys-w"}),
+        frozenset({System("sys-u"), System("sys-v")}),
+        frozenset({System("sys-v"), System("sys-w")}),
     }
     assert got.head["queries"][0]["text"] == "Text of q1"
     ungraded = review_games(passages, games=games, options=GamesOptions(only_ungraded=True))
-    assert [everything[game_id] for game_id in shown(ungraded)] == [frozenset({"sys-v", "sys-w"})]
+    assert [everything[game_id] for game_id in shown(ungraded)] == [
+        frozenset({System("sys-v"), System("sys-w")})
+    ]
     assert (
         review_games(passages, games=games, queries=queries_file(tmp_path)).head["queries"][0]["text"]
         == "What is q1?"

@@ -33,7 +33,7 @@ Verdicts = dict[tuple[str, str, str], str | None]
 def verdicts(queries: Iterable[QueryGames]) -> Verdicts:
     """Query and both systems to the winner."""
     return {
-        (query.query_id, game.name_a, game.name_b): game.winner
+        (query.query_id, str(game.a), str(game.b)): game.winner
         for query in queries
         for game in query.game_sets[0].games
     }
@@ -154,7 +154,7 @@ def test_nugget_scores_decide(write_jsonl: WriteLines, measure: Any) -> None:
     (evaluation,) = nugget_scores(path, bank).values()
     result = games_from_grades(path, bank, measure=measure)
     assert verdicts(result.queries) == compared(evaluation.scores, measure)
-    lengths = {game.name_b: game.words_b for game in next(iter(result.queries)).game_sets[0].games}
+    lengths = {str(game.b): game.words_b for game in next(iter(result.queries)).game_sets[0].games}
     assert lengths == {"b": 3, "c": 2}
 
 
@@ -203,6 +203,7 @@ def test_games_equal_the_comparison_of_scores(
 
 def test_rounding_errors_decide_no_game() -> None:
     assert winner_of(0.1 + 0.2, 0.3) == "C"
+    assert winner_of(2e-10, 1e-12) == "A"
     assert winner_of(0.3 - 0.1, 0.1, tie_margin=0.1) == "C"
 
 

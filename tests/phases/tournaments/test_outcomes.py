@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.tournaments.biases import game_biases
 from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
 from tests.conftest import NO_SHARED_DATA, SHARED
 from tests.phases.tournaments.games import game, game_set, games_file
@@ -53,16 +54,50 @@ def test_both_orders_are_one_game(
     assert found.flips == (bool(expected) and not agrees)
 
 
-def test_a_game_in_several_files_counts_once(tmp_path: Path) -> None:
+def test_an_equal_game_counts_once(tmp_path: Path) -> None:
     games = [game("a", "b", "A"), game("a", "b", "A"), game("b", "c", "C")]
     path = games_file(tmp_path / "g.jsonl", {"1": games})
     more = games_file(tmp_path / "more.jsonl", {"1": [game("a", "b", "A"), game("a", "b", "B")]})
     found = judged_games([path, more])
 
-    assert len(found.outcomes) == 4  # games that one file has twice are two games
-    assert found.copies == 1
-    assert len(judged_games([path, path]).outcomes) == 3
-    assert judged_games([path, path]).copies == 3
+    assert len(found.outcomes) == 3
+    assert found.copies == 2
+    assert len(judged_games([path, path]).outcomes) == 2
+    assert judged_games([path, path]).copies == 4
+
+
+def test_games_with_different_replies_are_several(tmp_path: Path) -> None:
+    games = [game("a", "b", "A", answer=f"{reason} [[A]]") for reason in ("Longer.", "Clearer.", "Longer.")]
+    found = judged_games([games_file(tmp_path / "g.jsonl", {"1": games})])
+    assert (len(found.outcomes), found.copies) == (2, 1)
+
+
+def test_both_orders_need_swapped_places(tmp_path: Path) -> None:
+    """Games of both orders with the same places are no pair; the flip rate counts the same pairs."""
+    games = [
+        game(a, b, "A", order=order, answer=str(order))
+        for a, b in (("a", "b"), ("b", "a"))
+        for order in (1, 2)
+    ]
+    alone = judged_games([games_file(tmp_path / "alone.jsonl", {"1": games[:2]})])
+    found = judged_games([games_file(tmp_path / "g.jsonl", {"1": games})])
+    assert (alone.outcomes, alone.both_orders, alone.ungraded) == ([], 0, 2)
+    assert (found.both_orders, found.flips) == (2, 2)
+    (judge,) = game_biases([tmp_path / "g.jsonl"]).judges
+    assert (judge.biases.flipped.count, judge.biases.flipped.total) == (2, 2)
+
+
+def test_a_system_with_the_name_of_a_repeat_is_another_system(tmp_path: Path) -> None:
+    repeat = [game("a", "b", "A", repeat_a=1, order=1), game("b", "a", "B", repeat_b=1, order=2)]
+    other = [game("a-run-1", "b", "B", order=1), game("b", "a-run-1", "A", order=2)]
+    mixed = judged_games([games_file(tmp_path / "g.jsonl", {"1": [repeat[0], other[0], *other, *repeat]})])
+    assert [outcome[1:4] for outcome in mixed.outcomes] == [("a-run-1", "b", 0.0), ("a", "b", 1.0)]
+    crossed = judged_games([games_file(tmp_path / "c.jsonl", {"1": [repeat[0], other[1]]})])
+    assert (crossed.outcomes, crossed.both_orders, crossed.ungraded) == ([], 0, 2)
+    files = [
+        games_file(tmp_path / f"{n}.jsonl", {"1": [each]}) for n, each in enumerate((repeat[0], other[0]))
+    ]
+    assert judged_games(files).copies == 0
 
 
 def test_a_game_whose_other_order_is_missing_is_ungraded(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from exam_pp.games import WINNERS, Game, Winner
-from exam_pp.phases.tournaments.pairs import Pair, PairSelector, Place, drawn_pairs, planned_games
+from exam_pp.phases.tournaments.pairs import Pair, PairSelector, drawn_pairs, planned_games
+from exam_pp.roles import System
 
 SYSTEMS = [f"s{number}" for number in range(6)]
 ONCE: dict[str, list[int | None]] = {system: [None] for system in SYSTEMS}
@@ -45,7 +46,7 @@ def test_every_pair_is_drawn_equally_often() -> None:
 
 def test_places_are_drawn() -> None:
     first = Counter(
-        game.a.system for n in range(2000) for game in planned_games(("s0", "s1"), f"q{n}", ONCE, 0, False)
+        game.a.name for n in range(2000) for game in planned_games(("s0", "s1"), f"q{n}", ONCE, 0, False)
     )
     assert 900 < first["s0"] < 1100
     assert first.total() == 2000
@@ -63,12 +64,12 @@ def test_both_orders_have_the_same_answers_in_other_places() -> None:
 
 def test_repeats_are_drawn() -> None:
     repeats: dict[str, list[int | None]] = {"s0": [1, 2, 3], "s1": [None]}
-    drawn: Counter[Place] = Counter()
+    drawn: Counter[System] = Counter()
     for n in range(3000):
         (game,) = planned_games(("s0", "s1"), f"q{n}", repeats, 0, False)
         drawn.update([game.a, game.b])
-    assert drawn[Place("s1")] == 3000
-    assert all(900 < drawn[Place("s0", number)] < 1100 for number in (1, 2, 3))
+    assert drawn[System("s1")] == 3000
+    assert all(900 < drawn[System("s0", number)] < 1100 for number in (1, 2, 3))
 
 
 def game(pair: Pair, winner: Winner | None) -> Game:

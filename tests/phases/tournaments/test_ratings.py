@@ -220,6 +220,12 @@ def test_equal_systems_share_their_ranks() -> None:
         assert row.low < 1000 < row.high < row.low + 20
 
 
+def test_a_tiny_k_does_not_make_queries_equal() -> None:
+    rules = RatingOptions(rules=EloRules(k=1e-9), tournaments=20, statistics=FEW)
+    (note,) = ratings(outcomes("a>b", "b>a", "a=b"), rules).standings.uncertainty.notes
+    assert note.startswith("Intervals of ratings and ranks")
+
+
 def test_intervals_without_width_are_announced() -> None:
     games = [Outcome(str(query), "a", "b", 0.5, JUDGE) for query in range(3)]
     (note, _) = ratings(games).standings.uncertainty.notes

@@ -263,6 +263,24 @@ def test_rankings_of_the_file_replace_runs(demo: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "judgments.tsv").is_file()
 
 
+@pytest.mark.parametrize("command", ["report", "qrels"])
+def test_runs_and_rankings_need_the_same_names(
+    command: str, tmp_path: Path, tiny_passages: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Passages that were imported by tags: only the same --method-name gives the runs these names."""
+    (tmp_path / "x.run").write_text("q1 Q0 p1 1 2.0 bm25\n")
+    more = ["--no-review"] if command == "report" else ["-m", "RR", "--format", "json"]
+    arguments = ["evaluate", command, str(tiny_passages), "--runs", str(tmp_path / "x.run"), *more]
+    main([*arguments, "-o", str(tmp_path / "by-file")])
+    main([*arguments, "--method-name", "tag", "-o", str(tmp_path / "by-tag")])
+    (warning,) = [line for line in capfd.readouterr().err.splitlines() if "have no name in common" in line]
+    assert "The runs (x) and the systems in" in warning
+    assert "--method-name" in warning
+    if command == "report":
+        systems = (tmp_path / "by-tag" / "rubric-qrels.tsv").read_text()
+        assert "bm25" in systems
+
+
 def test_the_threshold_is_at_most_that_of_the_scale(demo: Path, tmp_path: Path) -> None:
     """Extracted answers are correct or wrong, so a threshold of 5 would cover no entry."""
     graded = tmp_path / "graded.jsonl"

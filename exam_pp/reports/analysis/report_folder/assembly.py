@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from exam_pp.reports.analysis.report_folder.summary import (
 )
 from exam_pp.reports.review.page import render_page
 from exam_pp.store.files import folder_output, is_read_once, write_text
-from exam_pp.store.trec.runs import method_of, run_files
+from exam_pp.store.trec.runs import systems_of, warn_of_other_names
 
 REVIEW_PAGE = "review.html"
 
@@ -70,6 +70,8 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
 def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     """Write all files except the page, and return the page."""
     sources = inputs.sources
+    ran = systems_of(sources.runs, sources.method)
+    warn_of_other_names(ran, inputs.contents.systems, sources.graded)
     sections = LeaderboardSections(inputs, folder)
     leaderboards = sections.leaderboards
     covered = sections.rubric_cover()
@@ -78,7 +80,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     official = sections.manual_judgments()
     if sources.official is not None:
         official = read_official(sources.official)
-        _check_systems(official, sources, inputs.contents.systems)
+        _check_systems(official, {*ran, *inputs.contents.systems})
     correlations = official_correlations(inputs, folder, leaderboards, official)
     correlations_by_setting(inputs, folder, official)
     agreement_with_judgments(inputs, folder)
@@ -103,10 +105,9 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     return Report(f"Evaluation of {Path(sources.graded).name}", blocks)
 
 
-def _check_systems(official: OfficialRanks, sources: Sources, ranked: Iterable[str]) -> None:
+def _check_systems(official: OfficialRanks, systems: Collection[str]) -> None:
     """Raise SelectionError if no system has both an official rank and scores."""
-    systems = {*ranked, *map(method_of, run_files(sources.runs))}
-    if systems and not systems & official.ranks.keys():
+    if systems and official.ranks.keys().isdisjoint(systems):
         raise SelectionError(
             f"{official.source} and the graded file or runs have no system in common. Check that they use "
             "the same names of systems."

@@ -93,6 +93,7 @@ def correlations_by_setting(inputs: Inputs, folder: ReportFolder, official: Offi
                 grade_filter=criteria,
                 measures=sources.measures,
                 cutoff=sources.cutoff,
+                method=sources.method,
             )
         except SelectionError as error:
             folder.skip(titled(title, name), str(error), "official ranks of these systems")

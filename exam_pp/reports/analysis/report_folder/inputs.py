@@ -15,6 +15,7 @@ from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.prompts.base import with_aliases
 from exam_pp.reports.analysis.report_folder.summary import bank_names
 from exam_pp.store.files import safe_name
+from exam_pp.store.trec.runs import MethodName
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Sources:
 
     ``review`` also writes the review page, ``figures`` also the figures for papers as PNG files. ``command``
     is the command line for the provenance. ``role`` is that of
-    :func:`~exam_pp.phases.evaluation.rubric.cover`.
+    :func:`~exam_pp.phases.evaluation.rubric.cover`, ``method`` that of
+    :func:`~exam_pp.store.trec.runs.read_run`.
     """
 
     graded: PathLike
@@ -40,6 +42,7 @@ class Sources:
     figures: bool = False
     command: str = ""
     role: Role | None = None
+    method: MethodName = "stem"
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ class LeaderboardSections:
                 with_canaries=canaries,
                 **options,
             )
-        return score_runs(labels, sources.runs, sources.measures, **options)
+        return score_runs(labels, sources.runs, sources.measures, method=sources.method, **options)
 
     def _write(self, title: str, stem: str, evaluation: Evaluation, statistics: Statistics) -> None:
         """Add the table and the pictures of a leaderboard, and write its files."""
