@@ -209,7 +209,7 @@ def _labels_by_grader(
             yield name(key), key, labels
     judged = judgment_qrels(lines) if labelling is not None else []
     if judged:
-        yield JUDGES, None, {(line.query_id, line.passage_id): line.relevance for line in judged}
+        yield JUDGES, None, {(line.query_id, line.passage_id): line.whole for line in judged}
 
 
 def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[str, ...], int]:

@@ -13,6 +13,7 @@ from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, Ra
 from exam_pp.errors import DataError
 from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.interchange.answer_units import (
     Unit,
     answer_documents,
@@ -155,6 +156,8 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     pool.add_pages(sources.pages, sources.top)
     pool.add_answers(sources.answers, sources.unit, with_texts=bool(sources.texts))
     qrels = [judgment for path in sources.qrels for judgment in read_qrels(path)]
+    for note in fraction_notes(judgment.relevance for judgment in qrels):
+        log.warning("%s", note)
     pool.add_judgments(qrels, judged=sources.judged)
     if sources.queries and queries:
         texts = {query_id: query.query_text for query_id, query in queries.items()}
@@ -491,9 +494,7 @@ def _place(answer: Answer, file: Path) -> str:
 def _passage(query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str]) -> Passage:
     """The passage for the file; ``answering`` are the systems whose runs have the role ``retrieved``."""
     judgments = [
-        Judgment(
-            passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.relevance, title_query=query_id
-        )
+        Judgment(passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.whole, title_query=query_id)
         for qrel in pooled.judgments
     ]
     rankings = [

@@ -20,7 +20,7 @@ from exam_pp.store.files import (
     read_text_lines,
     safe_name,
 )
-from exam_pp.store.numbers import parse_finite, parse_integer
+from exam_pp.store.numbers import is_number, parse_finite, parse_integer
 from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -265,7 +265,7 @@ def qrels_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
 
 def _is_comment(fields: Sequence[str]) -> bool:
     """Whether a line starts with ``#`` and is not the judgment of a query with such an id."""
-    is_judgment = len(fields) == 4 and fields[1] in ("0", "Q0") and fields[3].lstrip("+-").isdecimal()
+    is_judgment = len(fields) == 4 and fields[1] in ("0", "Q0") and is_number(fields[3])
     return fields[0].startswith("#") and not is_judgment
 
 
@@ -282,12 +282,13 @@ def read_qrels(path: str | Path) -> list[Qrel]:
             ``query_id passage_id grade``; gzipped or not. Comments start with ``#``.
 
     Returns:
-        The judgments in file order, without duplicates.
+        The judgments in file order, without duplicates. A grade with a fraction, such as a mean of several
+        judges, is a float.
 
     Raises:
         DataError: A line is malformed, two lines contradict each other, or the file is empty.
     """
-    grades: dict[tuple[str, str], int] = {}
+    grades: dict[tuple[str, str], float] = {}
     for number, fields in qrels_rows(path):
         if len(fields) != 4:
             raise DataError(
@@ -296,11 +297,12 @@ def read_qrels(path: str | Path) -> list[Qrel]:
             )  # fmt: skip
         query_id, _, passage_id, grade = fields
         try:
-            relevance = parse_integer(grade)
+            value = parse_finite(grade)
         except ValueError:
             raise DataError(
-                f"{grade!r} is not a whole number.", file=str(path), line=number, field="grade"
+                f"{grade!r} is not a finite number.", file=str(path), line=number, field="grade"
             ) from None
+        relevance = int(value) if value.is_integer() else value
         if grades.setdefault((query_id, passage_id), relevance) != relevance:
             raise DataError(
                 f"the passage {passage_id!r} has two grades for the query {query_id!r}.",
