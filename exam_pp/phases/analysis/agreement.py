@@ -154,6 +154,7 @@ def agreement(
     min_grades: Sequence[int] = (),
     rule: LabelRule | None = None,
     same_scale: bool = False,
+    like_judgments: bool = False,
     seed: int = 0,
 ) -> Agreement:
     """Compute tables of labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
@@ -169,6 +170,8 @@ def agreement(
         rule: Label by this rule instead; every label is a row and every judgment a column.
         same_scale: Labels are on the scale of the judgments, as those of UMBRELA. Make a table of every label
             and judgment, and one of both binarised at ``min_relevant``.
+        like_judgments: Labels are on that scale, but make the published tables; GRADED compares each label with
+            the equal judgment.
         seed: Seed of the 95 % intervals, which resample queries.
 
     Raises:
@@ -193,7 +196,13 @@ def agreement(
             table_layouts = (
                 [_confusion(passages, rule)]
                 if rule is not None
-                else layouts(min_relevant, judgments, grades=grades, min_grades=min_grades)
+                else layouts(
+                    min_relevant,
+                    judgments,
+                    grades=grades,
+                    min_grades=min_grades,
+                    like_judgments=like_judgments,
+                )
             )
         tables += [_table(passages, labelling, layout, seed) for layout in table_layouts]
     queries = len({passage.query_id for passage in passages})

@@ -53,8 +53,8 @@ class RubricQrels:
     that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
     ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade; None
     for ``mean``. ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and
-    ``binary`` the threshold. Passages of canaries have no label in ``qrels``. ``with_canaries`` returns the labels of all
-    passages; it is None if the file has no canaries.
+    ``binary`` the threshold. Passages of canaries have no label in ``qrels``. ``with_canaries`` returns the
+    labels of all passages; it is None if the file has no canaries.
     """
 
     qrels: Sequence[Qrel]

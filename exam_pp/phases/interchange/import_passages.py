@@ -41,6 +41,8 @@ from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
+TRACK_WORDS = 400
+"""Longest answer in words (between whitespace) that TREC RAG 2024 accepts."""
 DEFAULT_TOP = 20
 """Default pool depth: passages per run and query; equal to the default cutoff of Rubric-Cover."""
 
@@ -285,6 +287,7 @@ class _Pool:
         """
         answered: dict[tuple[str, str, int | None], Path] = {}
         empty: list[str] = []
+        long: list[str] = []
         for file in files:
             for answer in read_any_answers(file, self.dropped):
                 if not self._accepts(answer.query_id, "answers"):
@@ -305,6 +308,8 @@ class _Pool:
                 self._add_answer(answer, unit, file)
                 if not answer.parts:
                     empty.append(_place(answer, file))
+                if sum(len(part.text.split()) for part in answer.parts) > TRACK_WORDS:
+                    long.append(_place(answer, file))
         if empty:
             have = counted(
                 len(empty),
@@ -312,6 +317,11 @@ class _Pool:
                 "answers have no text and are imported as empty passages",
             )
             log.warning("%s (first: %s).", have, empty[0])
+        if long:
+            have = counted(len(long), "answer has", "answers have")
+            limit = f"more than {TRACK_WORDS} words, the limit of TREC RAG, and"
+            done = "is imported whole" if len(long) == 1 else "are imported whole"
+            log.warning("%s %s %s (first: %s).", have, limit, done, long[0])
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
         passages = self._passages[answer.query_id]
