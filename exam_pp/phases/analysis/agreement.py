@@ -170,8 +170,8 @@ def agreement(
         rule: Label by this rule instead; every label is a row and every judgment a column.
         same_scale: Labels are on the scale of the judgments, as those of UMBRELA. Make a table of every label
             and judgment, and one of both binarised at ``min_relevant``.
-        like_judgments: Labels are on that scale, but make the published tables; GRADED compares each label with
-            the equal judgment.
+        like_judgments: Labels are on that scale, but make the published tables; GRADED compares each label
+            with the equal judgment.
         seed: Seed of the 95 % intervals, which resample queries.
 
     Raises:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from exam_pp.errors import SelectionError
 from exam_pp.formats.umbrela import HIGHEST_LABEL
 from exam_pp.grade_filter import GradeFilter
@@ -52,7 +54,7 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
 def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
     """Whether the first grades that match the filter are direct grades from 0 to 3, as TREC judgments are.
 
-    For a stream, which can be read only once, the prompt class of the filter decides.
+    If a direct prompt is unknown and its scale is not recorded, the highest grade in the file decides. For a stream, which can be read only once, the prompt class of the filter decides.
     """
     if is_read_once(graded):
         return _scale_of(grade_filter.prompt_class) == _SCALE
@@ -66,7 +68,13 @@ def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) ->
     first = next(accepted, None)
     if first is None:
         return False
-    return (_scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)) == _SCALE
+    scale = _scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)
+    if scale == (_SCALE[0], None):
+        ratings = (
+            rating for grades in chain([first], accepted) for rating in grades.entry_ratings().values()
+        )
+        scale = (_SCALE[0], max(ratings, default=None))
+    return scale == _SCALE
 
 
 def _scale_of(prompt_class: str | None) -> tuple[str, int | None] | None:

@@ -320,7 +320,7 @@ class _Pool:
         if long:
             have = counted(len(long), "answer has", "answers have")
             limit = f"more than {TRACK_WORDS} words, the limit of TREC RAG, and"
-            done = "is imported whole" if len(long) == 1 else "are imported whole"
+            done = "is not cut" if len(long) == 1 else "are not cut"
             log.warning("%s %s %s (first: %s).", have, limit, done, long[0])
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
