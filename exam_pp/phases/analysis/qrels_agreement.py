@@ -54,7 +54,8 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
 def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
     """Whether the first grades that match the filter are direct grades from 0 to 3, as TREC judgments are.
 
-    If a direct prompt is unknown and its scale is not recorded, the highest grade in the file decides. For a stream, which can be read only once, the prompt class of the filter decides.
+    If a direct prompt is unknown and its scale is not recorded, the highest grade in the file decides. For a
+    stream, which can be read only once, the prompt class of the filter decides.
     """
     if is_read_once(graded):
         return _scale_of(grade_filter.prompt_class) == _SCALE

@@ -304,7 +304,7 @@ def read_qrels(path: str | Path) -> list[Qrel]:
             value = parse_finite(grade)
         except ValueError:
             raise DataError(
-                f"{grade!r} is not a finite number.", file=str(path), line=number, field="grade"
+                f"{grade!r} is not a number.", file=str(path), line=number, field="grade"
             ) from None
         relevance = int(value) if value.is_integer() else value
         if grades.setdefault((query_id, passage_id), relevance) != relevance:
