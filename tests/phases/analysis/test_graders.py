@@ -224,7 +224,7 @@ def test_kappa_of_each_criterion(rated: Path) -> None:
     assert list(kappas) == ["all", "accuracy", "completeness"]
     for place, criterion in enumerate(("accuracy", "completeness")):
         assert kappas[criterion] == cohen_kappa(confusion(flat(MODEL, place), flat(HUMAN, place)))
-    assert "pool the criteria" in " ".join(notes_of(graders_report(result)))
+    assert "pool the criteria" in notes_of(graders_report(result))
 
 
 def test_a_file_with_ratings_by_criteria_alone_names_the_option(rated: Path) -> None:
