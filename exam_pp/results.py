@@ -78,11 +78,16 @@ class Scores(Tabular[Score]):
 
 
 class Qrel(NamedTuple):
-    """One line of a qrels file."""
+    """One line of a qrels file; a mean of several labels may have a fraction."""
 
     query_id: str
     passage_id: str
-    relevance: int
+    relevance: float
+
+    @property
+    def whole(self) -> int:
+        """The label without its fraction, as trec_eval reads it."""
+        return int(self.relevance)
 
 
 class SubtopicQrel(NamedTuple):

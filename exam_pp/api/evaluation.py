@@ -233,7 +233,8 @@ def agreement(first: Labels, second: Labels) -> LabelAgreement:
 
     Args:
         first: Qrels file, lines of qrels, or the result of :func:`exam_pp.rubric_qrels`.
-        second: Labels to compare with, such as the result of :func:`exam_pp.judgments`.
+        second: Labels to compare with, such as the result of :func:`exam_pp.judgments`. Fractions of
+            labels are cut off.
 
     Returns:
         The number of passages in common, Cohen's κ, κ with linear and with quadratic weights, and
@@ -321,4 +322,4 @@ def _labels(
 
 
 def _by_passage(labels: Iterable[Qrel | SubtopicQrel]) -> dict[tuple[str, str], int]:
-    return {(line.query_id, line.passage_id): line.relevance for line in labels}
+    return {(line.query_id, line.passage_id): int(line.relevance) for line in labels}

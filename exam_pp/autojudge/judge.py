@@ -205,7 +205,7 @@ def _labels(
         role="answer",
     )  # fmt: skip
     _log_notes(labels.notes)
-    return {(line.query_id, line.passage_id): line.relevance for line in labels.qrels}
+    return {(line.query_id, line.passage_id): line.whole for line in labels.qrels}
 
 
 def _label_means(graded: Path, labels: Mapping[tuple[str, str], int], cutoff: int) -> ScoreTable:

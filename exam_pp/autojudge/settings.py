@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from exam_pp.errors import DataError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.metrics.qrels import Label
 from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.prompts import PROMPTS, Prompt
@@ -78,7 +77,7 @@ class Settings(BaseModel):
     assignment_class: str | None = None
     min_grade: Annotated[int, Field(ge=1)] | None = None
     cutoff: Annotated[int, Field(ge=1)] = 20
-    label: Label = "max"
+    label: Literal["max", "count", "binary"] = "max"
     retry_failed: bool = False
     work: Path = Path(WORK_FOLDER)
     outdir: Path = Path()

@@ -1,7 +1,8 @@
 """Games between answers of two systems, from RAGElo's pairwise evaluator, as CSV and JSON lines.
 
-CSV: ``qid, agent_a, agent_b, raw_answer, answer, relevance``. JSON lines: ``qid, agent_a, agent_b,
-evaluator_name, exception, raw_answer, answer {winner, ...}``. Winners are ``A``, ``B``, or ``C`` for a tie.
+CSV: ``qid, agent_a, agent_b, raw_answer, answer, relevance``; ``raw_answer`` and ``relevance`` are optional
+columns. JSON lines: ``qid, agent_a, agent_b, evaluator_name, exception, raw_answer, answer {winner, ...}``.
+Winners are ``A``, ``B``, or ``C`` for a tie.
 The results of an experiment (``NAME_results.jsonl``) also have lines on documents and answers, and ratings.
 The records here are RAGElo's; readers return the queries of games files (:mod:`exam_pp.games`).
 """
@@ -29,7 +30,7 @@ from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import data_error, parse_record
 
 GAMES = Layout(
-    ("qid", "agent_a", "agent_b", "raw_answer", "answer"), ("relevance",), ("qid", "agent_a", "agent_b")
+    ("qid", "agent_a", "agent_b", "answer"), ("raw_answer", "relevance"), ("qid", "agent_a", "agent_b")
 )
 
 
@@ -276,7 +277,8 @@ def _write_table(queries: Iterable[QueryGames], target: Target) -> None:
             raw = trimmed(game.raw_answer or "", target.dropped)
             yield game.qid, game.agent_a, game.agent_b, raw, game.winner or "", relevance
 
-    write_cells((*GAMES.required, *GAMES.optional), rows(), target.path, ids=GAMES.ids, inputs=target.inputs)
+    columns = ("qid", "agent_a", "agent_b", "raw_answer", "answer", "relevance")
+    write_cells(columns, rows(), target.path, ids=GAMES.ids, inputs=target.inputs)
 
 
 register(

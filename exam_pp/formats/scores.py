@@ -85,8 +85,14 @@ def contains_scores(path: str | Path) -> bool:
 
 
 def _read_by_format(path: str | Path) -> list[Score] | None:
-    """The scores of a file; None for leaderboards, unknown formats and streams."""
-    read = None if is_read_once(path) else _reader_of(known_format(path))
+    """The scores of a file; None for leaderboards, unknown formats and streams.
+
+    Raises :class:`DataError` for a file of answers, which may be a table, too.
+    """
+    form = None if is_read_once(path) else known_format(path)
+    if form is not None and form.content == "answers":
+        raise DataError("has answers, not scores; `exam-pp evaluate` makes scores of them.", file=str(path))
+    read = _reader_of(form)
     return None if read is None else list(read(Path(path)))
 
 

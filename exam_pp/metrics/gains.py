@@ -33,7 +33,7 @@ class Ungraded:
     ``labels`` are those of the passages in a file, ``unlabelled`` those of all other passages, by query.
     """
 
-    labels: Mapping[tuple[str, str], int]
+    labels: Mapping[tuple[str, str], float]
     unlabelled: Mapping[str, int]
 
 
@@ -94,7 +94,7 @@ class RunMatrix:
         With ``ungraded``, compute the best case of every system: the ungraded passages of its first ``depth``
         ranks (None: all ranks) get their best possible labels.
         """
-        labels: dict[str, dict[str, int]] = {}
+        labels: dict[str, dict[str, float]] = {}
         for qrel in qrels:
             labels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
         numbers, starts = self._concatenated
@@ -115,7 +115,7 @@ class RunMatrix:
         if ungraded is not None:
             known = self._by_number(ungraded.labels)[numbers]
             unseen = np.array(
-                [ungraded.unlabelled.get(q, _UNLABELLED) for _, q in self._rows], dtype=np.int64
+                [ungraded.unlabelled.get(q, _UNLABELLED) for _, q in self._rows], dtype=np.float64
             )[ranking]
             best = np.where(known != _UNLABELLED, known, np.where(label == _UNLABELLED, unseen, label))
             better = (best > label) & (cell >= 0)
@@ -140,31 +140,31 @@ class RunMatrix:
         row = {system: index * len(query_ids) for index, system in enumerate(self.systems)}
         return np.array([row[s] + column[q] if q in column else -1 for s, q in self._rows], dtype=np.int64)
 
-    def _by_number(self, labels: Mapping[tuple[str, str], int]) -> Ints:
+    def _by_number(self, labels: Mapping[tuple[str, str], float]) -> Floats:
         """The label of every numbered passage; the last element, index −1, is that of all other passages."""
-        by_number = np.full(len(self._passages) + 1, _UNLABELLED, dtype=np.int64)
+        by_number = np.full(len(self._passages) + 1, _UNLABELLED, dtype=np.float64)
         for (query_id, passage_id), label in labels.items():
             by_number[self._numbers[query_id][passage_id]] = label
         return by_number
 
-    def _counts(self, labels: list[dict[str, int]]) -> Ints:
-        """Number of passages with each label, (systems × queries) × labels from 0 up."""
+    def _counts(self, labels: list[dict[str, float]]) -> Ints:
+        """Number of passages with each label without its fraction, (systems × queries) × labels from 0 up."""
         highest = max((label for of_query in labels for label in of_query.values()), default=0)
-        counts = np.zeros((len(labels), max(highest, 0) + 1), dtype=np.int64)
+        counts = np.zeros((len(labels), int(max(highest, 0)) + 1), dtype=np.int64)
         for query, of_query in enumerate(labels):
             positive = [label for label in of_query.values() if label > 0]
             counts[query] = np.bincount(np.array(positive, dtype=np.int64), minlength=counts.shape[1])
         return np.tile(counts, (len(self.systems), 1))
 
 
-def _moved(counts: Ints, cell: Ints, label: Ints, best: Ints) -> Ints:
+def _moved(counts: Ints, cell: Ints, label: Floats, best: Floats) -> Ints:
     """The counts after some passages changed from ``label`` to ``best``."""
     width = max(counts.shape[1], int(best.max(initial=0)) + 1)
     moved = np.zeros((len(counts), width), dtype=np.int64)
     moved[:, : counts.shape[1]] = counts
-    np.add.at(moved, (cell, best), 1)
+    np.add.at(moved, (cell, best.astype(int)), 1)
     counted = label > 0
-    np.subtract.at(moved, (cell[counted], label[counted]), 1)
+    np.subtract.at(moved, (cell[counted], label[counted].astype(int)), 1)
     return moved
 
 
@@ -175,13 +175,14 @@ class Gains:
     ``cell`` is the index of the ranking in the flattened systems × queries matrix, ``rank`` starts at 1,
     ``label`` is that of the passage, at least 0; all three are ordered by cell, then rank, and passages
     without a label are left out. ``counts`` is the number of passages with each label, ranked or not.
+    Measures of trec_eval ignore the fractions of labels, as trec_eval does.
     """
 
     systems: list[str]
     query_ids: list[str]
     cell: Ints
     rank: Ints
-    label: Ints
+    label: Floats
     counts: Ints
 
     def values(self, measure: Measure) -> Floats:
@@ -311,12 +312,12 @@ def _average_precision_of_top(gains: Gains, level: int, cutoff: int | None) -> F
 
 def _mean_label(gains: Gains, _level: int, cutoff: int | None) -> Floats:
     labelled = gains.relevant(0, cutoff)
-    return ratio(gains.number(labelled, gains.label[labelled].astype(float)), gains.number(labelled))
+    return ratio(gains.number(labelled, gains.label[labelled]), gains.number(labelled))
 
 
 def _ndcg(gains: Gains, _level: int, cutoff: int | None) -> Floats:
     chosen = gains.relevant(1, cutoff)
-    achieved = gains.number(chosen, gains.label[chosen] / np.log2(gains.rank[chosen] + 1))
+    achieved = gains.number(chosen, np.trunc(gains.label[chosen]) / np.log2(gains.rank[chosen] + 1))
     # Ranks 1 to n of the ideal ranking have the n best labels, so sums of discounts are shared by all.
     with_label = gains.counts[:, :0:-1].cumsum(axis=1)  # or a higher label, from the highest down
     depth = int(with_label.max(initial=0))

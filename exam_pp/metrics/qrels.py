@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from exam_pp.data_model import QueryView
     from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 
-Label = Literal["max", "count", "binary"]
+Label = Literal["max", "mean", "count", "binary"]
 Labelling = Label | LabelRule
 Facets = Literal["title", "facet"]
 """Whether the qrels are of queries (``title``) or of their facets, with ids ``query/facet``."""
@@ -26,9 +26,9 @@ def rubric_qrels(
 ) -> Iterator[Qrel]:
     """Yield the labels of a query's passages, in file order; passages without a grade have no label.
 
-    ``"max"`` is the highest grade over the entries, ``"count"`` the number of entries graded at least
-    ``min_grade``, ``"binary"`` is 1 if that number is positive, else 0. A label rule gets the grades of the
-    entries. ``entries`` defaults to all entries.
+    ``"max"`` is the highest grade over the entries, ``"mean"`` the mean of the grades that the passage has,
+    ``"count"`` the number of entries graded at least ``min_grade``, ``"binary"`` is 1 if that number is
+    positive, else 0. A label rule gets the grades of the entries. ``entries`` defaults to all entries.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
     """
@@ -64,10 +64,12 @@ def ungraded_label(label: Labelling, highest: int, among: int) -> int:
     return {"max": highest, "count": among.bit_count(), "binary": 1}[label]
 
 
-def _label(passage: GradedPassage, label: Labelling, min_grade: int, among: int | None) -> int | None:
-    if isinstance(label, LabelRule):
+def _label(passage: GradedPassage, label: Labelling, min_grade: int, among: int | None) -> float | None:
+    if label == "mean" or isinstance(label, LabelRule):
         ratings = passage.ratings_of(among)
-        return label(ratings) if ratings else None
+        if not ratings:
+            return None
+        return sum(ratings) / len(ratings) if label == "mean" else label(ratings)
     if among is None:
         best = passage.best_grade
     else:

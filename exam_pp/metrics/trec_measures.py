@@ -227,7 +227,7 @@ class TrecEval:
         self.measures = list(measures)
         self._qrels: dict[str, dict[str, int]] = {}
         for qrel in qrels:
-            self._qrels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
+            self._qrels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.whole
         trec_eval = [measure for measure in self.measures if ir_measures.pytrec_eval.supports(measure)]
         other_measures = [measure for measure in self.measures if measure not in trec_eval]
         # trec_eval may loop forever if all labels of a query are negative, so they are replaced by 0.

@@ -18,6 +18,12 @@ _BEGIN = 2**10
 """The format is named within this many bytes."""
 
 
+def visible_entries(folder: Path) -> list[Path]:
+    """The files and folders in a folder by name, without hidden ones and the manifests of the others."""
+    manifests = {manifest_path(path) for path in folder.iterdir()}
+    return sorted({path for path in folder.iterdir() if not path.name.startswith(".")} - manifests)
+
+
 def read_manifest(path: str | Path) -> Manifest:
     """Read a manifest.
 

@@ -131,3 +131,19 @@ def test_runs_by_these_measures() -> None:
         ("q1", "AP_top(rel=2)@3"): 0.5, ("q2", "AP_top(rel=2)@3"): 0.0,
         ("q1", "MeanLabel"): 3.0, ("q2", "MeanLabel"): 0.0,
     }  # fmt: skip
+
+
+def test_labels_with_fractions() -> None:
+    """Measures of trec_eval cut the fractions off, as trec_eval does; means keep them."""
+    means, whole = (
+        [Qrel("q", "a", first), Qrel("q", "b", second), Qrel("q", "c", third)]
+        for first, second, third in ((1.8, 0.5, 2.0), (1, 0, 2))
+    )
+    runs = [RunLine("q", passage, rank, -rank, "s") for rank, passage in enumerate("abc", 1)]
+    trec_eval = ["nDCG@3", "P(rel=2)@3", "AP", "ERR@3"]
+    cut = score_runs(means, runs, trec_eval)
+    assert cut.scores == score_runs(whole, runs, trec_eval).scores
+    assert cut.notes == ["2 of 3 labels have fractions, which are cut off, as by trec_eval (1.8 is 1)."]
+    kept = score_runs(means, runs, ["MeanLabel"])
+    assert kept.scores[0].value == (1.8 + 0.5 + 2) / 3
+    assert not kept.notes

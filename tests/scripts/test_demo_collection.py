@@ -36,7 +36,7 @@ def passages(demo_data: Path) -> dict[str, str]:
 
 
 def judgments(demo_data: Path, name: str) -> Grades:
-    return {(q.query_id, q.passage_id): q.relevance for q in read_qrels(demo_data / name)}
+    return {(q.query_id, q.passage_id): q.whole for q in read_qrels(demo_data / name)}
 
 
 @pytest.fixture(scope="module")

@@ -61,11 +61,11 @@ def test_runs(read: Callable[[Path], object], line: str, field: str, tmp_path: P
         read(file)
 
 
-@pytest.mark.parametrize("grade", ["1_0", "２", "1.0"])
+@pytest.mark.parametrize("grade", ["1_0", "２", "nan"])
 def test_qrels(grade: str, tmp_path: Path) -> None:
     file = tmp_path / "qrels"
     file.write_text(f"q 0 p 1\nq 0 p2 {grade}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"qrels, line 2, grade: '.*' is not a whole number\.$"):
+    with pytest.raises(DataError, match=r"qrels, line 2, grade: '.*' is not a number\.$"):
         read_qrels(file)
 
 

@@ -122,6 +122,7 @@ def command(
         min_grades=min_grades,
         rule=rule,
         same_scale=same_scale,
+        like_judgments=like_judgments,
         seed=seed,
     )
     emit_report(agreement_report(result), form, output, [graded, qrels, bank])

@@ -42,18 +42,21 @@ if TYPE_CHECKING:
     from exam_pp.results import Qrel, SubtopicQrel
 
 
+_LEVELLED = ("max", "mean")
+"""Labels on the scale of the grades, so that ``--min-grade`` is a relevance level of measures."""
+
+
 @click.command("qrels", cls=Command)
 @GRADED
 @BANK
 @ONLY_QUERIES
 @click.option(
     "--label",
-    type=click.Choice(["max", "count", "binary"]),
+    type=click.Choice(["max", "mean", "count", "binary"]),
     default="max",
     show_default=True,
-    help="Label of a passage: its highest grade (max), the number of entries that it covers (count), or 1 "
-    "if it "
-    "covers an entry (binary).",
+    help="Label of a passage: its highest grade (max), the mean of its grades (mean), the number of entries "
+    "that it covers (count), or 1 if it covers an entry (binary).",
 )
 @LABEL_RULE
 @click.option(
@@ -62,8 +65,8 @@ if TYPE_CHECKING:
     type=int,
     multiple=True,
     help="Lowest grade that covers an entry (--label count, binary, and --subtopics), or makes a passage "
-    "relevant (--label max: measures with a relevance level, such as RR and P); may be repeated, for columns "
-    f"of each.  {MIN_GRADE_DEFAULT}",
+    "relevant (--label max and mean: measures with a relevance level, such as RR and P); may be repeated, "
+    f"for columns of each.  {MIN_GRADE_DEFAULT}",
 )
 @FACETS
 @click.option(
@@ -142,9 +145,9 @@ def command(
     rule = _parsed(label_rule)
     selections = grade_filters(**criteria)
     thresholds = tuple(dict.fromkeys(min_grades))
-    # Labels of max do not depend on the threshold, so several thresholds are relevance levels of one set.
+    # Labels of max and mean do not depend on the threshold, so several are relevance levels of one set.
     sets: list[tuple[int, ...]] = [thresholds]
-    if label != "max" or subtopics:
+    if label not in _LEVELLED or subtopics:
         sets = [(grade,) for grade in thresholds] or [()]
     if not scored or qrels_output:
         _check_single(selections, thresholds if not scored else sets)
@@ -186,9 +189,9 @@ def command(
 
 def _check_subtopics(label: str, facets: str | None, fill_holes: Path | None) -> None:
     """Raise :class:`click.UsageError` for options that labels of subtopics cannot have."""
-    if facets == "facet" or fill_holes or label == "count":
+    if facets == "facet" or fill_holes or label in ("count", "mean"):
         raise click.UsageError(
-            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
+            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count or mean."
         )
 
 
@@ -307,8 +310,8 @@ def _labels(
         facets=facets,
         role=role,
     )
-    # Labels of count and binary already use the threshold, so only max needs a relevance level.
-    levels = min_grades if label == "max" else ()
+    # Labels of count and binary already use the threshold, so they need no relevance level.
+    levels = min_grades if label in _LEVELLED else ()
     if fill_holes is None:
         notes = [*rubric.notes, *(_scale_notes(rubric.qrels, graded) if compared else [])]
         write = partial(write_qrels, rubric.qrels)

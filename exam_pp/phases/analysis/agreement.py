@@ -18,7 +18,7 @@ from exam_pp.metrics.grade_masks import gather
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
-from exam_pp.phases.evaluation.judgments import outside_scale_notes
+from exam_pp.phases.evaluation.judgments import fraction_notes, outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
@@ -77,7 +77,7 @@ class Agreement:
     highest counts. ``passages`` is the number of passages with a judgment and a grade, ``queries`` the number
     of their queries. ``ungraded`` is the number of judged passages without a grade, which are skipped. A
     judgment of at least ``min_relevant`` is relevant. Intervals use ``samples`` bootstrap samples of queries.
-    ``notes`` mention labels outside the scale of the judgments, if labels should be on it.
+    ``notes`` mention fractions of judgments, and labels outside their scale, if labels should be on it.
     """
 
     tables: Sequence[AgreementTable]
@@ -95,9 +95,15 @@ class Agreement:
 class RatedPassages(list[RatedPassage]):
     """Judged passages with their ratings; ``provenance`` has the grader, the bank and the judgments."""
 
-    def __init__(self, passages: Iterable[RatedPassage] = (), provenance: Provenance | None = None) -> None:
+    def __init__(
+        self,
+        passages: Iterable[RatedPassage] = (),
+        provenance: Provenance | None = None,
+        notes: Iterable[str] = (),
+    ) -> None:
         super().__init__(passages)
         self.provenance = provenance or Provenance()
+        self.notes = list(notes)
 
 
 def rated_passages(
@@ -117,9 +123,10 @@ def rated_passages(
     file = gather(lines, selector, read_bank(bank) if bank is not None else None)
     selector.check(str(graded))
     judgments: dict[tuple[str, str], set[int]] = {}
-    if qrels is not None:
-        for qrel in read_qrels(qrels):
-            judgments.setdefault((qrel.query_id, qrel.passage_id), set()).add(qrel.relevance)
+    judged = [] if qrels is None else read_qrels(qrels)
+    if judged:
+        for qrel in judged:
+            judgments.setdefault((qrel.query_id, qrel.passage_id), set()).add(qrel.whole)
     else:
         for line in lines:
             for passage in line.passages:
@@ -136,7 +143,7 @@ def rated_passages(
     provenance = replace(
         graded_by([selector.key]), banks=file_names(bank), judgments=file_names(qrels or graded)
     )
-    return RatedPassages(population, provenance)
+    return RatedPassages(population, provenance, fraction_notes(qrel.relevance for qrel in judged))
 
 
 def agreement(
@@ -147,6 +154,7 @@ def agreement(
     min_grades: Sequence[int] = (),
     rule: LabelRule | None = None,
     same_scale: bool = False,
+    like_judgments: bool = False,
     seed: int = 0,
 ) -> Agreement:
     """Compute tables of labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
@@ -162,12 +170,15 @@ def agreement(
         rule: Label by this rule instead; every label is a row and every judgment a column.
         same_scale: Labels are on the scale of the judgments, as those of UMBRELA. Make a table of every label
             and judgment, and one of both binarised at ``min_relevant``.
+        like_judgments: Labels are on that scale, but make the published tables; GRADED compares each label
+            with the equal judgment.
         seed: Seed of the 95 % intervals, which resample queries.
 
     Raises:
         SelectionError: ``min_relevant`` is above all judgments.
     """
     provenance = passages.provenance if isinstance(passages, RatedPassages) else Provenance()
+    notes = passages.notes if isinstance(passages, RatedPassages) else []
     judged, passages = passages, [passage for passage in passages if passage.ratings]
     judgments = sorted({grade for passage in passages for grade in passage.judgments})
     if min_relevant > max(judgments[-1], JUDGMENTS[-1]):
@@ -185,7 +196,13 @@ def agreement(
             table_layouts = (
                 [_confusion(passages, rule)]
                 if rule is not None
-                else layouts(min_relevant, judgments, grades=grades, min_grades=min_grades)
+                else layouts(
+                    min_relevant,
+                    judgments,
+                    grades=grades,
+                    min_grades=min_grades,
+                    like_judgments=like_judgments,
+                )
             )
         tables += [_table(passages, labelling, layout, seed) for layout in table_layouts]
     queries = len({passage.query_id for passage in passages})
@@ -200,10 +217,13 @@ def agreement(
         seed,
         replace(provenance, min_grades=tuple(min_grades), queries=queries),
         [
-            note
-            for labelling in labellings
-            if rule is not None or same_scale
-            for note in outside_scale_notes((labelling(p.ratings) for p in passages), judgments)
+            *notes,
+            *(
+                note
+                for labelling in labellings
+                if rule is not None or same_scale
+                for note in outside_scale_notes((labelling(p.ratings) for p in passages), judgments)
+            ),
         ],
     )
 

@@ -28,25 +28,37 @@ class RatingComparison:
     Attributes:
         name: The criterion, :data:`ALL` or :data:`MEAN`.
         items: The ratings of both graders.
+        coefficients: Cohen's κ, weighted κ and Krippendorff's α; None for mean ratings.
         correlation: Rank correlations with p-values and intervals.
         differences: Bias and limits of agreement of the first rating minus the second; None without items.
     """
 
     name: str
     items: Sequence[RatedItem]
+    coefficients: Coefficients | None
     correlation: RatingCorrelation
     differences: BlandAltman | None
 
 
 @dataclass(frozen=True)
 class GraderPair:
-    """Agreement of two graders on the ``common`` items of both; ``comparisons`` begin with all items."""
+    """Agreement of two graders on the items of both; ``comparisons`` begin with all items."""
 
     first: str
     second: str
-    common: int
-    coefficients: Coefficients
     comparisons: Sequence[RatingComparison]
+
+    @property
+    def common(self) -> int:
+        """The number of items that both graders rated."""
+        return len(self.comparisons[0].items)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """Agreement on all items."""
+        pooled = self.comparisons[0].coefficients
+        assert pooled is not None, "only means of criteria have no coefficients"
+        return pooled
 
     @property
     def notes(self) -> Iterator[str]:
@@ -106,15 +118,8 @@ def compare_graders(
                 groups.setdefault(criterion(unit), []).append(item)
             if len(groups) > 2:
                 groups[MEAN] = _means(items)
-        pairs.append(
-            GraderPair(
-                first,
-                second,
-                len(common),
-                coefficients([left[unit] for unit in common], [right[unit] for unit in common]),
-                [_comparison(name, group, samples, seed) for name, group in groups.items()],
-            )
-        )
+        comparisons = [_comparison(name, group, samples, seed) for name, group in groups.items()]
+        pairs.append(GraderPair(first, second, comparisons))
     return pairs
 
 
@@ -134,9 +139,11 @@ def _means(items: Mapping[Unit, RatedItem]) -> list[RatedItem]:
 
 
 def _comparison(name: str, items: Sequence[RatedItem], samples: int, seed: int) -> RatingComparison:
+    ratings = [[int(item.first) for item in items], [int(item.second) for item in items]]
     return RatingComparison(
         name,
         items,
+        None if name == MEAN else coefficients(*ratings),
         rating_correlation(items, samples=samples, seed=seed),
         bland_altman([item.first - item.second for item in items]),
     )

@@ -22,7 +22,8 @@ from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.files import is_read_once
+from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
 from exam_pp.wording import counted, listed
 
 Compared = Literal["passages", "pairs", "ratings"]
@@ -199,6 +200,8 @@ def _labels_by_grader(
     """
     bank = read_bank(bank_path) if bank_path is not None else None
     lines = list(without_canaries(read_passages_for_metrics(graded)))
+    if not any(True for line in lines for passage in line.passages for _ in passage.grade_sets()):
+        _check_criteria(graded)
     graders = selectors(lines, criteria, graded)
     keys = _chosen(sorted(graders, key=lambda key: (key.is_reviewer, key)), models, graded)
     name = grader_names(keys)
@@ -209,7 +212,17 @@ def _labels_by_grader(
             yield name(key), key, labels
     judged = judgment_qrels(lines) if labelling is not None else []
     if judged:
-        yield JUDGES, None, {(line.query_id, line.passage_id): line.relevance for line in judged}
+        yield JUDGES, None, {(line.query_id, line.passage_id): line.whole for line in judged}
+
+
+def _check_criteria(graded: PathLike) -> None:
+    """Raise SelectionError if a file without grades of passages has ratings of answers by criteria."""
+    if not is_read_once(graded) and any(
+        passage.criteria_grades for query in read_passages(graded) for passage in query.passages
+    ):
+        raise SelectionError(
+            f"{graded} has no grades of passages, but ratings of answers by criteria; add --per-criterion."
+        )
 
 
 def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[str, ...], int]:

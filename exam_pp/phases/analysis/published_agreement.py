@@ -34,6 +34,7 @@ def layouts(
     *,
     grades: Iterable[int] = SCALE,
     min_grades: Iterable[int] = (),
+    like_judgments: bool = False,
 ) -> list[Layout]:
     """Return the layouts of the published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
 
@@ -44,6 +45,7 @@ def layouts(
         judgments: Judgments that occur, in addition to the published −2 to 3.
         grades: Grades that occur; every passage then has a row and a column.
         min_grades: For each grade, add a table of labels of at least this grade against the rest.
+        like_judgments: Grades have the scale of judgments, so GRADED pairs them with the equal judgment.
     """
     judged = sorted({*JUDGMENTS, *judgments}, reverse=True)
     best, second = judged[0], min(min_relevant, judged[1])
@@ -60,7 +62,10 @@ def layouts(
     singles = [j for j in judged if j > 0]
     middle = 2 if min_relevant > 1 else 1
     box_of = {2: singles.index(middle + 1), 1: singles.index(middle), 0: len(singles)}
-    boxes = tuple(box_of[(grade >= 4) + (grade >= 1)] for grade in scale)
+    if like_judgments:
+        boxes = tuple(singles.index(min(grade, best)) if grade > 0 else len(singles) for grade in scale)
+    else:
+        boxes = tuple(box_of[(grade >= 4) + (grade >= 1)] for grade in scale)
     high = label_set(f"4–{highest}", [g for g in scale if g >= 4])
     mid = label_set("1–3", [g for g in scale if 1 <= g <= 3])
     if min_relevant > 1:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from exam_pp.errors import SelectionError
 from exam_pp.formats.umbrela import HIGHEST_LABEL
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.agreement import RatedPassage, RatedPassages
+from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names
@@ -25,27 +28,34 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
 
     Raises :class:`~exam_pp.errors.SelectionError` if the files have no passage in common.
     """
-    predicted = {(label.query_id, label.passage_id): label.relevance for label in read_qrels(labels)}
+    files = {name: read_qrels(name) for name in (labels, qrels)}
+    predicted = {(label.query_id, label.passage_id): label.whole for label in files[labels]}
     queries = {query_id for query_id, _ in predicted}
     population = [
         RatedPassage(
             judged.query_id,
             [predicted[key]] if key in predicted else [],
-            frozenset([judged.relevance]),
+            frozenset([judged.whole]),
         )
-        for judged in read_qrels(qrels)
+        for judged in files[qrels]
         if judged.query_id in queries
         for key in [(judged.query_id, judged.passage_id)]
     ]
     if not any(passage.ratings for passage in population):
         raise SelectionError(f"{labels} and {qrels} have no passage in common.")
-    return RatedPassages(population, Provenance(judgments=file_names(labels, qrels)))
+    notes = [
+        note
+        for name, lines in files.items()
+        for note in fraction_notes((line.relevance for line in lines), f"{name}: ")
+    ]
+    return RatedPassages(population, Provenance(judgments=file_names(labels, qrels)), notes)
 
 
 def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
     """Whether the first grades that match the filter are direct grades from 0 to 3, as TREC judgments are.
 
-    For a stream, which can be read only once, the prompt class of the filter decides.
+    If a direct prompt is unknown and its scale is not recorded, the highest grade in the file decides. For a
+    stream, which can be read only once, the prompt class of the filter decides.
     """
     if is_read_once(graded):
         return _scale_of(grade_filter.prompt_class) == _SCALE
@@ -59,7 +69,13 @@ def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) ->
     first = next(accepted, None)
     if first is None:
         return False
-    return (_scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)) == _SCALE
+    scale = _scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)
+    if scale == (_SCALE[0], None):
+        ratings = (
+            rating for grades in chain([first], accepted) for rating in grades.entry_ratings().values()
+        )
+        scale = (_SCALE[0], max(ratings, default=None))
+    return scale == _SCALE
 
 
 def _scale_of(prompt_class: str | None) -> tuple[str, int | None] | None:

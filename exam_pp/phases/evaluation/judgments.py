@@ -53,7 +53,17 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
     return qrels
 
 
-def outside_scale_notes(labels: Iterable[int], judgments: Iterable[int], subject: str = "") -> list[str]:
+def fraction_notes(labels: Iterable[float], subject: str = "") -> list[str]:
+    """A note on labels with a fraction, which integer labels do not have; ``subject`` is put before it."""
+    labels = list(labels)
+    if fractions := sum(label != int(label) for label in labels):
+        have = "has a fraction, which is" if fractions == 1 else "have fractions, which are"
+        of_all = f"{fractions} of {counted(len(labels), 'label')}"
+        return [f"{subject}{of_all} {have} cut off, as by trec_eval (1.8 is 1)."]
+    return []
+
+
+def outside_scale_notes(labels: Iterable[float], judgments: Iterable[float], subject: str = "") -> list[str]:
     """A note on the labels outside the scale of the judgments, if there are any.
 
     The scale reaches from the lowest judgment, or 0, to the highest. ``subject`` is put before the note.

@@ -28,6 +28,7 @@ from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import allow_rereading, check_utf8_name
+from exam_pp.store.manifests import visible_entries
 from exam_pp.store.trec.run_types import read_run_types
 from exam_pp.wording import counted
 
@@ -166,14 +167,18 @@ def _conditions(
 def score_files(source: PathLike) -> list[Path]:
     """The files of a folder, sorted by name, without hidden files; for a file, only this file.
 
-    Raises :class:`~exam_pp.errors.DataError` for a file of the folder whose name is not UTF-8.
+    Raises :class:`~exam_pp.errors.DataError` for a folder in the folder, and for a name that is not UTF-8.
     """
     path = Path(source)
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    files = visible_entries(path)
     for file in files:
         check_utf8_name(file)
+        if file.is_dir():
+            raise DataError(
+                f"has the folder {file.name!r}; name that folder, too, or move it.", file=str(path)
+            )
     return files
 
 

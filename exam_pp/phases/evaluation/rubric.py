@@ -51,10 +51,10 @@ class RubricQrels:
 
     ``level`` is the lowest label of a relevant passage: ``min_grade`` for the label ``max``, None for labels
     that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
-    ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade.
-    ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and ``binary`` the
-    threshold. Passages of canaries have no label in ``qrels``. ``with_canaries`` returns the labels of all
-    passages; it is None if the file has no canaries. ``systems`` are those of the file.
+    ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade; None
+    for ``mean``. ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and
+    ``binary`` the threshold. Passages of canaries have no label in ``qrels``. ``with_canaries`` returns the
+    labels of all passages; it is None if the file has no canaries. ``systems`` are those of the file.
     """
 
     qrels: Sequence[Qrel]
@@ -224,8 +224,9 @@ def rubric_qrels(
         passages: Graded passages: a file, or queries.
         bank: Test bank, which defines the entries and queries. Default: those that have grades.
         grade_filter: Selects grades; required if the file has grades of several models or prompts.
-        label: ``max``: the highest grade. ``count``: the number of entries graded at least ``min_grade``.
-            ``binary``: 1 if that number is positive, else 0.
+        label: ``max``: the highest grade. ``mean``: the mean of the grades, without bounds for
+            ungraded pairs; measures of trec_eval ignore its fraction. ``count``: the number of entries graded
+            at least ``min_grade``. ``binary``: 1 if that number is positive, else 0.
         label_rule: Rule that makes labels on the scale of judgments from the grades of a passage, in place of
             ``label``: ``2nd>=5:3, 2nd>=4:1, else 0`` gives 3 if the second best grade is at least 5.
         min_grade: Threshold of ``count`` and ``binary``. For ``max``, the relevance level of measures that
@@ -273,7 +274,8 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
     provenance = data.provenance
     if with_threshold:
         provenance = replace(provenance, min_grades=(data.min_grade,))
-    ungraded_labels = partial(_ungraded, data, label, entries)
+    # A grade can move a mean down as well as up, so the two cases of the bounds do not enclose it.
+    ungraded_labels = None if label == "mean" else partial(_ungraded, data, label, entries)
     with_canaries = None
     if data.with_canaries is not None:
         read_again = data.with_canaries
@@ -299,7 +301,7 @@ def _qrels_again(
 def _ungraded(
     data: SelectedGrades, label: Labelling, entries: Mapping[str, Mapping[str, int | None]]
 ) -> Ungraded:
-    best: dict[tuple[str, str], int] = {}
+    best: dict[tuple[str, str], float] = {}
     unlabelled: dict[str, int] = {}
     for query in data.queries:
         of_query = entries[query.query_id]

@@ -70,7 +70,7 @@ def sampled_labels(
     if reviewer == JUDGMENTS:
         key = GradeKey(JUDGMENTS, "")
         known = {
-            (qrel.query_id, qrel.passage_id): {DIRECT_ID: qrel.relevance} for qrel in judgment_qrels(queries)
+            (qrel.query_id, qrel.passage_id): {DIRECT_ID: qrel.whole} for qrel in judgment_qrels(queries)
         }
     else:
         key, known = _grades_of(queries, reviewer, judge, source)

@@ -15,6 +15,7 @@ from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures, relevance_level
 from exam_pp.phases.evaluation.canaries import add_canaries
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
+from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.evaluation.result import (
     Evaluation,
     PathLike,
@@ -237,11 +238,19 @@ class _Scorer:
 
     @property
     def notes(self) -> list[str]:
-        """A note on measures whose relevance level is above every label."""
-        best = max((label.relevance for label in self._labels), default=0)
+        """Notes on labels with fractions, and on measures whose relevance level is above every label."""
+        cut = [] if all(m.NAME == "MeanLabel" for m in self._measures) else fraction_notes(self._relevances)
+        best = max(self._relevances, default=0)
         above = [str(measure) for measure in self._measures if measure.params.get("rel", 0) > best]
         names = ", ".join(above)
-        return [f"No label reaches the relevance level of {names}; the highest is {best}."] if above else []
+        return [
+            *cut,
+            *([f"No label reaches the relevance level of {names}; the highest is {best}."] if above else []),
+        ]
+
+    @property
+    def _relevances(self) -> list[float]:
+        return [label.relevance for label in self._labels]
 
     @property
     def passages(self) -> set[tuple[str, str]]:

@@ -13,6 +13,7 @@ from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, Ra
 from exam_pp.errors import DataError
 from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.interchange.answer_units import (
     Unit,
     answer_documents,
@@ -40,6 +41,8 @@ from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
+TRACK_WORDS = 400
+"""Longest answer in words (between whitespace) that TREC RAG 2024 accepts."""
 DEFAULT_TOP = 20
 """Default pool depth: passages per run and query; equal to the default cutoff of Rubric-Cover."""
 
@@ -155,6 +158,8 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     pool.add_pages(sources.pages, sources.top)
     pool.add_answers(sources.answers, sources.unit, with_texts=bool(sources.texts))
     qrels = [judgment for path in sources.qrels for judgment in read_qrels(path)]
+    for note in fraction_notes(judgment.relevance for judgment in qrels):
+        log.warning("%s", note)
     pool.add_judgments(qrels, judged=sources.judged)
     if sources.queries and queries:
         texts = {query_id: query.query_text for query_id, query in queries.items()}
@@ -282,6 +287,7 @@ class _Pool:
         """
         answered: dict[tuple[str, str, int | None], Path] = {}
         empty: list[str] = []
+        long: list[str] = []
         for file in files:
             for answer in read_any_answers(file, self.dropped):
                 if not self._accepts(answer.query_id, "answers"):
@@ -302,6 +308,8 @@ class _Pool:
                 self._add_answer(answer, unit, file)
                 if not answer.parts:
                     empty.append(_place(answer, file))
+                if sum(len(part.text.split()) for part in answer.parts) > TRACK_WORDS:
+                    long.append(_place(answer, file))
         if empty:
             have = counted(
                 len(empty),
@@ -309,6 +317,11 @@ class _Pool:
                 "answers have no text and are imported as empty passages",
             )
             log.warning("%s (first: %s).", have, empty[0])
+        if long:
+            have = counted(len(long), "answer has", "answers have")
+            limit = f"more than {TRACK_WORDS} words, the limit of TREC RAG, and"
+            done = "is not cut" if len(long) == 1 else "are not cut"
+            log.warning("%s %s %s (first: %s).", have, limit, done, long[0])
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
         passages = self._passages[answer.query_id]
@@ -491,9 +504,7 @@ def _place(answer: Answer, file: Path) -> str:
 def _passage(query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str]) -> Passage:
     """The passage for the file; ``answering`` are the systems whose runs have the role ``retrieved``."""
     judgments = [
-        Judgment(
-            passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.relevance, title_query=query_id
-        )
+        Judgment(passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.whole, title_query=query_id)
         for qrel in pooled.judgments
     ]
     rankings = [

@@ -52,7 +52,7 @@ def result_rows(result: RagEvaluation) -> dict[str, list[ResultRow]]:
         scores.setdefault((score.system, score.query_id), {})[score.metric] = score.value
     labels: dict[str, dict[str, int]] = {}
     for label in result.labels:
-        labels.setdefault(label.query_id, {})[label.passage_id] = label.relevance
+        labels.setdefault(label.query_id, {})[label.passage_id] = label.whole
     query_ids = dict.fromkeys(query_id for _, query_id in (*result.retrieved, *scores))
     return {
         system: [

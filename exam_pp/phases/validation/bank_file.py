@@ -10,6 +10,7 @@ from exam_pp.errors import DataError
 from exam_pp.phases.banks.statistics import lint
 from exam_pp.phases.validation.by_reading import add_problems, check_duplicate_keys
 from exam_pp.phases.validation.checks import Findings
+from exam_pp.store.banks.bank_json import with_items
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import parse_json
 from exam_pp.test_bank import BankLine, TestBank
@@ -48,9 +49,7 @@ def check_bank(path: Path, findings: Findings) -> str:
 def _bank_line(text: bytes, path: Path, number: int, findings: Findings) -> BankLine | None:
     try:
         value = parse_json(text, path, number)
-        if isinstance(value, dict) and "items" not in value and "questions" in value:
-            value = {**value, "items": value["questions"]}
-        return BankLine.model_validate(value)
+        return BankLine.model_validate(with_items(value) if isinstance(value, dict) else value)
     except DataError as error:
         findings.add("format", str(path), number, "", error.problem)
     except ValidationError as error:

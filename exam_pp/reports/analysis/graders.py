@@ -28,9 +28,14 @@ _LONG_UNITS: dict[Compared, str] = {
 def graders_report(result: GraderAgreement) -> Report:
     """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
     unit = _UNITS[result.unit]
+    head, rows = _head(result.pairs)
     pairs = Table(
-        ["grader", "other grader", unit, *COEFFICIENTS],
-        [[pair.first, pair.second, pair.common, *pair.coefficients] for pair in result.pairs],
+        [*head, unit, *COEFFICIENTS],
+        [
+            [*names, len(comparison.items), *comparison.coefficients]
+            for names, comparison in rows
+            if comparison.coefficients is not None
+        ],
         title="Every two graders",
     )
     alphas = [result.nominal_alpha, result.ordinal_alpha, result.interval_alpha]
@@ -52,8 +57,11 @@ def graders_report(result: GraderAgreement) -> Report:
 
 
 def _explanation(result: GraderAgreement) -> str:
+    several = any(len(pair.comparisons) > 1 for pair in result.pairs)
+    pooled = ' Krippendorff\'s α of all graders, and rows "all", pool the criteria.' if several else ""
     return (
-        f"Compared: {_LONG_UNITS[result.unit]}. T and U are the pairs of items that only the grader, or only "
+        f"Compared: {_LONG_UNITS[result.unit]}.{pooled} "
+        "T and U are the pairs of items that only the grader, or only "
         f"the other grader, rates equal. Intervals of τ-b and ρ: 95 %, {result.samples} bootstrap samples of "
         f"queries (seed {result.seed}); p-values treat items as independent. Difference: grader − other "
         "grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % intervals from "

@@ -68,11 +68,7 @@ def _parse(line: bytes, path: str | Path, number: int) -> BankLine:
 
 
 def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine:
-    if "items" not in value and "questions" in value:
-        value = {**value, "items": value["questions"]}
-        del value["questions"]
-    if "items" not in value and (text_key := entry_text_key(value)):
-        value = _line_of_entry(value, text_key)
+    value = with_items(value)
     items = value.get("items")
     for position, item in enumerate(items if isinstance(items, list) else (), 1):
         if isinstance(item, dict) and not {"question_id", "nugget_id"} & item.keys():
@@ -100,6 +96,19 @@ _ENTRY_TEXTS = {
     "nugget": "nugget",
 }
 """Keys of the text of an entry in a bank with an entry on each line, with the kind of the entry."""
+
+
+def with_items(value: dict[str, Any]) -> dict[str, Any]:
+    """A line with its entries under ``items``, also if it is a single entry or has them as ``questions``."""
+    if "items" in value:
+        return value
+    if "questions" in value:
+        return {
+            **{key: item for key, item in value.items() if key != "questions"},
+            "items": value["questions"],
+        }
+    text_key = entry_text_key(value)
+    return _line_of_entry(value, text_key) if text_key else value
 
 
 def entry_text_key(value: Mapping[str, Any]) -> str | None:

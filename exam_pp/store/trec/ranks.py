@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError
@@ -13,6 +13,7 @@ from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text_lines, write_text
 from exam_pp.store.numbers import is_number, parse_number
 from exam_pp.store.parsing import parse_json
+from exam_pp.store.trec.published_boards import is_footer
 
 
 def read_ranks(path: str | Path) -> dict[str, float]:
@@ -61,16 +62,24 @@ def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
 
 
 def count_ignored_cells(path: str | Path) -> int:
-    """Count the non-empty cells in columns after the rank, which :func:`read_ranks` ignores."""
+    """Count the lines of correlations and the cells after the rank, which :func:`read_ranks` ignores."""
     lines = [text for _, text in read_text_lines(path)]
     rows = [] if lines and lines[0].startswith("{") else [cells_of(line) for line in lines]
-    return sum(bool(cell) for row in rows if is_number(row[1]) for cell in row[2:])
+    cells = [cell for row in rows if len(row) > 2 and is_number(row[1]) for cell in row[2:]]
+    return sum(map(bool, cells)) + sum(map(_is_footer, rows))
+
+
+def _is_footer(cells: Sequence[str]) -> bool:
+    """Whether a line is a correlation, such as ``spearman_correlation =0.67``."""
+    return len(cells) == 1 and is_footer(cells[0])
 
 
 def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
     ranks: dict[str, float] = {}
     for index, (number, text) in enumerate(lines):
         fields = cells_of(text)
+        if _is_footer(fields):
+            continue
         try:
             system, rank = fields[0], parse_number(fields[1])
         except IndexError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -21,7 +22,8 @@ from exam_pp.store.files import (
     read_text_lines,
     safe_name,
 )
-from exam_pp.store.numbers import parse_finite, parse_integer
+from exam_pp.store.manifests import visible_entries
+from exam_pp.store.numbers import is_number, parse_finite, parse_integer
 from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,8 @@ _RUN_SUFFIXES = (".gz", ".run", ".txt")
 def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:
     """Return the run files (``*.run``, ``*.txt``, ``*.gz``) of folders, sorted by name, and files themselves.
 
-    Raises :class:`DataError` if a folder has no run files, or one whose name is not UTF-8.
+    Raises :class:`DataError` if a folder has no run files, one whose name is not UTF-8, or a run with another
+    ending or separator.
     """
     sources = [runs] if isinstance(runs, str | Path) else runs
     return list(dict.fromkeys(file for source in sources for file in _files_of(source)))
@@ -52,11 +55,15 @@ def _files_of(source: str | Path) -> list[Path]:
             else "is neither a run file nor a folder of run files."
         )
         raise DataError(problem, file=str(source))
+    if others := [file.name for file in _skipped(path) if _looks_like_run(file)]:
+        raise DataError(
+            f"has {counted(len(others), 'run')} with another ending or separator: {listed(others)}. Rename "
+            "to *.run (or *.txt, *.gz), and separate the six columns by whitespace.",
+            file=str(source),
+        )
     files = runs_of_folder(path)
     if not files:
-        others = [file.name for file in _runs_of_other_names(path)]
-        hint = f" Rename these, or name each of them: {listed(others)}." if others else ""
-        raise DataError(f"has no run files (*.run, *.txt, *.gz).{hint}", file=str(source))
+        raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(source))
     for file in files:
         check_utf8_name(file)
     return files
@@ -64,7 +71,7 @@ def _files_of(source: str | Path) -> list[Path]:
 
 def runs_of_folder(folder: Path) -> list[Path]:
     """Return the run files of a folder, sorted by name; empty if it has no run files."""
-    return sorted(path for path in folder.iterdir() if path.is_file() and _has_run_name(path.name))
+    return [path for path in visible_entries(folder) if _is_run_file(path)]
 
 
 def check_has_name(path: str | Path) -> None:
@@ -75,37 +82,34 @@ def check_has_name(path: str | Path) -> None:
         )
 
 
-def _has_run_name(name: str) -> bool:
-    return not name.startswith(".") and name.endswith(_RUN_SUFFIXES) and ".json" not in name
+def _is_run_file(path: Path) -> bool:
+    return path.is_file() and path.name.endswith(_RUN_SUFFIXES) and ".json" not in path.name
 
 
 def warn_of_skipped_files(folder: str | Path) -> None:
-    """Log files of a folder that look like runs, but that :func:`run_files` ignores because of their name."""
+    """Log the files and folders in a folder, except hidden ones, that :func:`run_files` does not read."""
     path = Path(folder)
-    if not path.is_dir():
-        return
-    if ignored := _runs_of_other_names(path):
-        names = listed([file.name for file in ignored])
-        count = counted(len(ignored), "file that looks like a run", "files that look like runs")
-        log.warning(
-            "%s: ignored %s, because the name does not end in .run, .txt or .gz: %s", path, count, names
-        )
+    skipped = [entry for entry in _skipped(path) if not _looks_like_run(entry)] if path.is_dir() else []
+    if skipped:
+        names = listed([entry.name for entry in skipped])
+        not_read = counted(len(skipped), "entry is not read", "entries are not read")
+        log.warning("%s: %s, because only *.run, *.txt and *.gz are runs: %s", path, not_read, names)
 
 
-def _runs_of_other_names(folder: Path) -> list[Path]:
-    files = (path for path in folder.iterdir() if path.is_file() and not _has_run_name(path.name))
-    return sorted(path for path in files if _looks_like_run(path))
+def _skipped(folder: Path) -> list[Path]:
+    return [path for path in visible_entries(folder) if not _is_run_file(path)]
 
 
 def _looks_like_run(path: Path) -> bool:
-    if path.name.startswith("."):
+    """Whether the first line is a result or the header of results, with any separator."""
+    if not path.is_file():
         return False
     try:
         with path.open("rb") as stream:
-            fields = stream.readline(10_000).split()
-    except OSError:  # an unreadable file is not a problem unless the user names it
+            fields = re.split(rb"[\s,;]+", stream.readline(10_000).strip())
+    except OSError:  # it is then named as not read
         return False
-    return len(fields) == 6 and fields[3].isdigit()
+    return len(fields) == 6 and (fields[3].isdigit() or fields[3].lower() == b"rank")
 
 
 def method_of(path: Path) -> str:
@@ -292,7 +296,7 @@ def qrels_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
 
 def _is_comment(fields: Sequence[str]) -> bool:
     """Whether a line starts with ``#`` and is not the judgment of a query with such an id."""
-    is_judgment = len(fields) == 4 and fields[1] in ("0", "Q0") and fields[3].lstrip("+-").isdecimal()
+    is_judgment = len(fields) == 4 and fields[1] in ("0", "Q0") and is_number(fields[3])
     return fields[0].startswith("#") and not is_judgment
 
 
@@ -309,12 +313,13 @@ def read_qrels(path: str | Path) -> list[Qrel]:
             ``query_id passage_id grade``; gzipped or not. Comments start with ``#``.
 
     Returns:
-        The judgments in file order, without duplicates.
+        The judgments in file order, without duplicates. A grade with a fraction, such as a mean of several
+        judges, is a float.
 
     Raises:
         DataError: A line is malformed, two lines contradict each other, or the file is empty.
     """
-    grades: dict[tuple[str, str], int] = {}
+    grades: dict[tuple[str, str], float] = {}
     for number, fields in qrels_rows(path):
         if len(fields) != 4:
             raise DataError(
@@ -323,11 +328,12 @@ def read_qrels(path: str | Path) -> list[Qrel]:
             )  # fmt: skip
         query_id, _, passage_id, grade = fields
         try:
-            relevance = parse_integer(grade)
+            value = parse_finite(grade)
         except ValueError:
             raise DataError(
-                f"{grade!r} is not a whole number.", file=str(path), line=number, field="grade"
+                f"{grade!r} is not a number.", file=str(path), line=number, field="grade"
             ) from None
+        relevance = int(value) if value.is_integer() else value
         if grades.setdefault((query_id, passage_id), relevance) != relevance:
             raise DataError(
                 f"the passage {passage_id!r} has two grades for the query {query_id!r}.",

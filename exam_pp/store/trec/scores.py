@@ -108,7 +108,7 @@ def count_ignored_values(path: str | Path) -> Counter[str]:
     for _, row in rows:
         values.update(column for column in row.keys() - set(used) if row[column] not in (None, "", "+/-"))
         name = str(row.get(columns[0], "")).lower()
-        values[name] += columns[0] != _LONG[0] and is_footer(name)
+        values[name] += _is_footer(columns, row)
     if (text := read_text(path).lstrip()).startswith("{"):
         document: dict[str, Any] = json.loads(text)
         values.update(key for key, value in document.items() if value and key != "tables")
@@ -237,7 +237,7 @@ def _rows_of_queries(columns: Sequence[str], rows: list[Row], only_system: str) 
         (number, (cells.get(_SYSTEM, only_system), cells[_QUERY], name, cells[name]))
         for number, cells in rows
         for name in measures
-        if cells[name] not in (None, "") and not is_footer(str(cells[columns[0]]))
+        if cells[name] not in (None, "") and not _is_footer(columns, cells)
     )
     return [(number, dict(zip(_LONG, score, strict=True))) for number, score in scores]
 
@@ -292,7 +292,7 @@ def _long_scores(rows: list[Row], path: str | Path, *, means: bool) -> list[Scor
             ),
         )
         for line, row in rows
-        if (row["query"] == ALL_QUERIES) == means
+        if (row["query"] == ALL_QUERIES) == means and not _is_footer(_LONG, row)
     )
     return list(without_duplicates(scores, path))
 
@@ -304,9 +304,9 @@ def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> l
     if duplicates := [measure for measure in measures if columns.count(measure) > 1]:
         raise DataError(f"has the column {duplicates[0]!r} twice.", file=str(path), line=1)
     for line, row in rows:
-        system = str(row.get(columns[0], ""))
-        if is_footer(system):
+        if _is_footer(columns, row):
             continue
+        system = str(row.get(columns[0], ""))
         if system in seen:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=line)
         seen.add(system)
@@ -314,6 +314,13 @@ def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> l
             if row.get(column) not in (None, ""):
                 scores.append(Score(system, ALL_QUERIES, column, _number(row[column], column, path, line)))
     return scores
+
+
+def _is_footer(columns: Sequence[str], row: Mapping[str, Any]) -> bool:
+    """Whether a row is the line of a correlation or setting; in the long format it has no value."""
+    is_long = set(_LONG) <= set(columns)
+    name = str(row.get(_SYSTEM if is_long else columns[0], ""))
+    return is_footer(name) and not (is_long and row.get("value"))
 
 
 def _is_number(cell: Any) -> bool:

@@ -16,7 +16,7 @@ from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.phases.analysis.agreement import RatedPassage, agreement, rated_passages
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.published_agreement import layouts
-from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments
+from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments, labelled_passages
 from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report
@@ -248,6 +248,45 @@ def test_real_judgments(shared_data: Path) -> None:
     kappa = table.rows[0][4]
     assert isinstance(kappa, float)
     assert 0.1 < kappa < 0.6
+
+
+def test_published_tables_of_labels_on_the_scale_of_judgments(shared_data: Path) -> None:
+    """GRADED pairs every label with the equal judgment; κ as published for these labels."""
+    file = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    labels = GradeFilter(prompt_class="exampp-llmjudge-labelling")
+    result = agreement(
+        rated_passages(file, grade_filter=labels), like_judgments=is_on_the_scale_of_judgments(file, labels)
+    )
+    kappas = {row.label: round(row.kappa or 0, 2) for row in result.tables[0].rows}
+    assert result.tables[0].name == "GRADED"
+    assert kappas == {"5": 0, "4": 0, "3": 0.32, "2": 0.28, "1": 0.2, "0": 0.42}
+
+
+@pytest.mark.parametrize(("highest", "expected"), [(3, True), (2, False), (4, False)])
+def test_the_highest_label_decides_for_an_unknown_direct_prompt(
+    write_jsonl: Callable[[str, list[Any]], Path], highest: int, expected: bool
+) -> None:
+    def labelled(label: int) -> dict[str, Any]:
+        return {
+            "correctAnswered": True, "answer": "", "self_ratings": label, "llm": "m", "llm_options": {},
+            "prompt_info": {"prompt_class": "mine", "is_self_rated": True}, "prompt_type": "direct_grading",
+        }  # fmt: skip
+
+    passages = [passage(str(label), grades=[labelled(label)]) for label in (0, highest)]
+    path = write_jsonl("direct.jsonl", [["q", passages]])
+    assert is_on_the_scale_of_judgments(path, GradeFilter()) is expected
+
+
+def test_fractions_of_qrels_are_cut_off(tmp_path: Path) -> None:
+    """Cohen's κ needs whole labels."""
+    (tmp_path / "model").write_text("q 0 a 1.8\nq 0 b 0\n")
+    (tmp_path / "people").write_text("q 0 a 1.\nq 0 b 0\n")
+    result = agreement(labelled_passages(tmp_path / "model", tmp_path / "people"), same_scale=True)
+    assert [row.kappa for row in result.tables[0].rows] == [1, 1]
+    assert len(result.notes) == 1
+    assert result.notes[0].endswith(
+        "model: 1 of 2 labels has a fraction, which is cut off, as by trec_eval (1.8 is 1)."
+    )
 
 
 def test_latex_compiles(tmp_path: Path) -> None:

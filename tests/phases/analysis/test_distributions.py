@@ -185,3 +185,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ("F1", 0.3, 0.2),
     ]
     assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_answers_are_not_scores(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    header = "query_id,query,query_run,passage_id,passage,generated_answer"
+    path.write_text(f"{header}\nq,what,1,[1],text,answer [1]\nq,what,2,[1],text,answer\n")
+    with pytest.raises(DataError, match=r"answers\.csv: has answers, not scores; `exam-pp evaluate`"):
+        score_distributions([path])

@@ -214,3 +214,21 @@ def test_no_figure_without_common_items(
 
     assert not figure.exists()
     assert "is not written: the graders have no common items" in capsys.readouterr().err
+
+
+def test_kappa_of_each_criterion(rated: Path) -> None:
+    """The pooled κ has a row of its own, and means of criteria have no κ."""
+    result = criteria_graders(rated)
+    table = tables_of(graders_report(result))["Every two graders"]
+    kappas = {row[2]: row[4] for row in table.rows}
+    assert list(kappas) == ["all", "accuracy", "completeness"]
+    for place, criterion in enumerate(("accuracy", "completeness")):
+        assert kappas[criterion] == cohen_kappa(confusion(flat(MODEL, place), flat(HUMAN, place)))
+    assert "pool the criteria" in notes_of(graders_report(result))
+
+
+def test_a_file_with_ratings_by_criteria_alone_names_the_option(rated: Path) -> None:
+    with pytest.raises(
+        SelectionError, match=r"rated\.jsonl has no grades of passages.* add --per-criterion\."
+    ):
+        graders(rated)

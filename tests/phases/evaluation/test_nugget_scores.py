@@ -13,7 +13,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
+from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_any_scores, read_conditions
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
@@ -291,6 +291,16 @@ def test_means_over_fewer_queries_are_noted(tmp_path: Path) -> None:
         "Means over 3 queries (V 2), sorted by V. Some means are over fewer queries: a has V of 1 of 2. "
         "Min, Median and Max are over the runs of each query, averaged over the queries."
     )
+
+
+def test_a_folder_of_scores_has_no_silent_part(tmp_path: Path) -> None:
+    """Manifests belong to their files; a folder in the folder is not skipped."""
+    (tmp_path / "a.jsonl").write_text(json.dumps({"qid": "1", "all_score": 0.5}) + "\n")
+    (tmp_path / "a.jsonl.manifest.json").write_text("{}")
+    assert [score.system for score in read_any_scores(tmp_path)] == ["a"]
+    (tmp_path / "more").mkdir()
+    with pytest.raises(DataError, match="has the folder 'more'; name that folder, too, or move it"):
+        read_any_scores(tmp_path)
 
 
 def test_intervals_and_letters(graded: Path, bank: Path) -> None:

@@ -71,7 +71,7 @@ def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
 ) -> None:
     """No passage has the top grade 5; a grade of 7, such as another tool gives, is kept."""
 
-    def best(ratings: dict[str, int]) -> dict[tuple[str, str], int]:
+    def best(ratings: dict[str, int]) -> dict[tuple[str, str], float]:
         lines = [["q", [passage("p1", exam_grades=[rubric(ratings)]), passage("p2")]]]
         entries = {"a": "a", "b": "b"}
         items = [{"query_id": "q", "question_id": e, "question_text": e} for e in entries]

@@ -130,6 +130,18 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
     assert evaluate.rubric_qrels(path, label="count").min_grade == 1
 
 
+def test_the_mean_label_is_that_of_the_graded_entries(write_jsonl: WriteJsonl) -> None:
+    """An ungraded entry is in no mean; it could move the mean up or down, so scores have no bounds."""
+    passages = [
+        passage("p", exam_grades=[rubric({"q/a": 5, "q/b": 2})]),
+        passage("r", exam_grades=[rubric({"q/b": 1})]),
+        passage("s"),
+    ]
+    labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), label="mean")
+    assert list(labels.qrels) == [Qrel("q", "p", 3.5), Qrel("q", "r", 1)]
+    assert (labels.ungraded, labels.level) == (None, None)
+
+
 def test_a_threshold_above_all_grades_is_noted(graded: Path) -> None:
     assert any("No grade reaches --min-grade 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
     assert not any("No grade reaches" in note for note in evaluate.cover(graded, min_grade=5).notes)

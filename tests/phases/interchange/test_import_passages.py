@@ -363,3 +363,24 @@ def test_real_rag24_answers(shared_data: Path, tmp_path: Path) -> None:
     """Ten of the 301 answers have more than 400 words (at most 503), so they are two paragraphs."""
     sources = ImportSources(answers=[shared_data / "rag24" / "answers.command-r-plus.jsonl"])
     assert import_passages(sources, tmp_path / "out.jsonl.gz") == ImportSummary(301, 311, 0, 1)
+
+
+def test_answers_above_the_limit_of_the_track_are_counted(
+    tmp_path: Path, write_jsonl: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [
+        {"query_id": "q", "system": str(words), "text": "One sentence. " * (words // 2)}
+        for words in (400, 402, 600)
+    ]
+    import_passages(ImportSources(answers=[write_jsonl("a.jsonl", lines)]), tmp_path / "out.jsonl")
+    (message,) = caplog.messages
+    assert message.startswith("2 answers have more than 400 words, the limit of TREC RAG, and are not cut")
+    assert message.endswith("a.jsonl, line 2, query q).")
+
+
+def test_judgments_with_fractions_are_cut_off(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (collection / "qrels.txt").write_text("q1 0 d1 1.8\nq1 0 d3 2.\n")
+    _, queries = built(collection, qrels=[collection / "qrels.txt"])
+    judged = {p.passage_id: [j.relevance for j in p.judgments] for p in queries["q1"].passages}
+    assert (judged["d1"], judged["d3"]) == ([1], [2])
+    assert "1 of 2 labels has a fraction, which is cut off, as by trec_eval (1.8 is 1)." in caplog.messages

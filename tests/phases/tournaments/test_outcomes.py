@@ -161,7 +161,7 @@ def test_reserved_names(tmp_path: Path) -> None:
 
 def test_games_of_ragelo(tmp_path: Path) -> None:
     csv, lines = tmp_path / "g.csv", tmp_path / "r.jsonl"
-    csv.write_text("qid,agent_a,agent_b,raw_answer,answer\n1,a,b,text,A\n2,a,b,text,C\n2,b,a,text,\n")
+    csv.write_text("qid,agent_a,agent_b,answer\n1,a,b,A\n2,a,b,C\n2,b,a,\n")
     lines.write_text(
         '{"qid": "1", "agent_a": "a", "agent_b": "b", "evaluator_name": "pairwise", "exception": null,'
         ' "raw_answer": "text", "answer": {"winner": "B"}}\n'

@@ -534,3 +534,11 @@ def test_the_bank_is_not_overwritten(write_jsonl: Write, tiny_bank: Path) -> Non
     done = CliRunner().invoke(cli, ["validate", str(path), "--bank", str(tiny_bank), "-o", str(tiny_bank)])
     assert "also an input" in str(done.exception)
     assert tiny_bank.read_bytes() == before
+
+
+def test_a_bank_with_a_question_on_each_line(write_jsonl: Write) -> None:
+    line = {"query_id": "q", "query_text": "what", "facet_id": "f"}
+    path = write_jsonl(
+        "bank.jsonl", [{**line, "qid": f"q/{name}", "question": f"What is {name}?"} for name in "ab"]
+    )
+    assert checks_and_lines(path) == []

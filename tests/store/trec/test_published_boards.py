@@ -14,6 +14,8 @@ from exam_pp.formats.scores import contains_scores, read_all_scores
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.trec.published_boards import is_footer
+from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks
+from exam_pp.store.trec.scores import count_ignored_values
 
 NINE = "\t".join(
     ["method", "exam", "+/-", "exam-std", "n-exam", "+/-", "n-exam-std", "orig_TREC_leaderboard_rank",
@@ -152,3 +154,21 @@ def test_a_published_leaderboard_with_lines_around_it(shared_data: Path, tmp_pat
         f"qrel_file = dl20\n\n{table}spearman_correlation =0.97\nmin_rating\t5\n"
     )
     assert read_all_scores(tmp_path / "board.tsv") == read_all_scores(source)
+
+
+@pytest.mark.parametrize(
+    "table", ["system\tquery\tmeasure\tvalue\na\tq\tRR\t0.5\n", "system\trank\nspearman\t1\n"]
+)
+def test_a_correlation_below_any_table(table: str, tmp_path: Path) -> None:
+    """It has no tab; a system may have the name of a correlation."""
+    path = tmp_path / "board.tsv"
+    path.write_text(f"{table}spearman_correlation =0.67\n")
+    (tmp_path / "plain.tsv").write_text(table)
+    if "rank" in table:
+        assert read_ranks(path) == read_ranks(tmp_path / "plain.tsv") == {"spearman": 1}
+        assert count_ignored_cells(path) == 1
+    else:
+        assert (
+            read_all_scores(path) == read_all_scores(tmp_path / "plain.tsv") == [Score("a", "q", "RR", 0.5)]
+        )
+        assert count_ignored_values(path) == {"spearman_correlation =0.67": 1}

@@ -60,23 +60,43 @@ def test_runs_of_a_folder(tmp_path: Path) -> None:
     assert run_files(tmp_path / "b.run") == [tmp_path / "b.run"]
 
 
-def test_runs_with_other_extensions_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for name in ("a.run", "b.res", "input.c", ".hidden"):
-        (tmp_path / name).write_text("q Q0 d 1 2.0 tag\n")
-    (tmp_path / "README.md").write_text("# Six words, not a run\n")
+def test_every_visible_entry_of_a_folder_is_read_or_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.run", "README.md", "qrels.json.gz", ".hidden", "a.run.manifest.json"):
+        (tmp_path / name).write_text("# Six words, not a run\n")
     (tmp_path / "folder").mkdir()
     warn_of_skipped_files(tmp_path / "a.run")
     assert not caplog.messages
     warn_of_skipped_files(tmp_path)
     [message] = caplog.messages
-    assert message.endswith(": b.res, input.c")
+    assert "3 entries are not read" in message
+    assert message.endswith(": README.md, folder, qrels.json.gz")
+    assert run_files(tmp_path) == [tmp_path / "a.run"]
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("b.res", "q Q0 d 1 2.0 tag"),
+        ("b.csv", "q,Q0,d,1,2.0,tag"),
+        ("b.csv", "query,Q0,passage,rank,score,tag"),
+        ("b.tsv", "q\tQ0\td\t1\t2.0\ttag"),
+    ],
+)
+def test_a_run_that_cannot_be_read_stops_the_folder(tmp_path: Path, name: str, first: str) -> None:
+    """Otherwise its system is missing from the leaderboard."""
+    (tmp_path / "a.run").write_text("q Q0 d 1 2.0 tag\n")
+    (tmp_path / name).write_text(f"{first}\n")
+    with data_error(tmp_path, about=f"1 run with another ending or separator: {name}. Rename to *.run"):
+        run_files(tmp_path)
 
 
 def test_missing_runs(tmp_path: Path) -> None:
     with data_error(tmp_path, about="no run files"):
         run_files(tmp_path)
     (tmp_path / "input.c").write_text("q Q0 d 1 2.0 tag\n")
-    with data_error(tmp_path, about="Rename these, or name each of them: input.c."):
+    with data_error(tmp_path, about="another ending or separator: input.c."):
         run_files(tmp_path)
     with data_error(tmp_path / "none"):
         run_files(tmp_path / "none")
@@ -157,7 +177,7 @@ def test_qrels(tmp_path: Path) -> None:
     ("lines", "line", "field", "about"),
     [
         ("q 0 d\n", 1, None, "3 columns"),
-        ("q 0 d 1.5\n", 1, "grade", "'1.5'"),
+        ("q 0 d 1,5\n", 1, "grade", "'1,5'"),
         ("q 0 d 1\nq 0 d 2\n", 2, None, "'d' has two grades for the query 'q'"),
         ("", None, None, "no judgments"),
     ],
@@ -167,6 +187,18 @@ def test_broken_qrels(tmp_path: Path, lines: str, line: int | None, field: str |
     path.write_text(lines)
     with data_error(path, line, field, about=about):
         read_qrels(path)
+
+
+def test_grades_with_fractions(tmp_path: Path) -> None:
+    """Means of several judges; ``1.`` is a whole number, and a query id may start with #."""
+    path = tmp_path / "qrels"
+    path.write_text("q 0 a 1.8\nq 0 b 1.\n#q 0 c 0.5\n")
+    qrels = read_qrels(path)
+    assert qrels == [Qrel("q", "a", 1.8), Qrel("q", "b", 1), Qrel("#q", "c", 0.5)]
+    assert [type(qrel.relevance) for qrel in qrels] == [float, int, float]
+    write_qrels(qrels, tmp_path / "again")
+    assert read_qrels(tmp_path / "again") == qrels
+    assert format_of(path).name == "qrels"
 
 
 def test_comments_in_qrels(tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ def _people(
         judged = judgment_qrels(lines) if qrels is None else judgments(qrels)
         if reviewer == JUDGMENTS and not judged:
             raise SelectionError(f"{graded} has no judgments; use --qrels or --reviewer human:NAME.")
-        labels = {(line.query_id, line.passage_id): line.relevance for line in judged}
+        labels = {(line.query_id, line.passage_id): line.whole for line in judged}
         return People(JUDGMENTS, passages=labels) if labels else None
     model = HUMAN + reviewer.removeprefix(HUMAN)
     selector = GradeSelector(GradeFilter(model))
