@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import WHOLE, Id, Integer, Number, Record
 
 FORMAT: Literal["exam_pp.pair-sample.v1"] = "exam_pp.pair-sample.v1"
 
@@ -25,7 +25,7 @@ class SampledPair(Record):
     query_id: Id
     passage_id: Id
     entry_id: Id = Field(alias="id")
-    probability: Annotated[float, Field(gt=0, le=1)]
+    probability: Annotated[Number, Field(gt=0, le=1)]
 
 
 class PairSample(Record):
@@ -47,8 +47,8 @@ class PairSample(Record):
     model: str | None = None
     prompt_class: str | None = None
     by: SampledBy
-    seed: int
-    cutoff: int | None = None
-    population: Annotated[int, Field(ge=0)]
-    lowest_probability: Annotated[float, Field(gt=0, le=1)] | None = None
+    seed: Integer
+    cutoff: Integer | None = None
+    population: Annotated[int, Field(ge=0), WHOLE]
+    lowest_probability: Annotated[Number, Field(gt=0, le=1)] | None = None
     pairs: list[SampledPair]

@@ -20,7 +20,7 @@ from exam_pp.store.files import (
     read_text_lines,
     safe_name,
 )
-from exam_pp.store.numbers import parse_finite, parse_integer
+from exam_pp.store.numbers import parse_integer, parse_number
 from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -232,7 +232,7 @@ def _rank(text: str, path: str | Path, number: int) -> int:
 
 def _score(text: str, path: str | Path, number: int) -> float:
     try:
-        return parse_finite(text)
+        return parse_number(text)
     except ValueError:
         raise DataError(
             f"{text!r} is not a finite number.", file=str(path), line=number, field="score"
