@@ -37,6 +37,8 @@ def test_a_sample_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ({"format": "another"}, "format"),
         ({"by": "chance"}, "by"),
         ({"pairs": [{"query_id": "q", "passage_id": "p", "id": "e", "probability": 0}]}, "probability"),
+        ({"pairs": [{"query_id": "q", "passage_id": "p", "id": "e", "probability": "0.5"}]}, "probability"),
+        ({"pairs": [{"query_id": "q", "passage_id": "p", "id": "e", "probability": True}]}, "probability"),
         ({"pairs": [{"query_id": "q", "passage_id": "p", "id": "e", "probability": 0.5}] * 2}, "2 times"),
     ],
 )
