@@ -15,14 +15,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter
-from pydantic_core import PydanticSerializationError
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter
+from pydantic_core import CoreSchema, PydanticSerializationError, core_schema
 
 from exam_pp.errors import DataError
 from exam_pp.requests import SoftDefinition
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An id is a string; a number in a file is read as the string of its digits."""
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+"""A number of JSON: no text, boolean, NaN or infinity."""
+
+
+def _after_number(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """The schema of a type for numbers only, which pydantic otherwise also reads from texts and booleans."""
+    number = core_schema.union_schema(
+        [core_schema.int_schema(strict=True), core_schema.float_schema(strict=True)],
+        mode="left_to_right",
+        custom_error_type="int_type",
+    )
+    return core_schema.chain_schema([number, handler(source)])
+
+
+WHOLE = GetPydanticSchema(_after_number, lambda schema, handler: handler(schema["steps"][-1]))
+"""Marks a type of whole numbers: it reads ``4`` and ``4.0`` of JSON, but no text or boolean."""
+Integer = Annotated[int, WHOLE]
+Repeat = Annotated[int, Field(ge=1), WHOLE]
+"""Number of a repeat, from 1."""
 
 PromptKind = Literal["question", "nugget", "direct_grading"]
 RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
@@ -80,7 +100,7 @@ class Judgment(Record):
 
     passage_id: Id = Field(alias="paragraphId")
     query_id: Id = Field(alias="query")
-    relevance: int
+    relevance: Integer
     title_query: Id = Field(alias="titleQuery")
 
 
@@ -95,11 +115,11 @@ class RankingEntry(Record):
     method: Id
     passage_id: Id = Field(alias="paragraphId")
     query_id: Id = Field(alias="queryId")
-    rank: int
-    score: FiniteFloat
+    rank: Integer
+    score: Number
     citations: list[str] | None = None
     role: Role | None = None
-    repeat: Annotated[int, Field(ge=1)] | None = None
+    repeat: Repeat | None = None
 
 
 class PassageData(Record):
@@ -238,11 +258,11 @@ class SelfRating(RatingMixin, Record):
 
     question_id: Id | None = None
     nugget_id: Id | None = None
-    self_rating: int
-    expected: float | None = None
-    margin: float | None = None
-    probabilities: list[float] | None = None
-    mass: float | None = None
+    self_rating: Integer
+    expected: Number | None = None
+    margin: Number | None = None
+    probabilities: list[Number] | None = None
+    mass: Number | None = None
     definition: SoftDefinition | None = None
     source: RatingSource | None = None
 
@@ -284,14 +304,14 @@ class OfOneModel(Record):
     def max_rating(self) -> int | None:
         """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
         value = (self.prompt_info or {}).get("max_rating")
-        return value if isinstance(value, int) else None
+        return value if type(value) is int else None
 
 
 class _GradesOfOneModel(OfOneModel):
     """Fields that the grades of a passage share."""
 
-    relevance_label: int | None = None
-    tokens_cut: dict[str, int] | None = None
+    relevance_label: Integer | None = None
+    tokens_cut: dict[str, Integer] | None = None
     comments: dict[str, str] | None = None
 
 
@@ -306,7 +326,7 @@ class RubricGrades(RubricMixin, _GradesOfOneModel):
     wrong: list[Id] = Field(alias="wrongAnswered")
     answers: list[tuple[Id, str]] = []
     errors: dict[str, Any] | list[Any] | None = Field(default=None, alias="llm_response_errors")
-    exam_ratio: float | None = None
+    exam_ratio: Number | None = None
     self_ratings: list[SelfRating] | None = None
     assignments: list[NuggetAssignment] | None = None
 
@@ -334,11 +354,11 @@ class DirectGrade(DirectMixin, _GradesOfOneModel):
     correct: bool = Field(alias="correctAnswered")
     answer: str | None = None
     error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
-    self_ratings: int | None = None
-    expected: float | None = None
-    margin: float | None = None
-    probabilities: list[float] | None = None
-    mass: float | None = None
+    self_ratings: Integer | None = None
+    expected: Number | None = None
+    margin: Number | None = None
+    probabilities: list[Number] | None = None
+    mass: Number | None = None
     definition: SoftDefinition | None = None
 
 
@@ -346,7 +366,7 @@ class SourceScore(Record):
     """A passage against which a claim was scored, with its score; None for a part of a joined source."""
 
     passage_id: Id
-    score: FiniteFloat | None = None
+    score: Number | None = None
 
 
 class ConsistencyGrade(_GradesOfOneModel):
@@ -360,7 +380,7 @@ class ConsistencyGrade(_GradesOfOneModel):
 
     system: Id = Field(alias="method")
     claim: Literal["answer", "part"]
-    score: FiniteFloat | None = None
+    score: Number | None = None
     sources: list[SourceScore] = []
     missing: list[Id] = []
     error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
@@ -398,7 +418,7 @@ class CriterionRating(Record):
     """The rating of an answer by one criterion; None if it is ungraded, with the reason in ``error``."""
 
     criterion: Id
-    rating: int | None = None
+    rating: Integer | None = None
     error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
 
 
@@ -418,7 +438,7 @@ class CriteriaGrades(_GradesOfOneModel):
         """Criterion to its highest level, for the criteria whose levels are recorded."""
         recorded = (self.prompt_info or {}).get("criteria")
         levels = recorded if isinstance(recorded, dict) else {}
-        return {name: level for name, level in levels.items() if isinstance(level, int)}
+        return {name: level for name, level in levels.items() if type(level) is int}
 
 
 class Passage(Record):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from exam_pp.data_model import Id, Record, SupportLabel
+from exam_pp.data_model import Id, Integer, Number, Record, SupportLabel
 from exam_pp.games import Winner
 from exam_pp.test_bank import EntryKind
 
@@ -29,7 +29,7 @@ class HumanRating(Record):
     query_id: Id
     passage_id: Id
     entry_id: Id = Field(alias="id")
-    rating: int
+    rating: Integer
     comment: str | None = None
 
 
@@ -72,7 +72,7 @@ class BankEdit(Record):
     query_id: Id
     entry_id: Id | None = Field(default=None, alias="id")
     text: str | None = None
-    value: float | str | None = None
+    value: Number | str | None = None
     reason: str | None = None
     facet_id: Id | None = None
     kind: EntryKind | None = None

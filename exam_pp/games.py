@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from exam_pp.data_model import Id, OfOneModel, Record
+from exam_pp.data_model import WHOLE, Id, Integer, OfOneModel, Record, Repeat
 from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import System
 
@@ -24,7 +24,7 @@ DecidedBy = Literal["reply", "choice", "empty answer", "same text", "ratings", "
 
 _SCORES: dict[Winner, float] = {"A": 1.0, "B": 0.0, "C": 0.5}
 
-Repeat = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0), WHOLE]
 
 
 class Game(Record):
@@ -51,13 +51,13 @@ class Game(Record):
     repeat_a: Repeat | None = None
     repeat_b: Repeat | None = None
     winner: Winner | None = None
-    order: Literal[1, 2] | None = None
+    order: Annotated[Literal[1, 2], WHOLE] | None = None
     decided_by: DecidedBy | None = None
-    words_a: Annotated[int, Field(ge=0)] | None = None
-    words_b: Annotated[int, Field(ge=0)] | None = None
+    words_a: Count | None = None
+    words_b: Count | None = None
     answer: str | None = None
     error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
-    tokens_cut: int | None = None
+    tokens_cut: Integer | None = None
     comment: str | None = None
 
     @model_validator(mode="after")

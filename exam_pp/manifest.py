@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from exam_pp.data_model import Record
+from exam_pp.data_model import Integer, Record
 
 FORMAT: Literal["exam_pp.manifest.v1"] = "exam_pp.manifest.v1"
 SUFFIX = ".manifest.json"
@@ -33,7 +33,7 @@ class NamedContent(Record):
     """
 
     path: str
-    size: int | None = None
+    size: Integer | None = None
     sha256: str | None = None
     files: list[NamedContent] | None = None
     note: str | None = None
@@ -113,7 +113,7 @@ class Manifest(Record):
     command: str
     output: OutputContent
     options: list[OptionValue]
-    seeds: dict[str, int | None]
+    seeds: dict[str, Integer | None]
     inputs: list[InputContent]
     asked: list[AskedModel]
     report: dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import WHOLE, Id, Integer, Number, Record
 
 FORMAT: Literal["exam_pp.pair-sample.v2"] = "exam_pp.pair-sample.v2"
 
@@ -19,7 +19,7 @@ SampledBy = Literal["even", "rating", "disagreement", "entry"]
 which graders disagree are likelier; or all pairs of an entry together, and all entries with the same
 probability."""
 
-Probability = Annotated[float, Field(ge=1e-9, le=1)]
+Probability = Annotated[Number, Field(ge=1e-9, le=1)]
 """A pair stands for 1 / probability pairs, and no file has more than a billion."""
 
 
@@ -71,8 +71,8 @@ class PairSample(Record):
     model: str | None = None
     prompt_class: str | None = None
     by: SampledBy
-    seed: int
-    cutoff: Annotated[int, Field(ge=1)] | None = None
+    seed: Integer
+    cutoff: Annotated[int, Field(ge=1), WHOLE] | None = None
     population: dict[Id, list[Block]]
     lowest_probability: Probability
     pairs: list[SampledPair]

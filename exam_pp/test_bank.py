@@ -10,9 +10,9 @@ from functools import cached_property
 from itertools import chain, takewhile
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, FiniteFloat, Tag
+from pydantic import Discriminator, Field, Tag
 
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import Id, Integer, Number, Record
 from exam_pp.errors import SelectionError
 
 EntryKind = Literal["question", "nugget"]
@@ -28,7 +28,7 @@ class _Entry(Record):
     facet_id: Id | None = None
     info: Any = None
     importance: str | None = None
-    weight: Annotated[FiniteFloat, Field(ge=0)] = 1.0
+    weight: Annotated[Number, Field(ge=0)] = 1.0
     gold_answers: list[str] | None = None
 
 
@@ -100,7 +100,7 @@ class BankLine(Record):
     test_collection: str = ""
     query_text: str = ""
     info: Any = None
-    hash: int | str | None = None
+    hash: Integer | str | None = None
     items: list[_AnyEntry]
 
     @property

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from exam_pp.data_model import WHOLE, Integer
 from exam_pp.errors import DataError, ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.prompt_files import read_prompt
@@ -66,17 +67,17 @@ class Settings(BaseModel):
     model: str | None = None
     pipeline: str | None = None
     model_options: dict[str, Any] = {}
-    seed: int | None = None
+    seed: Integer | None = None
     bank: Path | None = None
     entries: Literal["questions", "nuggets"] = "questions"
-    count: Annotated[int, Field(ge=1)] | None = None
+    count: Annotated[int, Field(ge=1), WHOLE] | None = None
     importance: bool = False
     topic_text: Literal["title", "problem_statement", "all"] = "title"
     unit: Unit = "paragraph"
     prompt_class: str | None = None
     assignment_class: str | None = None
-    min_grade: Annotated[int, Field(ge=1)] | None = None
-    cutoff: Annotated[int, Field(ge=1)] = 20
+    min_grade: Annotated[int, Field(ge=1), WHOLE] | None = None
+    cutoff: Annotated[int, Field(ge=1), WHOLE] = 20
     label: Literal["max", "count", "binary"] = "max"
     retry_failed: bool = False
     work: Path = Path(WORK_FOLDER)

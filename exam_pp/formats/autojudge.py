@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -233,10 +232,8 @@ def _scores(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:
         topic, measure = (second, third) if order == "ir_measures" else (third, second)
         try:
             value = parse_number(text)
-        except ValueError:
-            value = math.nan
-        if math.isnan(value):
-            raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="value")
+        except ValueError as error:
+            raise DataError(f"{error}.", file=str(path), line=number, field="value") from None
         yield number, Score(system, topic, measure, value)
 
 

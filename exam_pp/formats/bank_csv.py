@@ -7,7 +7,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,12 +163,12 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
         values["importance"] = _label(row.importance)
     if row.weight:
         try:
-            values["weight"] = parse_number(row.weight.replace(",", "."))
+            values["weight"] = parse_number(row.weight.strip().replace(",", "."))
         except ValueError as error:
             raise DataError(
                 f"{row.weight!r} is not a number.", file=str(file), line=row.line, field="weight"
             ) from error
-        if not 0 <= values["weight"] < inf:
+        if values["weight"] < 0:
             raise DataError(
                 f"{row.weight!r} is not a number of at least 0.",
                 file=str(file), line=row.line, field="weight",

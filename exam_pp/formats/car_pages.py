@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field
 
-from exam_pp.data_model import Id, Passage, PassageData, QueryPassages, RankingEntry, Record
+from exam_pp.data_model import Id, Integer, Number, Passage, PassageData, QueryPassages, RankingEntry, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Source, register
 from exam_pp.formats.sample import with_keys
@@ -38,8 +38,8 @@ class ParagraphOrigin(Record):
 
     para_id: Id
     section_path: Id
-    rank: int
-    rank_score: FiniteFloat
+    rank: Integer
+    rank_score: Number
 
 
 class QueryFacet(Record):

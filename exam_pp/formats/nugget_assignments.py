@@ -13,6 +13,7 @@ from typing import Any
 
 from exam_pp.data_model import (
     Id,
+    Integer,
     NuggetAssignment,
     Passage,
     PassageData,
@@ -52,7 +53,7 @@ class AssignmentLine(Record):
     query: str = ""
     qid: Id
     answer_text: str
-    response_length: int | None = None
+    response_length: Integer | None = None
     run_id: Id
     nuggets: list[AssignedNugget]
 

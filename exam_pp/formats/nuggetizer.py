@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import Id, Number, Record
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
@@ -116,12 +116,12 @@ _SUFFIXES = (".gz", ".jsonl", ".json")
 class _Scores(Record):
     qid: Id
     run_id: Id | None = None
-    V_strict: float | None = Field(default=None, alias="strict_vital_score")
-    V: float | None = Field(default=None, alias="vital_score")
-    W_strict: float | None = Field(default=None, alias="strict_weighted_score")
-    W: float | None = Field(default=None, alias="weighted_score")
-    A_strict: float | None = Field(default=None, alias="strict_all_score")
-    A: float | None = Field(default=None, alias="all_score")
+    V_strict: Number | None = Field(default=None, alias="strict_vital_score")
+    V: Number | None = Field(default=None, alias="vital_score")
+    W_strict: Number | None = Field(default=None, alias="strict_weighted_score")
+    W: Number | None = Field(default=None, alias="weighted_score")
+    A_strict: Number | None = Field(default=None, alias="strict_all_score")
+    A: Number | None = Field(default=None, alias="all_score")
 
 
 def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Score]:

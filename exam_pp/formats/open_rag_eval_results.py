@@ -9,7 +9,6 @@ Source: Open RAG Eval, metrics documentation, section "Output Format".
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ from exam_pp.errors import DataError
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import System
 from exam_pp.store.csv_cells import read_rows, write_cells
-from exam_pp.store.numbers import parse_number
+from exam_pp.store.numbers import is_number, number_of
 
 QUERY_COLUMNS = ("query_id", "query")
 RUN_COLUMN = re.compile(r"run_([1-9]\d{0,8})_(.+)")
@@ -158,16 +157,20 @@ def _cell(value: Any) -> str:
 
 def _value(cell: str, path: str | Path, line: int, column: str) -> Any:
     """The number, JSON value or text of a cell."""
+    if is_number(cell):
+        return float(cell)
+    if not MEASURE.match(column):
+        return cell
+    if cell[0] in "{[":
+        return _json(cell, path, line, column)
     try:
-        number = parse_number(cell)
+        float(cell)  # reads also "nan" and "1_0"
     except ValueError:
-        return _json(cell, path, line, column) if MEASURE.match(column) and cell[0] in "{[" else cell
-    if not math.isfinite(number):
-        raise DataError(
-            f"{cell!r} is not a finite number; leave the cell of a missing score empty.",
-            file=str(path), line=line, field=column,
-        )  # fmt: skip
-    return number
+        return cell
+    raise DataError(
+        f"{cell!r} is not a finite number; leave the cell of a missing score empty.",
+        file=str(path), line=line, field=column,
+    )  # fmt: skip
 
 
 def _json(cell: str, path: str | Path, line: int, column: str) -> Any:
@@ -207,15 +210,5 @@ def _numbers(column: str, cell: Any) -> Iterator[tuple[str, float]]:
         name, value = waiting.pop()
         if isinstance(value, dict):
             waiting += [(f"{name}.{key}", item) for key, item in reversed(value.items())]
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            number = _as_float(value)
-            if number is not None:
-                yield name, number
-
-
-def _as_float(value: float) -> float | None:
-    """The number; None for an integer beyond the largest float, or a literal such as 1e999."""
-    try:
-        return float(value) if math.isfinite(value) else None
-    except OverflowError:
-        return None
+        elif (number := number_of(value)) is not None:
+            yield name, number

@@ -7,9 +7,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, FiniteFloat, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from exam_pp.data_model import Id, Judgment, Passage, PassageData, QueryPassages, RankingEntry, Record
+from exam_pp.data_model import (
+    Id,
+    Integer,
+    Judgment,
+    Number,
+    Passage,
+    PassageData,
+    QueryPassages,
+    RankingEntry,
+    Record,
+)
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, register
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -33,8 +43,8 @@ class Candidate(Record):
     """A retrieved segment; its text is in ``doc`` as ``segment``, ``contents``, ``text`` or ``passage``."""
 
     docid: Id
-    score: FiniteFloat | None = None
-    judgment: int | None = None
+    score: Number | None = None
+    judgment: Integer | None = None
     doc: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import FiniteFloat
-
+from exam_pp.data_model import Number
 from exam_pp.formats.base import Format, Schema, Source, make_writer, register
 from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_read_once
-from exam_pp.store.numbers import is_number
+from exam_pp.store.numbers import is_number, number_of
 from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks, write_ranks
 
 
 def _is_object_of_numbers(sample: Sample) -> bool:
-    return nearly_all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in sample.values
-    )
+    return nearly_all(number_of(value) is not None for value in sample.values)
 
 
 def _is_table(sample: Sample) -> bool:
@@ -41,7 +38,7 @@ register(
         "official-json", "ranks", "official leaderboard, JSON {system: rank}",
         fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _read,
         make_writer(write_ranks, as_json=True),
-        schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, FiniteFloat]),
+        schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, Number]),
     ),
     Format(
         "official-tsv", "ranks", "official leaderboard, TSV", fits(_is_table, Fit.FAIR), read_ranks, "system",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from exam_pp.data_model import Record
+from exam_pp.data_model import Integer, Record
 from exam_pp.formats.base import Format, register
 from exam_pp.formats.sample import with_keys
 from exam_pp.store.json_lines import read_records
@@ -31,8 +31,8 @@ class JudgeRow(Record):
     prompt: str | None = None
     prediction: str | None = None
     reasoning: str | None = None
-    judgment: int | None = None
-    result_status: int | None = None
+    judgment: Integer | None = None
+    result_status: Integer | None = None
 
     @property
     def failed(self) -> bool:

@@ -1,27 +1,29 @@
-"""Strict numbers in text files: ASCII digits, without the underscores that Python's int and float allow."""
+"""Strict numbers in files: in texts, ASCII digits with an optional sign, fraction and exponent.
+
+Python's int and float also read ``1_0``, ``１``, blanks, ``nan`` and ``inf``.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def parse_integer(text: str) -> int:
-    """Parse a whole number, such as ``3`` or ``-1``; raises ValueError for ``1_0``, ``１`` and ``1.0``."""
-    _check_digits(text)
+    """Parse a whole number, such as ``3`` or ``-1``; raises ValueError for others, also ``1.0``."""
+    if not _INTEGER.fullmatch(text):
+        raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def parse_number(text: str) -> float:
-    """Parse a number, also ``nan`` and ``inf``; raises ValueError for ``1_0`` and ``１``."""
-    _check_digits(text)
-    return float(text)
-
-
-def parse_finite(text: str) -> float:
-    """Like :func:`parse_number`; raises ValueError for ``nan`` and ``inf``."""
-    value = parse_number(text)
+    """Parse a finite number, such as ``-1.5``, ``1.``, ``.5`` or ``1e-3``; raises ValueError for others."""
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{text!r} is not finite")
+        raise ValueError(f"{text!r} is not a finite number")
     return value
 
 
@@ -34,6 +36,11 @@ def is_number(text: str) -> bool:
     return True
 
 
-def _check_digits(text: str) -> None:
-    if "_" in text or not text.isascii():
-        raise ValueError(f"{text!r} is not a number")
+def number_of(value: object) -> float | None:
+    """A decoded JSON number as a float; None for a text, a boolean, and a number that is not finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # an integer beyond the largest float
+        return None

@@ -1,41 +1,218 @@
-"""Numbers of runs, qrels and leaderboards have ASCII digits and no underscores."""
+"""Numbers in files: ASCII digits without underscores in texts, numbers and not texts in JSON."""
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from exam_pp.data_model import Record
 from exam_pp.errors import DataError
-from exam_pp.store.numbers import is_number, parse_finite, parse_integer, parse_number
+from exam_pp.formats.autojudge import read_evaluation
+from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv
+from exam_pp.formats.car_pages import RunPage
+from exam_pp.formats.nugget_assignments import read_assignments
+from exam_pp.formats.nuggetizer import read_nugget_metrics
+from exam_pp.formats.open_rag_eval_results import read_results
+from exam_pp.formats.rank_llm import read_candidates
+from exam_pp.formats.umbrela import read_judge_rows
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.banks.edits import read_edits
+from exam_pp.store.games import read_games
+from exam_pp.store.json_lines import read_records
+from exam_pp.store.manifests import read_manifest
+from exam_pp.store.numbers import is_number, number_of, parse_integer, parse_number
+from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+from exam_pp.store.passages.raw_passages import read_raw_passages
+from exam_pp.store.sql.rows import GradedRows
+from exam_pp.store.sql.tables import OF_GRADED_FILES
+from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import read_qrels, read_rankings, read_run
+from exam_pp.store.trec.score_rows import read_score_rows
 from exam_pp.store.trec.scores import read_leaderboard_means
 
-ODD = ["1_0", "１", "१", "²", "1０", "", "x"]
+ODD = ["1_0", "１", "१", "²", "1０", "", "x", " 4", "4 ", "4\n", ".", "1e", "+-1", "0x1", "1,5"]
+NOT_FINITE = ["nan", "inf", "-Infinity", "1e400"]
 
 
-@pytest.mark.parametrize("text", [*ODD, "1.0", "nan", "1e3", "0x1", "1" * 5000])
+@pytest.mark.parametrize("text", [*ODD, *NOT_FINITE, "1.0", "1e3", "1" * 5000])
 def test_text_that_is_no_integer(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         parse_integer(text)
 
 
-@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("text", [*ODD, *NOT_FINITE])
 def test_text_that_is_no_number(text: str) -> None:
-    with pytest.raises(ValueError, match=r".+"):
+    with pytest.raises(ValueError, match="is not a finite number"):
         parse_number(text)
     assert not is_number(text)
 
 
 def test_numbers() -> None:
     assert [parse_integer(text) for text in ("3", "-1", "+2", "007")] == [3, -1, 2, 7]
-    assert [parse_finite(text) for text in ("3", "-1.5", ".5", "1e-3")] == [3, -1.5, 0.5, 0.001]
-    assert math.isnan(parse_number("nan"))
-    with pytest.raises(ValueError, match="not finite"):
-        parse_finite("inf")
+    texts = ("3", "-1.5", ".5", "1.", "1.8", "1e-3", "+2E+1")
+    assert [parse_number(text) for text in texts] == [3, -1.5, 0.5, 1, 1.8, 0.001, 20]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers())
+def test_numbers_that_python_writes(number: float) -> None:
+    assert parse_number(repr(number)) == number_of(number) == float(number)
+
+
+@pytest.mark.parametrize("value", ["4", True, None, [4], float("nan"), float("inf"), 10**400])
+def test_json_value_that_is_no_number(value: object) -> None:
+    assert number_of(value) is None
+
+
+# Fields of JSON files: `@` stands for the number. Readers of passages decode with msgspec, pydantic or both.
+
+
+def _passages(file: Path) -> None:
+    list(read_passages(file))
+
+
+def _raw(file: Path) -> None:
+    for query in read_raw_passages(file):
+        for passage in query.passages:
+            list(passage.grade_sets())
+
+
+def _sql(file: Path) -> None:
+    GradedRows(OF_GRADED_FILES, lambda _table, _row: None).read(file)
+
+
+def _metrics(file: Path) -> None:
+    list(read_passages_for_metrics(file))
+
+
+_FULL = (_passages, _sql)
+_TIERS = (*_FULL, _metrics, _raw)
+_RUBRIC = '"exam_grades": [{"correctAnswered": [], "wrongAnswered": [], "self_ratings": [%s]}]'
+_RATING = '{"question_id": "q/a", "self_rating": %s}'
+_OF_PASSAGE = {
+    "relevance": '"paragraph_data": {"judgments": [{"paragraphId": "p", "query": "q", "relevance": @, '
+    '"titleQuery": "q"}]}',
+    **{
+        name: '"paragraph_data": {"rankings": [{"method": "m", "paragraphId": "p", "queryId": "q", "rank": '
+        f"{rank}, {rest}}}]}}"
+        for name, rank, rest in (
+            ("rank", "@", '"score": 1.0'),
+            ("score", 1, '"score": @'),
+            ("repeat", 1, '"score": 1, "repeat": @'),
+        )
+    },
+    "self_rating": _RUBRIC % (_RATING % "@"),
+    "probabilities": _RUBRIC % (_RATING % '1, "probabilities": [@]'),
+    "mass": _RUBRIC % (_RATING % '1, "mass": @'),
+    "self_ratings": '"grades": [{"correctAnswered": true, "self_ratings": @}]',
+}
+_NOT_FOR_METRICS = {
+    "expected": _RUBRIC % (_RATING % '1, "expected": @'),
+    "margin": '"grades": [{"correctAnswered": true, "margin": @}]',
+    "relevance_label": '"grades": [{"correctAnswered": true, "relevance_label": @}]',
+    "tokens_cut": '"grades": [{"correctAnswered": true, "tokens_cut": {"x": @}}]',
+    "rating": '"criteria_grades": [{"method": "m", "ratings": [{"criterion": "c", "rating": @}]}]',
+}
+_ONLY_FULL = {
+    "exam_ratio": '"exam_grades": [{"correctAnswered": [], "wrongAnswered": [], "exam_ratio": @}]',
+    "consistency score": '"consistency_grades": [{"method": "m", "claim": "part", "score": @}]',
+    "source score": '"consistency_grades": [{"method": "m", "claim": "part", "sources": '
+    '[{"passage_id": "p", "score": @}]}]',
+}
+_GAMES = '{"query_id": "q", "game_sets": [{"games": [{"system_a": "a", "system_b": "b", "%s": @}]}]}'
+_EDITS = '{"format": "exam_pp.edits.v1", %s}'
+_MANIFEST: dict[str, Any] = {
+    "format": "exam_pp.manifest.v1",
+    "exam_pp": "1", "command": "c", "output": {"path": "x", "parameter": "-o", "size": "@"},
+    "options": [], "seeds": {"--seed": "@"}, "inputs": [], "asked": [], "report": {}, "python": "3",
+    "platform": "p", "packages": {},
+}  # fmt: skip
+_ENTRY = '{"query_id": "q", "question_id": "a", "question_text": "t", "weight": @}'
+_BOARD = '{"tables": [{"rows": [{"system": "a", "F1": 0.5}, {"system": "b", "F1": @}]}]}'
+
+
+def _records(model: type[Record]) -> Callable[[Path], object]:
+    return lambda file: list(read_records(model, file, "records"))
+
+
+Reader = Callable[[Path], object]
+FIELDS: dict[str, tuple[Reader, str]] = {
+    **{
+        f"{field} {read.__name__}": (read, f'["q", [{{"paragraph_id": "p", "text": "t", {content}}}]]')
+        for fields, tiers in ((_OF_PASSAGE, _TIERS), (_NOT_FOR_METRICS, _FULL), (_ONLY_FULL, (_passages,)))
+        for field, content in fields.items()
+        for read in tiers
+    },
+    "weight": (read_bank, f'{{"query_id": "q", "items": [{_ENTRY}]}}'),
+    "weight of an entry alone": (read_bank, _ENTRY),
+    **{name: (lambda f: list(read_games(f)), _GAMES % name) for name in ("order", "repeat_a", "words_b")},
+    "edited rating": (
+        read_edits, _EDITS % '"ratings": [{"query_id": "q", "passage_id": "p", "id": "a", "rating": @}]'),
+    "edited weight": (
+        read_edits, _EDITS % '"bank": [{"op": "weight", "query_id": "q", "id": "a", "value": @}]'),
+    "manifest": (read_manifest, json.dumps(_MANIFEST).replace('"@"', "@")),
+    "score of JSON lines": (
+        lambda f: list(read_score_rows(f)), '{"system": "a", "query_id": "q", "metric": "F1", "value": @}'),
+    "leaderboard": (read_leaderboard_means, _BOARD),
+    "leaderboard in long format": (
+        read_leaderboard_means,
+        '{"tables": [{"rows": [{"system": "b", "query": "all", "measure": "F1", "value": @}]}]}'),
+    "official rank": (read_ranks, '{"a": @}'),
+    "nugget score": (read_nugget_metrics, '{"qid": "q", "all_score": @}'),
+    "response_length": (
+        lambda f: list(read_assignments(f)),
+        '{"qid": "q", "run_id": "a", "answer_text": "t", "nuggets": [], "response_length": @}'),
+    **{
+        f"candidate's {name}": (
+            lambda f: list(read_candidates(f)),
+            '{"query": {"qid": "q"}, "candidates": [{"docid": "p", "doc": {"text": "t"}, '
+            f'"{name}": @}}]}}')
+        for name in ("score", "judgment")
+    },
+    "umbrela": (
+        lambda f: list(read_judge_rows(f)), '{"query": "q", "passage": "p", "judgment": @}'),
+    "run page": (
+        _records(RunPage),
+        '{"run_id": "a", "squid": "q", "paragraph_origins": [{"para_id": "p", "section_path": "s", '
+        '"rank": @, "rank_score": @}]}'),
+    "answer's repeat": (
+        lambda f: list(read_answers(f)), '{"query_id": "q", "system": "a", "text": "t", "repeat": @}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_only_numbers_of_json_are_read(field: str, tmp_path: Path) -> None:
+    read, content = FIELDS[field]
+    file = tmp_path / "file.json"
+    for number in ("1", "1.0"):
+        file.write_text(content.replace("@", number) + "\n", encoding="utf-8")
+        read(file)
+    for value in ('"1_0"', '"4"', '" 4 "', '"１"', "true", "NaN", "1e400"):
+        file.write_text(content.replace("@", value) + "\n", encoding="utf-8")
+        with pytest.raises(DataError, match=r"file\.json"):
+            read(file)
+
+
+@pytest.mark.parametrize("field", ["relevance", "rank", "self_rating", "self_ratings"])
+def test_whole_numbers_with_a_fraction_of_zero(field: str, tmp_path: Path) -> None:
+    """Other tools write integers so; fractions are refused."""
+    file, content = tmp_path / "file.jsonl", _OF_PASSAGE[field]
+    line = f'["q", [{{"paragraph_id": "p", "text": "t", {content}}}]]\n'
+    file.write_text(line.replace("@", "2.0"), encoding="utf-8")
+    (query,) = read_passages(file)
+    assert query.dump().decode().replace(" ", "") + "\n" == line.replace("@", "2").replace(" ", "")
+    file.write_text(line.replace("@", "2.5"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"number with a fractional part\.$"):
+        list(read_passages(file))
+
+
+_BANK = "query_id,kind,text,weight\n"
 
 
 def _ranked(file: Path) -> object:
@@ -78,3 +255,21 @@ def test_official_ranks_and_scores(cell: str, tmp_path: Path) -> None:
     scores.write_text(f"system\tnDCG\na\t0.5\nb\t{cell}\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"scores\.tsv, line 3, nDCG: .* is not a number\.$"):
         read_leaderboard_means(scores)
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (lambda f: list(read_evaluation(f)), "run\tq\tF1\t{}\n"),
+        (lambda f: bank_of_rows((f, row) for row in read_bank_csv(f)), _BANK + "q,question,What?,{}\n"),
+        (lambda f: read_results(f, "a"), "query_id,query,generation_score_f1\nq,What?,{}\n"),
+    ],
+)
+@pytest.mark.parametrize("cell", ["1_0", "２", "nan", "1e400"])
+def test_tables_of_other_tools(read: Reader, content: str, cell: str, tmp_path: Path) -> None:
+    file = tmp_path / "file.csv"
+    file.write_text(content.format("1.5"), encoding="utf-8")
+    read(file)
+    file.write_text(content.format(cell), encoding="utf-8")
+    with pytest.raises(DataError, match=rf"file\.csv, line \d, \w+: '{cell}' is not a (finite )?number"):
+        read(file)

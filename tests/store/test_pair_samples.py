@@ -78,6 +78,8 @@ def all_probabilities(value: float) -> Change:
             lambda values: values["pairs"][0].update(probability=1e-300),
             "pairs.1.probability: input should be gr",
         ),
+        (lambda values: values["pairs"][0].update(probability="0.5"), "pairs.1.probability: input should be"),
+        (lambda values: values["pairs"][0].update(probability=True), "pairs.1.probability: input should be"),
         (lambda values: values["pairs"][0].update(probability=1e-8), "pairs.1.probability: contradicts low"),
         (lambda values: values["pairs"][0].update(probability=0.5), "pairs.1.probability: contradicts low"),
         (all_probabilities(0.05), "seed: does not draw these pairs"),

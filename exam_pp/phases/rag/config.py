@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from exam_pp.data_model import WHOLE
 from exam_pp.errors import DataError
 from exam_pp.graders.nuggetize import KEPT_NUGGETS, MAX_NUGGETS
 from exam_pp.llm.base import ModelOptions
@@ -23,7 +24,7 @@ from exam_pp.prompts.nuggets import PER_CALL
 from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1), WHOLE]
 
 
 class _Table(BaseModel):

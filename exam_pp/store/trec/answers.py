@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import Id, Record, Repeat
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error, parse_json
@@ -63,10 +63,6 @@ def _require_any_alias(schema: dict[str, Any]) -> None:
         schema["properties"] |= dict.fromkeys(aliases[name], schema["properties"][name])
 
 
-_Repeat = Annotated[int | None, Field(ge=1)]
-"""The number of the repeat, from 1; a key of exam_pp, which the tracks do not have."""
-
-
 class _Part(Record):
     text: str
     # Indices into the references, docids, or docids with a confidence; read by `_citations`.
@@ -81,7 +77,7 @@ class Rag24Answer(Record):
     query_text: str | None = Field(default=None, alias="topic")
     references: list[Id] | None = None
     answer: list[_Part]
-    repeat: _Repeat = None
+    repeat: Repeat | None = None  # a key of exam_pp, which the tracks do not have
 
 
 class _Metadata(Record):
@@ -91,7 +87,7 @@ class _Metadata(Record):
     query_id: Id = Field(validation_alias=AliasChoices("narrative_id", "topic_id", "request_id"))
     query_text: str | None = Field(default=None, alias="narrative")
     team: Id | None = Field(default=None, alias="team_id")
-    repeat: _Repeat = None
+    repeat: Repeat | None = None  # a key of exam_pp, which the tracks do not have
 
 
 class ReportAnswer(Record):
@@ -112,7 +108,7 @@ class PlainAnswer(Record):
     text: str
     references: list[Id] | None = None
     citations: list[Id] | None = None
-    repeat: _Repeat = None
+    repeat: Repeat | None = None  # a key of exam_pp, which the tracks do not have
 
 
 def read_answers(path: str | Path) -> Iterator[Answer]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from exam_pp.errors import DataError
 from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text_lines, write_text
-from exam_pp.store.numbers import is_number, parse_number
+from exam_pp.store.numbers import is_number, number_of, parse_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.published_boards import is_footer
 
@@ -45,12 +44,10 @@ def _json(value: object, path: str | Path) -> dict[str, float]:
     assert isinstance(value, dict)
     ranks: dict[str, float] = {}
     for system, rank in value.items():
-        if isinstance(rank, bool) or not isinstance(rank, int | float) or not abs(rank) < math.inf:
+        number = number_of(rank)
+        if number is None:
             raise DataError(f"the rank {rank!r} is not a number.", file=str(path), field=system)
-        try:
-            ranks[system] = float(rank)
-        except OverflowError:
-            raise DataError("the rank is too large.", file=str(path), field=system) from None
+        ranks[system] = number
     return ranks
 
 
@@ -90,10 +87,6 @@ def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
             raise DataError(
                 f"{fields[1]!r} is not a number.", file=str(path), line=number, field="rank"
             ) from None
-        if not math.isfinite(rank):
-            raise DataError(
-                f"{fields[1]!r} is not a finite number.", file=str(path), line=number, field="rank"
-            )
         if system in ranks:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=number)
         ranks[system] = rank

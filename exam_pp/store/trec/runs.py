@@ -23,7 +23,7 @@ from exam_pp.store.files import (
     safe_name,
 )
 from exam_pp.store.manifests import visible_entries
-from exam_pp.store.numbers import is_number, parse_finite, parse_integer
+from exam_pp.store.numbers import is_number, parse_integer, parse_number
 from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -263,7 +263,7 @@ def _rank(text: str, path: str | Path, number: int) -> int:
 
 def _score(text: str, path: str | Path, number: int) -> float:
     try:
-        return parse_finite(text)
+        return parse_number(text)
     except ValueError:
         raise DataError(
             f"{text!r} is not a finite number.", file=str(path), line=number, field="score"
@@ -328,7 +328,7 @@ def read_qrels(path: str | Path) -> list[Qrel]:
             )  # fmt: skip
         query_id, _, passage_id, grade = fields
         try:
-            value = parse_finite(grade)
+            value = parse_number(grade)
         except ValueError:
             raise DataError(
                 f"{grade!r} is not a number.", file=str(path), line=number, field="grade"

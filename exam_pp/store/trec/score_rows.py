@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pydantic import FiniteFloat
-
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import Id, Number, Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import parse_record
@@ -21,7 +19,7 @@ class ScoreRow(Record):
     system: Id
     query_id: Id
     metric: str
-    value: FiniteFloat
+    value: Number
 
 
 def read_score_rows(path: str | Path) -> Iterator[Score]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text, read_text_lines, write_text
-from exam_pp.store.numbers import parse_number
+from exam_pp.store.numbers import is_number, number_of
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
@@ -173,7 +172,7 @@ def _table(path: str | Path) -> _Table | None:
     separator = "\t" if "\t" in lines[0][1] else ","
     header, *body = (cells_of(text, separator) for _, text in lines)
     columns = _long_names(header)
-    if len(columns) < 2 or _is_number(columns[1]):
+    if len(columns) < 2 or is_number(columns[1]):
         return None
     rows: list[Row] = []
     for (number, _), cells in zip(lines[1:], body, strict=True):
@@ -270,7 +269,7 @@ def _score_columns(columns: Sequence[str], rows: Sequence[Row]) -> list[str]:
     return [
         column
         for column in dict.fromkeys(columns[1:])
-        if not _is_ignored_column(column) and any(_is_number(row.get(column)) for _, row in rows)
+        if not _is_ignored_column(column) and any(_is_number(row.get(column), line) for line, row in rows)
     ]
 
 
@@ -323,14 +322,12 @@ def _is_footer(columns: Sequence[str], row: Mapping[str, Any]) -> bool:
     return is_footer(name) and not (is_long and row.get("value"))
 
 
-def _is_number(cell: Any) -> bool:
-    try:
-        return math.isfinite(parse_number(cell) if isinstance(cell, str) else float(cell))
-    except (TypeError, ValueError, OverflowError):
-        return False
+def _is_number(cell: Any, line: int | None) -> bool:
+    """Whether a cell is a number; in JSON, whose cells have no line, a text is not."""
+    return number_of(cell) is not None if line is None else isinstance(cell, str) and is_number(cell)
 
 
 def _number(cell: Any, column: str, path: str | Path, line: int | None) -> float:
-    if isinstance(cell, bool) or not _is_number(cell):
+    if not _is_number(cell, line):
         raise DataError(f"{cell!r} is not a number.", file=str(path), line=line, field=column)
     return float(cell)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,10 +128,8 @@ CASES: list[tuple[str, list[Any]]] = [
     ("assignment", [graded(assignments=[{"nugget_id": "q/b", "assignment": "support"}])]),
     ("assignment", [graded(assignments=[{"nugget_id": "q/c", "assignment": "not_support"}])]),
     ("soft-grade", [soft(probabilities=[0.5, 0.1, 0, 0, 0, 0])]),
-    ("soft-grade", [soft(probabilities=[math.nan] * 6)]),
     ("soft-grade", [soft(probabilities=[0.5, 0.5])]),
     ("soft-grade", [soft(probabilities=[0.5, 0.5, 0, 0, 0, 0], expected=0.9)]),
-    ("soft-grade", [soft(probabilities=[0.5, 0.5, 0, 0, 0, 0], expected=math.nan)]),
     ("soft-grade", [soft(probabilities=[0.25, 0.75, 0, 0, 0, 0], margin=0.6)]),
     ("score-order", [ranked(key, rank, 1.0) for rank, key in enumerate("abc", 1)]),
     ("id-space", [passage("a b")]),

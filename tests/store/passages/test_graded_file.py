@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -92,7 +93,28 @@ def damage(line: Any, data: st.DataObject, unread: Collection[str]) -> None:
         del container[key]
     else:
         container[key] = data.draw(
-            st.sampled_from([None, True, 7, -1, 2.5, "word", "3", "", [], {}, ["a"], {"a": 1}, 2**70])
+            st.sampled_from(
+                [
+                    None,
+                    True,
+                    7,
+                    -1,
+                    2.5,
+                    4.0,
+                    math.nan,
+                    math.inf,
+                    "word",
+                    "3",
+                    "1_0",
+                    " 4 ",
+                    "",
+                    [],
+                    {},
+                    ["a"],
+                    {"a": 1},
+                    2**70,
+                ]
+            )
         )
 
 
