@@ -9,7 +9,6 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from exam_pp import __version__
 from exam_pp.errors import ModelError
@@ -21,7 +20,15 @@ from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
 from exam_pp.llm.endpoint_replies import Token, chat_tokens, first_label_logprobs, label_logprobs, member
 from exam_pp.llm.retries import AttemptError, Outcome, Retries, UnreachableError
-from exam_pp.llm.transport import KEY, BadReplyError, RedirectError, StatusError, Transport, parse_body
+from exam_pp.llm.transport import (
+    KEY,
+    BadReplyError,
+    RedirectError,
+    StatusError,
+    Transport,
+    address,
+    parse_body,
+)
 from exam_pp.llm.workers import in_threads
 from exam_pp.requests import THINKING_TAGS, Completion, Part, Request
 
@@ -94,11 +101,11 @@ class EndpointLLM:
 
     def provenance(self) -> dict[str, Any]:
         """The known settings that determine the replies, without credentials."""
-        url, redirected_to = urlsplit(self._transport.url), self._transport.redirected_to
+        redirected_to = self._transport.redirected_to
         return {
             "pipeline": self._options.pipeline,
             "engine": "openai",
-            "base_url": f"{url.scheme}://{url.netloc}{url.path}",
+            "base_url": address(self._transport.url),
             **({"redirected_to": redirected_to} if redirected_to else {}),
             **({} if self._options.choose else self._limits),
             **self._decoding,
@@ -123,6 +130,9 @@ class EndpointLLM:
         )
         stopped = threading.Event()
         with self._transport.client(stopped) as client:
+            if self._is_first("server"):
+                server = self._transport.redirected_to or address(self._transport.url)
+                log.info("Prompts, with queries and passages, go to the server %s.", server)
 
             def work(index: int) -> Outcome:
                 return self._reply(client, requests[index], stopped)
