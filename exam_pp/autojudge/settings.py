@@ -27,7 +27,7 @@ SOURCE = "the settings of the workflow"
 """The place of a wrong setting, for messages."""
 
 _FILE = SettingsFile(SOURCE, Path(), again="OPENAI_BASE_URL=")
-"""The settings; AutoJudge does not tell in which folder their file is."""
+"""Paths start in the working folder, because AutoJudge does not pass the folder of the workflow file."""
 
 _ENDPOINT = "openai"
 _ENDPOINTS = (_ENDPOINT, "openai-completions")
