@@ -198,12 +198,7 @@ def _address(context: click.Context, url: str | None) -> str | None:
     """The URL of the endpoint, also that of the environment, without user, password and parameters."""
     if url is None and str(context.params.get("pipeline")).startswith("openai"):
         url = os.environ.get("OPENAI_BASE_URL")
-    if not url:
-        return url
-    try:
-        return address(url)
-    except ValueError:
-        return MASK
+    return address(url) if url else url
 
 
 def _plain(value: Any) -> Any:

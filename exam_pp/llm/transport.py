@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.masking import find_secrets
+from exam_pp.llm.masking import MASK, find_secrets
 
 KEY = "OPENAI_API_KEY"
 LONGEST_RETRY_AFTER = 300.0
@@ -263,7 +263,10 @@ def is_same_server(url: object, other: object) -> bool:
 
 def address(url: str) -> str:
     """A URL without user, password and parameters, which may be keys."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return MASK
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
