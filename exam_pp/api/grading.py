@@ -264,7 +264,7 @@ def make_prompt(**keys: Any) -> Prompt:
         prompt_file = PromptFile.model_validate(keys)
     except ValidationError as error:
         raise data_error(error, None) from error
-    return prompt_of(prompt_file, read=lambda name: read_text(Path(name)))
+    return prompt_of(prompt_file, read=lambda name, _field: read_text(Path(name)))
 
 
 def _prompts(prompts: Prompts, match: AnswerMatch) -> list[Prompt]:

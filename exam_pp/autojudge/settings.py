@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -14,6 +14,7 @@ from exam_pp.data_model import WHOLE, Integer
 from exam_pp.errors import DataError, ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.prompt_files import read_prompt
+from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.parsing import data_error
@@ -24,6 +25,9 @@ WORK_FOLDER = "exam_pp_work"
 
 SOURCE = "the settings of the workflow"
 """The place of a wrong setting, for messages."""
+
+_FILE = SettingsFile(SOURCE, Path(), again="OPENAI_BASE_URL=")
+"""Paths start in the working folder, because AutoJudge does not pass the folder of the workflow file."""
 
 _ENDPOINT = "openai"
 _ENDPOINTS = (_ENDPOINT, "openai-completions")
@@ -41,7 +45,7 @@ class Settings(BaseModel):
     Attributes:
         model: Name of the model; None: the model of ``llm_config``, behind its endpoint.
         pipeline: Backend of the model; None: ``text2text`` for a named model, else ``openai``.
-        model_options: Further fields of :class:`exam_pp.ModelOptions`, such as ``device`` or ``concurrency``.
+        model_options: Further settings of the model, such as ``device`` or ``concurrency``.
         seed: Seed of sampling.
         bank: File of questions or nuggets; None: that of AutoJudge, else the model writes one.
         entries: What the model writes.
@@ -109,13 +113,13 @@ def read_settings(values: Mapping[str, Any]) -> Settings:
         settings = Settings.model_validate(dict(values))
     except ValidationError as error:
         raise data_error(error, SOURCE) from error
-    known = {field.name for field in fields(ModelOptions)}
-    for name in settings.model_options:
-        if name not in known:
-            raise DataError(
-                f"is unknown; the options are {', '.join(sorted(known))}.",
-                file=SOURCE, field=f"model_options.{name}",
-            )  # fmt: skip
+    _FILE.table(ModelSettings, {"model": "-", **settings.model_options}, "model_options.")
+    for name in ("bank", "prompt_class", "assignment_class"):
+        path = values.get(name)
+        # Python may pass any Path; the values of a workflow file are texts.
+        if isinstance(path, str) and (name == "bank" or path.endswith(".toml")):
+            _FILE.path(path, name)
+    SettingsFile(SOURCE, settings.outdir).path(str(settings.work), "work")
     return settings
 
 
@@ -123,20 +127,25 @@ def model_of(settings: Settings, llm_config: LlmConfig | None) -> ModelOptions:
     """The model of the settings, or that of ``llm_config``.
 
     Raises:
-        DataError: Neither names a model.
+        DataError: Neither names a model, or only the settings name a server.
         ModelError: ``llm_config`` has a key that is not in the environment, where exam_pp reads it.
     """
     pipeline = settings.pipeline or (_ENDPOINT if settings.model is None else ModelOptions("").pipeline)
     model = settings.model or getattr(llm_config, "model", None)
     if not model:
         raise DataError("is missing, and llm_config names no model.", file=SOURCE, field="model")
-    options: dict[str, Any] = {"model": model, "pipeline": pipeline}
-    if pipeline in _ENDPOINTS:
-        options["base_url"] = getattr(llm_config, "base_url", None)
-        _check_key(getattr(llm_config, "api_key", None))
+    if settings.model is not None:
+        model = _FILE.model_name(settings.model, "model", pipeline)
+    values = {"model": model, "pipeline": pipeline, **settings.model_options}
     if settings.seed is not None:
-        options["sampling_seed"] = settings.seed
-    return ModelOptions(**{**options, **settings.model_options})
+        values = {"sampling_seed": settings.seed} | values
+    server = getattr(llm_config, "base_url", None)
+    source = replace(_FILE, servers=[server] if server else [])
+    options = source.model(values, "model_options.")
+    if options.pipeline in _ENDPOINTS:
+        _check_key(getattr(llm_config, "api_key", None))
+        options = replace(options, base_url=options.base_url or server)
+    return options
 
 
 def _check_key(key: str | None) -> None:

@@ -62,4 +62,13 @@ def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
         yield name if value or not parameter.secondary_opts else parameter.secondary_opts[0]
         return
     for item in values:
-        yield from (name, "***" if SECRET.search(parameter.name or "") else str(item))
+        yield from (name, "***" if SECRET.search(parameter.name or "") else _without_key(name, str(item)))
+
+
+def _without_key(option: str, value: str) -> str:
+    """The value of an option, without the parameters of a URL, which may be keys."""
+    if not option.endswith("base-url"):
+        return value
+    from exam_pp.llm.transport import address
+
+    return address(value)

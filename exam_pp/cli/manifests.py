@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -21,6 +20,7 @@ from exam_pp.cli.guard import NamedInput, NamedOutput, Ran
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.masking import MASK, find_secrets
+from exam_pp.llm.transport import address
 from exam_pp.manifest import (
     FORMAT,
     AskedModel,
@@ -184,8 +184,12 @@ def _options(ran: Ran) -> Iterator[OptionValue]:
                 value = [each for each in value if each.startswith(DATA_SET)]
             if not value:
                 continue
-        if name.endswith("base_url"):
-            value = _address(context, value)
+        if _name(parameter).endswith("base-url"):
+            value = (
+                [_address(context, url) for url in value]
+                if isinstance(value, tuple)
+                else _address(context, value)
+            )
         plain = MASK if SECRET.search(name) and value else _plain(value)
         yield OptionValue(name=_name(parameter), value=plain, default=not is_given(context, name))
 
@@ -194,13 +198,7 @@ def _address(context: click.Context, url: str | None) -> str | None:
     """The URL of the endpoint, also that of the environment, without user, password and parameters."""
     if url is None and str(context.params.get("pipeline")).startswith("openai"):
         url = os.environ.get("OPENAI_BASE_URL")
-    if not url:
-        return url
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return MASK
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return address(url) if url else url
 
 
 def _plain(value: Any) -> Any:
@@ -222,14 +220,14 @@ def _asked(context: click.Context) -> Iterator[AskedModel]:
             prompts = dict(_prompts(context)) if parameter.name == "model" else {}
             yield AskedModel(option=_name(parameter), model=_plain(value), prompts=prompts)
         elif parameter.name == "panel" and isinstance(value, Path) and not is_read_once(value):
-            yield from _panel(value, _name(parameter))
+            yield from _panel(value, _name(parameter), context.params["servers"])
 
 
-def _panel(path: Path, option: str) -> Iterator[AskedModel]:
+def _panel(path: Path, option: str, servers: tuple[str, ...]) -> Iterator[AskedModel]:
     """The graders of a panel file."""
     from exam_pp.phases.trust.panel_file import read_panel
 
-    for grader in read_panel(path):
+    for grader in read_panel(path, servers):
         prompts = {prompt.name: prompt.hash for prompt in grader.prompts}
         yield AskedModel(option=option, model=_plain(grader.model.model), prompts=prompts)
 

@@ -270,6 +270,7 @@ OPTIONS: dict[str, dict[str, str]] = {
 """Section to option to its meaning in all commands. A command has further details in its own help text."""
 
 REPEATABLE_ONLY_IN = {
+    "--base-url": "in `grade-panel`, for the servers of the graders",
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
     "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
     "in `analyze graders`, `analyze verdicts` and `sample-pairs`, to compare these; in `consensus` and "

@@ -51,6 +51,11 @@ def load_llm(options: ModelOptions) -> LLM:
         return backend(options)
 
 
+def may_be_local(model: str, pipeline: str) -> bool:
+    """Whether a model can be a folder or file: it is neither built in nor behind an endpoint."""
+    return pipeline not in _ENDPOINTS and model not in (*_OWN_MODELS, BUNDLED, SMOLLM2)
+
+
 def check_packages(options: ModelOptions) -> None:
     """Raise :class:`MissingExtraError` for a package that the model needs; imports no package."""
     if options.model in _OWN_MODELS:

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 from exam_pp import __version__
 from exam_pp.errors import ModelError
@@ -22,7 +21,15 @@ from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
 from exam_pp.llm.endpoint_replies import Token, chat_tokens, first_label_logprobs, label_logprobs, member
 from exam_pp.llm.retries import AttemptError, Outcome, Retries, UnreachableError
-from exam_pp.llm.transport import KEY, BadReplyError, RedirectError, StatusError, Transport, parse_body
+from exam_pp.llm.transport import (
+    KEY,
+    BadReplyError,
+    RedirectError,
+    StatusError,
+    Transport,
+    address,
+    parse_body,
+)
 from exam_pp.llm.workers import in_threads
 from exam_pp.requests import THINKING_TAGS, Completion, Part, Request
 
@@ -100,12 +107,6 @@ class EndpointLLM:
     def _is_openai(self) -> bool:
         return self._transport.is_openai
 
-    @property
-    def _base_url(self) -> str:
-        """The URL without its query, which may contain credentials."""
-        url = urlsplit(self._transport.url)
-        return f"{url.scheme}://{url.netloc}{url.path}"
-
     def provenance(self) -> dict[str, Any]:
         """The known settings that determine the replies, without credentials."""
         return {
@@ -121,7 +122,10 @@ class EndpointLLM:
     @property
     def _server(self) -> dict[str, Any]:
         redirected_to = self._transport.redirected_to
-        return {"base_url": self._base_url, **({"redirected_to": redirected_to} if redirected_to else {})}
+        return {
+            "base_url": address(self._transport.url),
+            **({"redirected_to": redirected_to} if redirected_to else {}),
+        }
 
     @property
     def _limits(self) -> dict[str, Any]:
@@ -142,6 +146,9 @@ class EndpointLLM:
             self._connect()
         stopped = threading.Event()
         with self._transport.client(stopped) as client:
+            if self._is_first("server"):
+                server = self._transport.redirected_to or address(self._transport.url)
+                log.info("Prompts, with queries and passages, go to the server %s.", server)
 
             def work(index: int) -> Outcome:
                 return self._reply(client, requests[index], stopped)
@@ -154,7 +161,7 @@ class EndpointLLM:
                 stopped.set()  # ends threads that wait for their next attempt
 
     def _error(self, problem: str) -> ModelError:
-        return ModelError(f"The endpoint {self._base_url} {problem}.")
+        return ModelError(f"The endpoint {address(self._transport.url)} {problem}.")
 
     def _connect(self) -> None:
         """Check URL and key, and find redirects with a short request, if they are allowed.

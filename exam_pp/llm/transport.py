@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.masking import find_secrets
+from exam_pp.llm.masking import MASK, find_secrets
 
 KEY = "OPENAI_API_KEY"
 LONGEST_RETRY_AFTER = 300.0
@@ -76,7 +76,7 @@ class Transport:
         except ImportError as error:
             raise MissingExtraError("An endpoint", "openai") from error
         self.openai = openai
-        self.url = options.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        self.url = options.base_url or default_url()
         check_url(self.url)
         self._key = read_key()
         self.is_openai = urlsplit(self.url).hostname == "api.openai.com"
@@ -245,6 +245,29 @@ def _server(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
     port = parts.port or _PORTS.get(parts.scheme, 0)
     return (parts.hostname or "").lower(), 443 if port == 80 and parts.scheme == "http" else port
+
+
+def default_url() -> str:
+    """The URL of the endpoint without ``--base-url``."""
+    return os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+
+
+def is_same_server(url: object, other: object) -> bool:
+    """Whether two values are URLs with the same host and port, and both or neither encrypt."""
+    try:
+        servers = {(urlsplit(each).scheme, *_server(each)) for each in (str(url), str(other))}
+    except ValueError:  # a port is not valid
+        return False
+    return len(servers) == 1
+
+
+def address(url: str) -> str:
+    """A URL without user, password and parameters, which may be keys."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return MASK
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def check_url(url: str) -> None:

@@ -172,8 +172,8 @@ class PromptFile(BaseModel):
         return "importance" if self.reading == "importance" else self.kind
 
 
-ReadText = Callable[[str], str]
-"""Returns the content of a file that a prompt file names, and raises DataError if it cannot be read."""
+ReadText = Callable[[str, str], str]
+"""Returns the content of a file that a key of a prompt file names; raises DataError if it cannot be read."""
 
 
 def parse_prompt(text: str, file: str, read: ReadText | None = None) -> Prompt:
@@ -240,7 +240,7 @@ def _content(name: str, file: str | None, field: str, read: ReadText | None) -> 
     """The stripped content of a file that a key names."""
     if read is None:
         raise DataError("cannot be read here; write its text instead.", file=file, field=field)
-    if text := read(name).strip():
+    if text := read(name, field).strip():
         return text
     raise DataError(f"{name} is empty.", file=file, field=field)
 

@@ -182,9 +182,7 @@ def test_without_vital_nuggets_the_column_is_left_out(
 ) -> None:
     topics, reports = few
     with caplog.at_level(logging.WARNING):
-        leaderboard = ExamJudge().judge(
-            reports, topics, None, bank=str(demo_data / "questions.jsonl"), **settings
-        )
+        leaderboard = ExamJudge().judge(reports, topics, None, bank=demo_data / "questions.jsonl", **settings)
     assert leaderboard.measures == ("Cover", "label_mean")
     assert "V_strict is left out" in caplog.text
 

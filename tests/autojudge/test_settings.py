@@ -30,7 +30,7 @@ class LlmConfig:
         ),
         ({"cutoff": 0}, "the settings of the workflow, cutoff: input should be greater than or equal to 1."),
         ({"entries": "facts"}, "entries: input should be 'questions' or 'nuggets'."),
-        ({"model_options": {"gpu": 1}}, "model_options.gpu: is unknown; the options are allow_redirects,"),
+        ({"model_options": {"gpu": 1}}, "model_options.gpu: is unknown; the table can have model,"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(settings: dict[str, object], message: str) -> None:

@@ -19,6 +19,7 @@ def cli() -> None: ...
 @click.option("--bank", "banks", multiple=True)
 @click.option("-m", "--measure", default="nDCG")
 @click.option("--api-key", default="none")
+@click.option("--base-url")
 @click.option("--monkey", default=0)
 @click.option("--review/--no-review", default=True)
 @click.option("--plain", is_flag=True)
@@ -36,6 +37,8 @@ def run(context: click.Context, /, **_: Any) -> str:
         (["--measure=RR", "--bank", "q", "--bank", "n"], "exam-pp run --bank q --bank n --measure RR"),
         (["-m", "nDCG"], "exam-pp run --measure nDCG"),
         (["--api-key", "sk-1"], "exam-pp run --api-key '***'"),
+        (["--base-url", "https://me:secret@h:1/v1?key=2"], "exam-pp run --base-url https://h:1/v1"),
+        (["--base-url", "http://[h?key=2"], "exam-pp run --base-url '***'"),
         (["--monkey", "3"], "exam-pp run --monkey 3"),
         (["--no-review", "--plain"], "exam-pp run --no-review --plain"),
         (["--review"], "exam-pp run --review"),

@@ -57,7 +57,8 @@ def command(
     PASSAGES holds rankings and answers, graded or not, or is a file of answers with their passages, as of
     Open RAG Eval. Without a model, the metrics are those of the grades in PASSAGES. With --model or a table
     [model] in --config, the model labels passages and answers. Options of the command line take precedence
-    over those of --config.
+    over those of --config. A server that --config names gets passages and the key only if --base-url or
+    OPENAI_BASE_URL names it, too. Paths in --config are below its folder.
 
     Open index.html in the folder, which also has leaderboards, score rows (scores.jsonl), and the results of
     each system as a CSV file of Open RAG Eval. A metric without input, or whose step failed, is left out, and
@@ -77,7 +78,7 @@ def command(
     from exam_pp.store.files import allow_rereading
 
     allow_rereading(config)
-    chosen, unsupported = _config(config)
+    chosen, unsupported = _config(config, options["base_url"])
     if unsupported:
         log_summary([f"Ignored keys of {config}: {', '.join(unsupported)}."])
     chosen = _with_options(context, chosen, queries, bank, options)
@@ -93,7 +94,7 @@ def command(
     log_summary([f"Written: {index}"])
 
 
-def _config(path: Path | None) -> tuple[RagConfig, list[str]]:
+def _config(path: Path | None, base_url: str | None) -> tuple[RagConfig, list[str]]:
     from exam_pp.phases.rag.config import RagConfig, read_config
 
     if path is None:
@@ -101,8 +102,8 @@ def _config(path: Path | None) -> tuple[RagConfig, list[str]]:
     if path.suffix in (".yaml", ".yml"):
         from exam_pp.phases.rag.open_rag_eval_config import read_open_rag_eval_config
 
-        return read_open_rag_eval_config(path)
-    return read_config(path), []
+        return read_open_rag_eval_config(path, base_url)
+    return read_config(path, base_url), []
 
 
 def _with_options(
@@ -113,7 +114,13 @@ def _with_options(
     options: dict[str, Any],
 ) -> RagConfig:
     """The configuration with the options that the user named."""
+    from exam_pp.llm.transport import is_same_server
+
     named = [name for name in options if is_given(context, name)]
+    is_permission = any(is_same_server(server, options["base_url"]) for server in config.servers)
+    if "base_url" in named and is_permission and not options["pipeline"].startswith("openai"):
+        named.remove("base_url")  # it is the server of a table, and not that of another model
+        options["base_url"] = None
     changes: dict[str, Any] = {} if queries is None else {"queries": queries}
     if bank is not None:
         changes["nuggets"] = config.nuggets.model_copy(update={"bank": bank})

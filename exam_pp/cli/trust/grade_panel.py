@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 @click.option(
     "--retry-failed", is_flag=True, help="Send requests again that failed before the run was interrupted."
 )
+@click.option(
+    "--base-url",
+    "servers",
+    multiple=True,
+    metavar="URL",
+    help="Server that graders of the panel may use, named again here; may be repeated.  [default: "
+    "OPENAI_BASE_URL, else https://api.openai.com/v1]",
+)
 def command(
     *, passages: Path, panel: Path, output: Path, bank: Path | None, queries: Path | None, **options: Any
 ) -> None:
@@ -45,7 +53,8 @@ def command(
 
     A panel file has a table for each grader. Its keys are the options of `exam-pp grade`, with _ in place of
     -: model, prompt_class (one or a list), and others such as model_pipeline, base_url, choose and
-    temperature:
+    temperature. A server that a panel names gets passages and the key only if --base-url or OPENAI_BASE_URL
+    names it, too. Paths are below the folder of the panel:
 
     \b
       [[grader]]

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from exam_pp.errors import SelectionError
+from exam_pp.phases.grading.settings_files import SettingsFile
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
 from exam_pp.store.files import read_text
@@ -17,10 +18,13 @@ from exam_pp.store.parsing import data_error
 def read_prompt(path: Path) -> Prompt:
     """The prompt of a TOML file; raises :class:`exam_pp.errors.DataError`.
 
-    Files that the prompt file names are relative to it.
+    Files that the prompt file names are in its folder.
     """
+    source = SettingsFile(str(path), path.parent)
     try:
-        return parse_prompt(read_text(path), str(path), lambda name: read_text(path.parent / name))
+        return parse_prompt(
+            read_text(path), str(path), lambda name, field: read_text(source.path(name, field))
+        )
     except ValidationError as error:
         raise data_error(error, path) from error
 

@@ -23,17 +23,18 @@ METRICS = {
 _MODEL_KWARGS = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "max_tokens")
 
 
-def read_open_rag_eval_config(path: PathLike) -> tuple[RagConfig, list[str]]:
+def read_open_rag_eval_config(path: PathLike, base_url: str | None = None) -> tuple[RagConfig, list[str]]:
     """Read the blocks ``evaluator`` of a configuration of Open RAG Eval.
 
     Args:
         path: A YAML file with the evaluators ``trecrag`` (or ``TRECEvaluator``) and ``consistency``.
+        base_url: The server that the user named, as for :func:`~exam_pp.phases.rag.config.read_config`.
 
     Returns:
         The options, and the keys that have no counterpart here, such as ``connector``.
 
     Raises:
-        DataError: The file is not YAML, or a value is wrong.
+        DataError: The file is not YAML, a value is wrong, or only the file names the server.
         MissingExtraError: PyYAML is not installed.
     """
     try:
@@ -55,7 +56,7 @@ def read_open_rag_eval_config(path: PathLike) -> tuple[RagConfig, list[str]]:
         left_out += _read_block(block, values, path)
     if "model" not in values and isinstance(content.get("model"), dict):
         left_out += _read_model(content["model"], values, "model")
-    return config_of(values, path), left_out
+    return config_of(values, path, base_url), left_out
 
 
 def _read_block(block: Mapping[str, Any], values: dict[str, Any], path: PathLike) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from exam_pp.data_model import Role
 from exam_pp.errors import ExamError, MissingExtraError, ModelError, SelectionError, UnknownNameError
 from exam_pp.llm.backends import check_packages
-from exam_pp.llm.transport import check_url
+from exam_pp.llm.transport import is_same_server
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_files, check_fit, grade_file
 from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
@@ -59,6 +59,7 @@ class PanelOptions:
         max_passages: Grade and write only the first passages of each query.
         only_unjudged: Grade only passages without a judgment.
         retry_failed: Send requests again whose failure is in the journal of an interrupted run.
+        servers: URLs of the servers that graders may use, with that of ``OPENAI_BASE_URL``.
     """
 
     role: Role | None = None
@@ -66,6 +67,7 @@ class PanelOptions:
     max_passages: int | None = None
     only_unjudged: bool = False
     retry_failed: bool = False
+    servers: tuple[str, ...] = ()
 
     def of(self, grader: PanelGrader) -> GradeOptions:
         """The options of the grading by a grader."""
@@ -109,12 +111,16 @@ def grade_panel(
     options = options or PanelOptions()
     if is_read_once(files.passages):
         raise SelectionError("PASSAGES is read once for every grader and cannot be a pipe: name a file.")
-    graders = read_panel(files.panel)
+    graders = read_panel(files.panel, options.servers)
+    for server in options.servers:
+        if not any(is_same_server(server, grader.model.base_url) for grader in graders):
+            raise SelectionError(
+                f"No grader of {files.panel} names the server of --base-url {server}: write base_url into "
+                "its table."
+            )
     for grader in graders:
         to_check = GradeFiles(files.passages, files.output, files.bank, queries=files.queries)
         with _named(files.panel, grader):
-            if grader.model.base_url is not None:
-                check_url(grader.model.base_url)
             check_files(to_check, options.of(grader))
             check_fit(grader.model, options.of(grader))
             check_packages(grader.model)

@@ -38,8 +38,8 @@ def test_a_step_can_have_a_model_of_its_own(toml: Path) -> None:
             "retrieval.k_value: is unknown; the table [retrieval] can have enabled",
         ),
         ("[retrievl]", "retrievl: is unknown; the file can have queries, model, retrieval"),
-        ('[model]\nmodel = "m"\ntemperatur = 1', "model.temperatur: is unknown; the table [model] can have"),
-        ('[nuggets.model]\nname = "m"', "nuggets.model.name: is unknown; the table [nuggets.model] can have"),
+        ('[model]\nmodel = "m"\ntemperatur = 1', "model.temperatur: is unknown; did you mean 'temperature'?"),
+        ('[nuggets.model]\nname = "m"', "nuggets.model.name: is unknown; the table can have model,"),
         (
             "[retrieval]\nk_values = [1, 0]",
             "retrieval.k_values.2: input should be greater than or equal to 1.",

@@ -115,7 +115,7 @@ def test_an_interrupted_panel_continues(
 def test_other_options_start_a_grader_again(
     files: PanelFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_panel(files, "lexical", str(tmp_path / "nothing"))
+    write_panel(files, "lexical", "./nothing")
     with pytest.raises(ModelError, match=r"panel\.toml, grader 2 \(.*nothing\): "):
         grade_panel(files)
     write_panel(files, "random", "constant")
@@ -151,7 +151,7 @@ def test_the_address_of_an_endpoint_is_checked_first_and_not_shown(files: PanelF
         + '[[grader]]\nmodel = "m"\nmodel_pipeline = "openai"\nbase_url = "http://ana:secret@host/v1"\n'
         f'prompt_class = "{RATED}"\n'
     )
-    with pytest.raises(ModelError, match=r"panel\.toml, grader 2 \(m\): .*credentials") as error:
+    with pytest.raises(DataError, match=r"panel\.toml, grader 2 base_url: .*credentials") as error:
         grade_panel(files)
     assert "secret" not in str(error.value)
     assert not files.folder.exists()
@@ -169,10 +169,11 @@ def test_files_of_a_model_are_no_output(files: PanelFiles, tmp_path: Path) -> No
     for path in (model, schema):
         path.write_text("{}", encoding="utf-8")
     endpoint = {"model_pipeline": '"OpenAI"', "base_url": '"http://127.0.0.1:9/v1"'}
-    write_panel(files, str(model.parent), **endpoint, response_format='"schema.json"')
+    write_panel(files, "model", **endpoint, response_format='"schema.json"')
+    named = PanelOptions(servers=("http://127.0.0.1:9",))
     for path in (model, schema):
         with pytest.raises(OutputError, match="is also an input"):
-            grade_panel(replace(files, output=path))
+            grade_panel(replace(files, output=path), named)
         assert path.read_text(encoding="utf-8") == "{}"
 
 

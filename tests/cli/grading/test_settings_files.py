@@ -1,0 +1,343 @@
+"""Settings files of others run no code, and name neither servers nor paths outside of their folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from exam_pp.autojudge.judge import ExamJudge
+from exam_pp.autojudge.settings import model_of, read_settings
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, ExamError
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.transport import is_same_server
+from exam_pp.phases.grading.prompt_files import read_prompt
+from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
+from exam_pp.phases.rag.config import read_config
+from exam_pp.phases.rag.open_rag_eval_config import read_open_rag_eval_config
+from exam_pp.phases.trust.panel_file import read_panel
+from tests.conftest import passage
+from tests.llm.endpoint_server import Server, serve
+
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+Values = dict[str, Any]
+
+
+def toml(values: Values) -> str:
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+
+
+def written(name: str, text: str) -> Path:
+    Path(name).write_text(text, encoding="utf-8")
+    return Path(name)
+
+
+def of_panel(values: Values, *servers: str) -> ModelOptions:
+    file = written("panel.toml", f"[[grader]]\nprompt_class = '{RATED}'\n{toml(values)}")
+    return read_panel(file, servers)[0].model
+
+
+def of_rag(values: Values, *servers: str) -> ModelOptions:
+    model = read_config(written("rag.toml", f"[model]\n{toml(values)}"), *servers).model
+    assert model is not None
+    return model
+
+
+def of_step(values: Values, *servers: str) -> ModelOptions:
+    model = read_config(written("rag.toml", f"[hallucination.model]\n{toml(values)}"), *servers)
+    assert model.hallucination.model is not None
+    return model.hallucination.model
+
+
+def of_autojudge(values: Values, *servers: str) -> ModelOptions:
+    config = SimpleNamespace(model="m", base_url=servers[0]) if servers else None
+    return model_of(read_settings({"model": "m", "model_options": values}), config)
+
+
+READERS = [of_panel, of_rag, of_step, of_autojudge]
+Reader = Callable[..., ModelOptions]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with files outside of it and a link to them."""
+    own = tmp_path / "own"
+    for name in ("own/scorer", "scorer"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "schema.json").write_text("{}")
+    (own / "link").symlink_to(tmp_path / "scorer")
+    monkeypatch.chdir(own)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-victim")
+    return own
+
+
+def test_every_option_of_a_model_is_a_setting_of_files_or_refused() -> None:
+    options = {field.name: field.default for field in fields(ModelOptions)}
+    settings = ModelSettings.model_fields
+    assert options.keys() == (settings.keys() - {"greedy"}) | (REFUSED.keys() - {"api_key"})
+    for name in settings.keys() - {"greedy", "model", "stop"}:
+        assert settings[name].default == options[name], name
+
+
+OUTSIDE = ("../scorer", "{}/../scorer", "link", "link/../scorer", "scorer/../../scorer", "loop", "~/scorer/x")
+ENDPOINT = {"model": "m", "pipeline": "openai"}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("values", "key", "about"),
+    [
+        *(({"model": "m", key: True}, key, "remove it, and") for key in REFUSED),
+        ({"model": "m", "gpu": 1}, "gpu", "is unknown; "),
+        ({"model": "m", "revision": "../../x"}, "revision", "neither a branch nor a tag nor a commit."),
+        *(({"model": path}, "model", "leads out of the folder '.': put it there") for path in OUTSIDE[:-2]),
+        *(
+            ({**ENDPOINT, "response_format": f"{path}/schema.json"}, "response_format", "leads out of")
+            for path in OUTSIDE[:-1]
+        ),
+        ({**ENDPOINT, "response_format": "a\0b"}, "response_format", "leads out of"),
+        *(
+            ({**ENDPOINT, "base_url": url}, "base_url", f"name the server again: {{again}}{shown}")
+            for url, shown in (
+                ("http://127.0.0.1:9/v1?x=1", "http://127.0.0.1:9/v1"),
+                ("http://api.openai.com/v1", "http://api.openai.com/v1"),
+                ("https://api.openai.com:8443", "https://api.openai.com:8443"),
+                ("http://h/$(rm x)", "'http://h/$(rm x)'"),
+            )
+        ),
+        ({**ENDPOINT, "base_url": "http://me:secret@h/v1"}, "base_url", "must not contain credentials"),
+        ({**ENDPOINT, "base_url": "file:///etc/passwd"}, "base_url", "must be a URL such as "),
+    ],
+)
+def test_a_file_is_data(reader: Reader, values: Values, key: str, about: str, folder: Path) -> None:
+    (folder / "loop").symlink_to("loop")
+    values = {
+        name: value.format(folder) if str(value).startswith("{}") else value for name, value in values.items()
+    }
+    with pytest.raises(DataError) as caught:
+        reader(values)
+    message = str(caught.value)
+    assert caught.value.file in ("panel.toml", "rag.toml", "the settings of the workflow")
+    assert str(caught.value.field).endswith(key)
+    assert about.format(again="OPENAI_BASE_URL=" if reader is of_autojudge else "--base-url ") in message
+    assert "secret" not in message.replace("OPENAI", "")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_names_and_paths_below_the_folder_are_accepted(reader: Reader, folder: Path) -> None:
+    for name in ("scorer", "google/flan-t5-large", "lexical", "bundled", "smollm2"):
+        assert reader({"model": name}).model == name
+    assert reader({"model": "./scorer/../scorer"}).model == "scorer/../scorer"
+    assert reader({**ENDPOINT, "model": "/models/of/the/server"}).model == "/models/of/the/server"
+    assert reader({**ENDPOINT, "response_format": "json"}).response_format == "json"
+    asked = reader(
+        {**ENDPOINT, "response_format": "scorer/schema.json", "base_url": "https://api.openai.com"}
+    )
+    assert (asked.response_format, asked.base_url) == ("scorer/schema.json", "https://api.openai.com")
+    for server in ("http://127.0.0.1:9", "http://127.0.0.1:9/other"):
+        assert reader({**ENDPOINT, "base_url": "http://127.0.0.1:9/v1"}, server).base_url is not None
+
+
+def test_paths_start_in_the_folder_of_the_file(folder: Path) -> None:
+    Path("conf/scorer").mkdir(parents=True)
+    Path("models").mkdir()
+    file = written("conf/rag.toml", '[model]\nmodel = "scorer"\n')
+    assert read_config(file).model == ModelOptions("conf/scorer")
+    written("conf/rag.toml", '[model]\nmodel = "models"\n')
+    with pytest.raises(DataError, match=r"model\.model: 'models' is in the working folder: put it into"):
+        read_config(file)
+
+
+@pytest.mark.parametrize("path", ["../scorer/schema.json", "/etc/hostname", "link/schema.json"])
+def test_other_paths_in_settings(path: str) -> None:
+    rag = ('queries = "{}"', '[nuggets]\nbank = "{}"', '[consistency]\nencoder = "{}"')
+    panel = '[[grader]]\nmodel = "m"\nprompt_file = "{}"'
+    prompt = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
+    template = 'template = "{query} {context}"\n'
+    wrong: list[Callable[[], object]] = [
+        *(lambda text=text: read_config(written("rag.toml", text.format(path))) for text in rag),
+        lambda: read_panel(written("panel.toml", panel.format(path))),
+        lambda: read_prompt(written("p.toml", prompt.format("template_file", path))),
+        lambda: read_prompt(written("p.toml", template + prompt.format("system_file", path))),
+        *(lambda key=key: read_settings({key: path}) for key in ("bank", "work")),
+        *(
+            lambda key=key: read_settings({key: f"{path}.toml"})
+            for key in ("prompt_class", "assignment_class")
+        ),
+    ]
+    for read in wrong:
+        with pytest.raises(DataError, match=r"leads out of the folder '\.': put it there"):
+            read()
+
+
+YAML = """
+evaluator:
+  - name: trecrag
+    model: {{type: OpenAIModel, name: m, api_key: sk, trust_remote_code: true, response_format: /etc/hostname,
+            model_kwargs: {{trust_remote_code: true, response_format: ../x}}{}}}
+  - name: consistency
+    options: {{metrics: [bert_score: {{model_type: {}}}]}}
+"""
+
+
+def test_a_configuration_of_open_rag_eval() -> None:
+    """Its keys without a counterpart have no effect: published files have ``api_key``."""
+    pytest.importorskip("yaml")
+    config, left_out = read_open_rag_eval_config(written("e.yaml", YAML.format("", "bert-base")))
+    assert config.model == ModelOptions("m", pipeline="openai")
+    model = "evaluator.model"
+    assert left_out == [
+        f"{model}.model_kwargs.trust_remote_code", f"{model}.model_kwargs.response_format",
+        f"{model}.api_key", f"{model}.trust_remote_code", f"{model}.response_format",
+    ]  # fmt: skip
+    server = ", base_url: 'http://127.0.0.1:9/v1'"
+    file = written("e.yaml", YAML.format(server, "bert-base"))
+    with pytest.raises(DataError, match=r"base_url: .*again: --base-url http://127\.0\.0\.1:9/v1"):
+        read_open_rag_eval_config(file)
+    assert read_open_rag_eval_config(file, "http://127.0.0.1:9")[0].servers == ["http://127.0.0.1:9/v1"]
+    with pytest.raises(DataError, match=r"consistency\.encoder: .* leads out of"):
+        read_open_rag_eval_config(written("e.yaml", YAML.format("", "../scorer")))
+
+
+@pytest.mark.parametrize(
+    ("text", "servers"),
+    [
+        ('[model]\nmodel = "m"\nbase_url = "http://a/v1"\n', ["http://x/v1"]),
+        ('[model]\nmodel = "m"\nbase_url = "http://x/own"\n', ["http://x/own"]),
+        (
+            '[model]\nmodel = "m"\n[citations.model]\nmodel = "n"\nbase_url = "http://x/own"\n',
+            ["http://x/own"],
+        ),
+    ],
+)
+def test_the_server_of_the_user_replaces_or_permits_that_of_the_file(text: str, servers: list[str]) -> None:
+    assert read_config(written("rag.toml", text), "http://x/v1").servers == servers
+
+
+def test_a_second_server_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(
+        f'[{key}]\nmodel = "m"\nbase_url = "http://{key}/v1"\n' for key in ("model", "citations.model")
+    )
+    file = written("rag.toml", text.replace("citations.model/", "b/"))
+    with pytest.raises(DataError, match=r"citations\.model\.base_url: .* again: OPENAI_BASE_URL=http://b/v1"):
+        read_config(file, "http://model")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://b/v1")
+    assert read_config(file, "http://model").servers == ["http://model/v1", "http://b/v1"]
+
+
+@pytest.mark.parametrize(
+    ("url", "other", "same"),
+    [
+        ("http://Host:80/v1", "http://host", True),
+        ("https://host/v1", "http://host/v1", False),
+        ("http://host.evil/v1", "http://host/v1", False),
+        ("http://host:81", "http://host", False),
+        ("http://host:x", "http://host", False),
+        (None, "http://host", False),
+    ],
+)
+def test_servers_are_compared_by_scheme_host_and_port(url: object, other: str, same: bool) -> None:
+    assert is_same_server(url, other) is same
+
+
+def test_no_code_of_a_model_runs(write_jsonl: Callable[[str, list[Any]], Path], capfd: Any) -> None:
+    auto = {"AutoConfig": "evil.EvilConfig", "AutoModelForSequenceClassification": "evil.Evil"}
+    config = {"model_type": "evil", "auto_map": auto, "id2label": {"0": "no", "1": "yes"}}
+    written("scorer/config.json", json.dumps(config))
+    written("scorer/evil.py", 'open("RAN", "w")\n')
+    scorer = {"model": "scorer", "pipeline": "text-classification", "positive_class": "yes"}
+    written("rag.toml", f"[hallucination.model]\n{toml({**scorer, 'trust_remote_code': True})}")
+    ranking = {"method": "s", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0, "role": "answer"}
+    source = write_jsonl(
+        "p.jsonl", [["q", [passage("p", paragraph_data={"judgments": [], "rankings": [ranking]})]]]
+    )
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", "rag", str(source), "--config", "rag.toml", "-o", "rag"])
+    assert stopped.value.code == 1
+    assert "rag.toml, hallucination.model.trust_remote_code: would run code" in capfd.readouterr().err
+    assert not Path("RAN").exists()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    pytest.importorskip("openai")
+    with serve() as server:
+        yield server
+
+
+@pytest.mark.parametrize("config", ["panel.toml", "rag.toml", "step.toml", "eval.yaml"])
+def test_only_a_server_that_the_user_names_gets_passages_and_key(
+    config: str, server: Server, tiny_passages: Path, tiny_bank: Path, capfd: Any
+) -> None:
+    if config == "eval.yaml":
+        pytest.importorskip("yaml")
+        written(
+            config, YAML.format(f", base_url: '{server.url}'", "bert-base").partition("  - name: cons")[0]
+        )
+    else:
+        where = {"panel.toml": "[[grader]]", "rag.toml": "[model]"}.get(config, "[no_answer.model]")
+        prompt = {"prompt_class": RATED} if config == "panel.toml" else {}
+        written(config, f"{where}\n{toml({**ENDPOINT, 'base_url': server.url, **prompt})}")
+    command = ["evaluate", "rag", str(tiny_passages), "--config", config, "-o", "out"]
+    if config == "panel.toml":
+        command = [
+            "grade-panel",
+            str(tiny_passages),
+            "--panel",
+            config,
+            "--bank",
+            str(tiny_bank),
+            "-o",
+            "o.jsonl",
+        ]
+    with pytest.raises(SystemExit) as stopped:
+        main(command)
+    assert stopped.value.code == 1
+    assert f"name the server again: --base-url {server.url}\n" in capfd.readouterr().err
+    assert server.bodies == []
+    if config == "panel.toml":
+        main([*command, "--base-url", server.url])
+        assert {headers["authorization"] for headers in server.headers} == {"Bearer sk-victim"}
+        assert f"go to the server {server.url}." in capfd.readouterr().err
+
+
+def test_autojudge_names_its_server_in_the_environment(
+    server: Server, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics: Any = [SimpleNamespace(request_id="q", title="why?", problem_statement="", background="")]
+    settings: Values = {"model_options": {"base_url": server.url, "timeout": 5}, "outdir": folder, "count": 1}
+    with pytest.raises(DataError, match=f"name the server again: OPENAI_BASE_URL={server.url}"):
+        ExamJudge().create_nuggets(None, topics, SimpleNamespace(model="m", base_url=None), **settings)
+    assert server.bodies == []
+    named: Any = SimpleNamespace(model="m", base_url=server.url)
+    with caplog.at_level(logging.INFO), pytest.raises(ExamError, match="wrote no questions"):
+        ExamJudge().create_nuggets(None, topics, named, **settings)
+    assert len(server.bodies) > 0
+    assert f"Prompts, with queries and passages, go to the server {server.url}." in caplog.messages
+
+
+def test_a_panel_that_does_not_name_the_server_of_the_option(tiny_passages: Path, capfd: Any) -> None:
+    written("panel.toml", f"[[grader]]\n{toml({**ENDPOINT, 'prompt_class': RATED})}")
+    with pytest.raises(SystemExit):
+        main(
+            [
+                "grade-panel",
+                str(tiny_passages),
+                "--panel",
+                "panel.toml",
+                "-o",
+                "o",
+                "--base-url",
+                "http://h/v1",
+            ]
+        )
+    assert "No grader of panel.toml names the server of --base-url http://h/v1" in capfd.readouterr().err
