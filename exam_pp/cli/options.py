@@ -308,7 +308,7 @@ journal_options = together(
         "--journal",
         type=OUTPUT_PATH,
         metavar="FILE",
-        help="File that keeps the replies, to continue an interrupted run.  [default: OUTPUT.journal]",
+        help="File that keeps the replies, to continue an interrupted run.  [default: .OUTPUT.journal]",
     ),
     click.option("--keep-journal", is_flag=True, help="Keep the journal after the output is complete."),
 )

@@ -118,7 +118,7 @@ def test_closed_standard_streams(
 ) -> None:
     words = command.replace("BANK", str(demo_data / "questions.jsonl")).split()
     done = subprocess.run(
-        ["sh", "-c", script, "sh", *EXAM_PP, *words],
+        ["sh", "-c", f'"$@" {closed}', "sh", *EXAM_PP, *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
-from exam_pp.store.files import read_text
+from exam_pp.store.files import STDIO, is_stream, read_text
 from exam_pp.store.parsing import data_error
 
 
@@ -20,9 +20,15 @@ def read_prompt(path: Path) -> Prompt:
     Files that the prompt file names are relative to it.
     """
     try:
-        return parse_prompt(read_text(path), str(path), lambda name: read_text(path.parent / name))
+        return parse_prompt(_text(path), str(path), lambda name: _text(path.parent / name))
     except ValidationError as error:
         raise data_error(error, path) from error
+
+
+def _text(path: Path) -> str:
+    if str(path) != STDIO and is_stream(path):  # a pipe without a writer would never end
+        raise DataError("is not a regular file.", file=str(path))
+    return read_text(path)
 
 
 def choose_prompts(names: Iterable[str], files: Iterable[Path]) -> list[Prompt]:
