@@ -56,7 +56,7 @@ def test_no_text_makes_a_tag(text: str) -> None:
 
 
 def test_a_page_has_no_character_that_xml_forbids() -> None:
-    assert "a\x1b\x00\x0b\uffff" not in (page := page_with("a\x1b\x00\x0b\uffff")).texts
+    page = page_with("a\x1b\x00\x0b\uffff")
     assert sum("a" + 4 * "\ufffd" in text for text in page.texts) == 9
 
 
