@@ -9,7 +9,12 @@ from difflib import get_close_matches
 MAX_LISTED = 5
 """Maximum number of names in a message; ``...`` stands for further names."""
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Characters with the property Bidi_Control of Unicode, which change the order of others on the screen."""
+_CONTROLS = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
+_NOT_FOR_TERMINALS = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that XML 1.0, section 2.2, forbids, so that no reader opens the file."""
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:
@@ -44,8 +49,24 @@ def no_query(source: object, query_id: str, known: Iterable[str]) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Escape line ends, control characters and bytes that are not UTF-8, which would break a message."""
+    """Escape line ends, control characters and bytes that are not UTF-8, which would break a message.
+
+    So are characters that reverse the order of the following text.
+    """
     return _CONTROLS.sub(_escape, text)
+
+
+def printable(text: str) -> str:
+    """Replace control characters except line ends and tabs, and those of the text direction, by U+FFFD.
+
+    Passages and names can contain them; they would clear or overwrite a terminal, or show a text reversed.
+    """
+    return _NOT_FOR_TERMINALS.sub("\ufffd", text)
+
+
+def for_xml(text: str) -> str:
+    """Replace characters that SVG and other XML cannot contain by U+FFFD."""
+    return _NOT_IN_XML.sub("\ufffd", text)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -61,10 +61,10 @@ while ((done_kills < kills)); do
         done_kills=$((done_kills + 1))
         if [[ -e $output ]]; then # the run had just finished; the journal is deleted after the output is written
             cmp "$work/whole.jsonl.gz" "$output" || exit 1
-            rm -f "$output" "$output".journal* && before=0
+            rm -f "$output" "$work/.${output##*/}".journal* && before=0
             continue
         fi
-        after=$(journaled "$output.journal")
+        after=$(journaled "$work/.${output##*/}.journal")
         ((after >= before)) || lost=$((lost + before - after))
         before=$after
     else # the run ended before the kill: start again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.wording import counted, in_one_line, listed, no_query
+from exam_pp.wording import counted, in_one_line, listed, no_query, printable
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,9 @@ def test_a_similar_query_is_suggested(query_id: str, hint: str) -> None:
 
 def test_line_ends_and_control_characters_are_escaped() -> None:
     assert in_one_line("key 'a\nb\x1b[2J', line\u2028 – ü\t") == "key 'a\\nb\\x1b[2J', line\\u2028 – ü\\t"
+
+
+def test_characters_that_reverse_a_text_are_escaped_and_joiners_are_not() -> None:
+    assert in_one_line("\u202egpj.exe\u2066") == "\\u202egpj.exe\\u2066"
+    joined = "\u0645\u06cc\u200c\u062e \u05d0"  # Persian with a zero-width non-joiner, Hebrew
+    assert in_one_line(joined) == printable(joined) == joined

@@ -27,7 +27,7 @@ from exam_pp.cli.options import (
     plot_option,
     together,
 )
-from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluation.result import Evaluation
@@ -39,7 +39,7 @@ BANK = bank_option("Test bank whose queries and entries are evaluated.", default
 OFFICIAL = "Official leaderboard: ranks or scores (JSON or TSV)."
 SAMPLES = click.option(
     "--samples",
-    type=IntRange(min=100),
+    type=Repetitions(100),
     default=2000,
     show_default=True,
     help="Number of bootstrap samples.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -201,6 +203,7 @@ def main(arguments: list[str] | None = None) -> None:
     Ctrl-C, 141 if the reader of standard output has gone, and 143 after SIGTERM. A command may have further
     codes.
     """
+    _replace_closed_streams()
     try:
         with _sigterm_as_error():
             code = cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
@@ -220,14 +223,33 @@ def main(arguments: list[str] | None = None) -> None:
         _discard_stdout()
         sys.exit(error.exit_code)
     except OSError as error:
-        if error.filename is not None and error.errno in _PATH_ERRORS:
+        if isinstance(error, io.UnsupportedOperation) and not sys.stdout.writable():
+            click.echo("exam-pp: Standard output is closed.", err=True)
+        elif error.filename is not None and error.errno in _PATH_ERRORS:
             click.echo(f"exam-pp: {in_one_line(str(error.filename))}: {error.strerror}.", err=True)
-        elif error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+        elif error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF}:
             click.echo(f"exam-pp: Standard output cannot be written: {error.strerror}.", err=True)
         else:
             raise
         _discard_stdout()
         sys.exit(1)
+
+
+def _replace_closed_streams() -> None:
+    """Replace standard output and error that are closed, as after ``>&-`` and ``2>&-`` in a shell.
+
+    Messages are then lost, and what is written to standard output is an error.
+    """
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
+    # The next files that are opened would get the descriptors 0 to 2, to which libraries write messages.
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open()  # noqa: SIM115 - stays open; not writable
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
 
 
 @contextmanager

@@ -77,7 +77,6 @@ def write_manifests(ran: Ran) -> None:
     targets = [target for output in outputs for target in _targets(output, written)]
     if not targets:
         return
-    taken = {Path(os.path.realpath(target.path)) for target in targets}
     try:
         facts = _facts(ran)
     except _PROBLEMS as error:
@@ -85,7 +84,7 @@ def write_manifests(ran: Ran) -> None:
         return
     for target in targets:
         try:
-            place = _place(target.path, taken)
+            place = _place(target.path)
             output = OutputContent(**_fields(_digested(target)), parameter=target.name)
             write_manifest(Manifest(format=FORMAT, output=output, **facts), place)
         except _PROBLEMS as error:
@@ -117,11 +116,13 @@ def _targets(output: NamedOutput, written: Iterable[Path]) -> Iterator[_Target]:
         yield _Target(output.path, name, files)
 
 
-def _place(output: Path, outputs: set[Path]) -> Path:
+def _place(output: Path) -> Path:
     """The path of the manifest; raises :class:`OutputError` if it would replace another file."""
     place = manifest_path(output)
-    if is_input(place) or Path(os.path.realpath(place)) in outputs:
-        raise OutputError(f"{place} is another file of this command.")
+    if is_input(place):
+        raise OutputError(f"{place} is an input of this command.")
+    if place.is_symlink():
+        raise OutputError(f"{place} is a symbolic link and is kept; rename it.")
     if place.exists() and not is_manifest(place):
         raise OutputError(f"{place} is not a manifest and is kept; rename it.")
     return check_output(place)

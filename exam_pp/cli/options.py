@@ -18,7 +18,8 @@ import click
 from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.ranges import IntRange
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, OutputError
+from exam_pp.manifest import SUFFIX as MANIFEST
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.temporary import temporary_folder
@@ -120,6 +121,10 @@ class OutputPath(click.Path):
     ) -> Any:
         """Return the path; raises :class:`OutputError`, or BadParameter if another option has the path."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if os.path.realpath(path).endswith(MANIFEST):  # also a link to a manifest
+            raise OutputError(
+                f"{path} has the name of a manifest. Choose a name that does not end in {MANIFEST}."
+            )
         if not self._folders:
             check_output(path, option=param.opts[0] if param is not None else "-o")
         if ctx is not None and param is not None and (path.is_dir() or not is_stream(path)):
@@ -303,7 +308,7 @@ journal_options = together(
         "--journal",
         type=OUTPUT_PATH,
         metavar="FILE",
-        help="File that keeps the replies, to continue an interrupted run.  [default: OUTPUT.journal]",
+        help="File that keeps the replies, to continue an interrupted run.  [default: .OUTPUT.journal]",
     ),
     click.option("--keep-journal", is_flag=True, help="Keep the journal after the output is complete."),
 )

@@ -14,6 +14,13 @@ class IntRange(click.IntRange):
     name = "integer"
 
 
+class Repetitions(IntRange):
+    """A number of random repetitions; more than the maximum would take days, or all memory."""
+
+    def __init__(self, min: int = 1) -> None:  # noqa: A002 - name of click
+        super().__init__(min, 100_000)
+
+
 class NumberRange(click.FloatRange):
     """A range of numbers that rejects NaN, which click accepts because every comparison with it is False."""
 

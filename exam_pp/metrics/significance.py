@@ -18,7 +18,9 @@ _TOLERANCE = 1e-12
 as the observation."""
 
 _BLOCK = 1000
-"""Sign assignments per block."""
+"""Maximum number of sign assignments per block."""
+_CELLS = 10**7
+"""Maximum number of signs per block, because of the memory."""
 
 _MILLION, _BILLION = 10**6, 10**9
 _SMALLEST_EFFECT = 1e-6
@@ -84,8 +86,9 @@ def all_signs(queries: int) -> Iterator[Floats]:
 
 def random_signs(queries: int, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Random assignments of ±1, in matrices of assignments × queries."""
-    for start in range(0, samples, _BLOCK):
-        yield rng.choice(np.array([-1.0, 1.0]), (min(_BLOCK, samples - start), queries))
+    rows = max(1, min(_BLOCK, _CELLS // queries))
+    for start in range(0, samples, rows):
+        yield rng.choice(np.array([-1.0, 1.0]), (min(rows, samples - start), queries))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

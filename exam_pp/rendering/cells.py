@@ -17,13 +17,12 @@ from exam_pp.rendering.document import (
     Table,
     TextBlock,
 )
+from exam_pp.wording import printable
 
 WIDTH = 100
 """Line width of paragraphs in text and Markdown, in characters."""
 
 _BREAK = re.compile(r"[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-# Passages can contain control characters, which would clear or overwrite the terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def format_cell(cell: Cell, decimals: int) -> str:
@@ -58,11 +57,6 @@ def is_numeric(table: Table, column: int) -> bool:
     """Whether a column has numbers and otherwise only empty cells."""
     cells = [row[column] for row in table.rows if row[column] is not None]
     return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
-
-
-def printable(text: str) -> str:
-    """Replace control characters, except line ends and tabs, by U+FFFD."""
-    return _CONTROL.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:

@@ -32,6 +32,7 @@ from exam_pp.rendering.document import (
 from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
 from exam_pp.rendering.pictures.svg import WIDTH, svg
 from exam_pp.rendering.short_names import is_class_name, long_names, short_forms
+from exam_pp.wording import for_xml
 
 STYLES = (COMMON_STYLE, "report.css")
 """The style sheets of the pages, in the order in which they are joined."""
@@ -60,6 +61,10 @@ _PROSE = 32
 
 def page(report: Report) -> Iterator[str]:
     """Yield the parts of the page; the last one ends with a line end."""
+    return map(for_xml, _page(report))
+
+
+def _page(report: Report) -> Iterator[str]:
     style, script, policy = _inlined()
     yield _HEAD.format(policy=policy, title=escape(report.title or "exam-pp"), style=style)
     if report.title:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from exam_pp.rendering.cells import format_row, one_line, printable, text_blocks
+from exam_pp.rendering.cells import format_row, one_line, text_blocks
 from exam_pp.rendering.document import Cell, Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
+from exam_pp.wording import printable
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",

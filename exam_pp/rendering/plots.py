@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import catch_warnings, simplefilter, warn_explicit
 
 from exam_pp.errors import MissingExtraError, OutputError
-from exam_pp.wording import counted
+from exam_pp.wording import counted, for_xml
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +131,8 @@ def draw(figure: Figure, form: str, *, size: tuple[float, float] = (7.0, 4.5)) -
     for warning in warnings:
         if str(warning.message) not in missing:
             warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return stream.getvalue()
+    drawn = stream.getvalue()
+    return for_xml(drawn.decode()).encode() if form == "svg" else drawn
 
 
 @contextmanager

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Literal
 
-from exam_pp.rendering.cells import format_rows, is_numeric, printable
+from exam_pp.rendering.cells import format_rows, is_numeric
 from exam_pp.rendering.rows import table, unique
 from exam_pp.rendering.wrapping import column_widths
+from exam_pp.wording import printable
 
 MAX_ROWS = 200
 """Maximum number of rows that are drawn."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gzip
 import hashlib
@@ -33,7 +34,7 @@ from exam_pp.store.temporary import (
     remove_leftovers,
     signals_held,
 )
-from exam_pp.wording import in_one_line, is_unicode
+from exam_pp.wording import in_one_line, is_unicode, printable
 
 log = logging.getLogger(__name__)
 
@@ -269,12 +270,33 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
 @contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
     try:
-        yield sys.stdout.buffer
+        stream: IO[bytes] = sys.stdout.buffer
+        if stream.isatty():
+            stream = io.BufferedWriter(_ForTerminals(stream))
+        yield stream
+        stream.flush()
         sys.stdout.buffer.flush()
     except BrokenPipeError:  # `exam-pp ... | head` is not an error
         raise
     except OSError as error:
         raise OutputError(f"Standard output cannot be written: {error.strerror or error}.") from error
+
+
+class _ForTerminals(io.RawIOBase):
+    """Writes UTF-8 to a terminal, without control characters of ids and texts in any format."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write the characters that are complete."""
+        self._stream.write(printable(self._decoder.decode(data)).encode())
+        return len(data)
 
 
 @contextmanager
@@ -424,8 +446,10 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = (), *, option:
 
 
 def _check_standard_output(inputs: Iterable[str | Path]) -> None:
-    """Raise :class:`OutputError` if standard output is appended to an input, as by ``>> input``."""
+    """Raise :class:`OutputError` if standard output is closed, or appended to an input as by ``>> input``."""
     try:
+        if not sys.stdout.writable():
+            raise OutputError("Standard output is closed. Name a file with -o.")
         descriptor = sys.stdout.fileno()
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return

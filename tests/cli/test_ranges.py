@@ -33,6 +33,27 @@ def test_not_a_number(
     assert "is not a number" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate cover GRADED --samples 1000000000",
+        "evaluate elo GRADED --tournaments 1000000000",
+        "gate GRADED GRADED --samples 1000000000",
+        "bank clinic GRADED --samples 1000000000",
+        "canaries GRADED --depth 100000000 -o out",
+    ],
+)
+def test_numbers_that_would_take_days_or_all_memory(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("GRADED").touch()
+    with pytest.raises(SystemExit) as stop:
+        main(command.split())
+    assert stop.value.code == 2
+    assert "00 is not in the range " in capsys.readouterr().err
+
+
 def test_all_is_none() -> None:
     kind = IntRangeOrAll(1)
     assert [kind.convert(value, None, None) for value in ("all", "3")] == [None, 3]

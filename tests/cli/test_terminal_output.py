@@ -1,4 +1,7 @@
-"""Reports on a terminal: fitted to its width, and long ones in a pager, unlike in files and pipes."""
+"""Reports on a terminal: fitted to its width, and long ones in a pager, unlike in files and pipes.
+
+Also outputs and messages without standard output or standard error.
+"""
 
 from __future__ import annotations
 
@@ -98,3 +101,28 @@ def test_no_pager_with_an_output_file_or_another_format(long_bank: Path, tmp_pat
     assert max(map(len, out.read_text().splitlines())) > 400
     assert on_terminal("bank", "show", str(long_bank), "--format", "md", PAGER=command)
     assert not paged.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "closed", "code", "message"),
+    [
+        ("bank stats BANK -o out", "2>&-", 0, ""),
+        ("bank stats BANK -o out", ">&-", 0, ""),
+        ("bank stats no-file -o out", "<&- >&- 2>&-", 1, ""),
+        ("bank stats BANK", ">&-", 1, "exam-pp: Standard output is closed. Name a file with -o.\n"),
+        ("--version", ">&-", 1, "exam-pp: Standard output is closed.\n"),
+    ],
+)
+def test_closed_standard_streams(
+    command: str, closed: str, code: int, message: str, tmp_path: Path, demo_data: Path
+) -> None:
+    words = command.replace("BANK", str(demo_data / "questions.jsonl")).split()
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *EXAM_PP, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", message)
+    assert (tmp_path / "out").exists() == (code == 0)

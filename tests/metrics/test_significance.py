@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, nct, norm, permutation_test, t, ttest_rel
 
+from exam_pp.metrics import significance
 from exam_pp.metrics.significance import (
     detectable_mean,
     holm,
@@ -15,6 +16,7 @@ from exam_pp.metrics.significance import (
     letters,
     minimum_detectable_difference,
     queries_to_detect,
+    random_signs,
     randomisation_tests,
     significant_pairs,
     smallest_p,
@@ -34,6 +36,14 @@ def scipy_p_values(first: np.ndarray, second: np.ndarray) -> float:
         n_resamples=np.inf,  # type: ignore[call-overload]  # all of them, says its documentation
     )  # fmt: skip
     return float(result.pvalue)
+
+
+def test_blocks_for_many_queries_have_few_signs_and_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(5).random((3, 60))
+    whole = randomisation_tests(values, samples=200)
+    monkeypatch.setattr(significance, "_CELLS", 150)
+    assert {len(block) for block in random_signs(60, 5, np.random.default_rng(0))} == {1, 2}
+    assert (randomisation_tests(values, samples=200) == whole).all()
 
 
 def test_exact_tests_equal_scipy() -> None:

@@ -55,6 +55,11 @@ def test_no_text_makes_a_tag(text: str) -> None:
     ]
 
 
+def test_a_page_has_no_character_that_xml_forbids() -> None:
+    page = page_with("a\x1b\x00\x0b\uffff")
+    assert sum("a" + 4 * "\ufffd" in text for text in page.texts) == 9
+
+
 def test_cells() -> None:
     page = render(Report("", [Table(["a", "b"], [["x", 0.5], [None, None]])]), "html")
     assert '<tr><td>x</td><td class="number">0.500</td></tr>' in page

@@ -97,6 +97,12 @@ def test_names_are_never_mathematics() -> None:
     assert ">$x^2$</text>" in svg
 
 
+def test_an_svg_with_control_characters_in_names_is_xml() -> None:
+    bar = plots.Bar("a\x00\x1b[2J\x0c\ufffe é\u202e", 0.5)
+    root = ElementTree.fromstring(plots.draw(plots.leaderboard([bar], "RR")[0], "svg"))
+    assert "a\ufffd\ufffd[2J\ufffd\ufffd é\u202e" in root.itertext()
+
+
 def test_other_formats_are_refused() -> None:
     assert plots.figure_format("a.SVG") == "svg"
     with pytest.raises(OutputError, match=r"png .*\.svg"):

@@ -71,7 +71,7 @@ def test_markdown_of_a_passage_loads_nothing() -> None:
 
 @pytest.mark.parametrize("form", ["text", "md"])
 def test_control_characters_do_not_reach_a_terminal(form: str) -> None:
-    hostile = "\x1b[2J\x9b31m\x07\x08\x7fred"
+    hostile = "\x1b[2J\x9b31m\x07\u202e\x7fred"
     report = Report(
         hostile, [Heading(hostile), Paragraph(hostile), Table(["x"], [[hostile]]), Quote(hostile)]
     )

@@ -50,6 +50,13 @@ class Standard:
         self.buffer: Any = io.BufferedReader(io.BytesIO(content)) if content else io.BytesIO()
 
 
+class Terminal(io.BytesIO):
+    """A binary stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.fixture
 def many_lines(tmp_path: Path) -> Path:
     """A gzip that is larger than any read buffer."""
@@ -180,6 +187,20 @@ def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
     with atomic_output("-", inputs=["-"]) as stream:
         stream.write(b"a\n")
     assert out.buffer.getvalue() == b"a\n"
+
+
+def test_control_characters_reach_files_and_pipes_but_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a\x1b[2J\tä\u202e\n\x9b1m"
+    out = Standard()
+    monkeypatch.setattr("sys.stdout", out)
+    write_text("-", text)
+    assert out.buffer.getvalue() == text.encode()
+    out.buffer = Terminal()
+    with atomic_output("-") as stream:
+        for byte in text.encode():  # parts of characters
+            stream.write(bytes([byte]))
+            stream.flush()
+    assert out.buffer.getvalue().decode() == "a\ufffd[2J\tä\ufffd\n\ufffd1m"
 
 
 def test_truncated_gzip_names_the_last_good_line(many_lines: Path, tmp_path: Path) -> None:

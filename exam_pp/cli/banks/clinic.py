@@ -32,7 +32,7 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
-from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 from exam_pp.phases.banks.signs import SIGN_NAMES, ClinicOptions
 from exam_pp.wording import counted
 
@@ -82,7 +82,7 @@ from exam_pp.wording import counted
 )
 @click.option(
     "--samples",
-    type=IntRange(min=1),
+    type=Repetitions(),
     default=20,
     show_default=True,
     help="Number of random banks of each size, for the curve of bank sizes.",

@@ -30,7 +30,7 @@ from exam_pp.cli.options import (
     take,
     together,
 )
-from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.cli.ranges import NumberRange, Repetitions
 
 if TYPE_CHECKING:
     from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings
@@ -81,7 +81,7 @@ _method = together(
     RATING,
     click.option(
         "--tournaments",
-        type=IntRange(min=1),
+        type=Repetitions(),
         default=500,
         show_default=True,
         help="Number of tournaments over which Elo ratings are averaged; each has a random order of games.",
@@ -134,7 +134,7 @@ _statistics = together(
     ),
     click.option(
         "--samples",
-        type=IntRange(min=100),
+        type=Repetitions(100),
         default=1000,
         show_default=True,
         help="Number of bootstrap samples.",

@@ -37,7 +37,7 @@ from exam_pp.phases.trust.canary_texts import CANARIES
 )
 @click.option(
     "--depth",
-    type=IntRange(min=1),
+    type=IntRange(1, 1000),
     default=1,
     show_default=True,
     help="Number of passages of each canary and query.",

@@ -12,7 +12,7 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import SEED, confidence_option
 from exam_pp.cli.options import FILE, emit_report, format_option, output_option
-from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 
 FAILED = 4
 """Exit code of a gate that failed."""
@@ -70,7 +70,7 @@ UNDECIDED = 5
 )
 @click.option(
     "--samples",
-    type=IntRange(min=100),
+    type=Repetitions(100),
     default=10_000,
     show_default=True,
     help="Number of random samples of --test randomisation.",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.grading.settings_files import SettingsFile
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
-from exam_pp.store.files import read_text
+from exam_pp.store.files import STDIO, is_stream, read_text
 from exam_pp.store.parsing import data_error
 
 
@@ -22,11 +22,15 @@ def read_prompt(path: Path) -> Prompt:
     """
     source = SettingsFile(str(path), path.parent)
     try:
-        return parse_prompt(
-            read_text(path), str(path), lambda name, field: read_text(source.path(name, field))
-        )
+        return parse_prompt(_text(path), str(path), lambda name, field: _text(source.path(name, field)))
     except ValidationError as error:
         raise data_error(error, path) from error
+
+
+def _text(path: Path) -> str:
+    if str(path) != STDIO and is_stream(path):  # a pipe without a writer would never end
+        raise DataError("is not a regular file.", file=str(path))
+    return read_text(path)
 
 
 def choose_prompts(names: Iterable[str], files: Iterable[Path]) -> list[Prompt]:

@@ -42,7 +42,14 @@ def read_open_rag_eval_config(path: PathLike, base_url: str | None = None) -> tu
     except ImportError as error:
         raise MissingExtraError("A YAML configuration", "hf", ", or write the options in TOML") from error
     try:
-        content = yaml.safe_load(read_text(path))
+        text = read_text(path)
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):  # a few lines of aliases can stand for billions of values
+                raise DataError(
+                    f"has the alias *{event.anchor}. Write the value itself in its place.",
+                    file=str(path), line=event.start_mark.line + 1,
+                )  # fmt: skip
+        content = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
         raise DataError(f"is not valid YAML: {' '.join(str(error).split())}.", file=str(path)) from error
     if not isinstance(content, dict) or "evaluator" not in content:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -112,7 +113,13 @@ def find_manifest(path: Path) -> Found:
     """
     if str(path) == STDIO:
         manifest = read_manifest(path)
-        return Found(manifest.output.path, path, manifest, _state(manifest, Path(manifest.output.path)))
+        output = Path(manifest.output.path)
+        if not _is_within(output, Path()):
+            raise DataError(
+                f"is the manifest of {output}, outside of the working directory. Name the manifest itself.",
+                file="standard input",
+            )
+        return Found(manifest.output.path, path, manifest, _state(manifest, output))
     if path.name.endswith(SUFFIX) and path.is_file():
         target = path.with_name(path.name.removesuffix(SUFFIX))
         manifest = read_manifest(path)
@@ -135,12 +142,19 @@ def _state(manifest: Manifest, path: Path) -> State:
     if path.is_dir():
         files = manifest.output.files
         same = files is not None and all(
-            (path / file.path).is_file() and size_and_sha256(path / file.path)[1] == file.sha256
+            _is_within(path / file.path, path)
+            and (path / file.path).is_file()
+            and size_and_sha256(path / file.path)[1] == file.sha256
             for file in files
         )
     else:
         same = path.is_file() and holds(manifest, file_content(path, path.name))
     return "unchanged" if same else "changed"
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Whether a path of a manifest is in a folder: others, such as /proc/kmsg, are not even opened."""
+    return Path(realpath(path)).is_relative_to(realpath(folder))
 
 
 def history(found: Found) -> list[Step]:

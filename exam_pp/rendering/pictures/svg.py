@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import TypeGuard
 
-from exam_pp.rendering.cells import one_line, printable
+from exam_pp.rendering.cells import one_line
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.plots import COLOURS
 from exam_pp.rendering.wrapping import cell_width
+from exam_pp.wording import for_xml
 
 FG = "var(--fg,currentColor)"
 MUTED = "var(--muted,GrayText)"
@@ -65,8 +66,8 @@ def element(name: str, content: str = "", /, **attributes: str | float) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape a text for XML, without line ends and control characters."""
-    return escape(printable(one_line(text)))
+    """Escape a text for XML, without line ends."""
+    return escape(for_xml(one_line(text)))
 
 
 def _shown(value: str | float) -> str:

@@ -19,7 +19,7 @@ from types import TracebackType
 
 from exam_pp.errors import OutputError
 from exam_pp.requests import Completion
-from exam_pp.store.temporary import Lock, signals_held
+from exam_pp.store.temporary import Lock, lock_path, signals_held
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -32,9 +32,9 @@ _UNCHECKED = "replies"
 
 
 def journal_path(output: str | Path) -> Path:
-    """Return the path of an output's journal, next to the output."""
+    """Return the path of an output's journal, next to the output; like all temporary files it is hidden."""
     path = Path(output)
-    return path.with_name(path.name + _SUFFIX)
+    return path.with_name(f".{path.name}{_SUFFIX}")
 
 
 def rank_journals(journal: Path) -> list[Path]:
@@ -54,7 +54,7 @@ def journal_files(journal: Path) -> list[Path]:
     They include those of the journal for the importance of nuggets, which has its own model.
     """
     journals = [journal, importance_journal_path(journal)]
-    return [file for path in journals for file in (*_database_files(path), _lock_path(path))]
+    return [file for path in journals for file in (*_database_files(path), lock_path(path))]
 
 
 def importance_journal_path(journal: Path) -> Path:
@@ -252,13 +252,9 @@ def _take_lock(path: Path) -> Lock | None:
     have opened a deleted file. Raises :class:`OutputError` if another process has the lock.
     """
     try:
-        return Lock.take(_lock_path(path), _in_use(path))
+        return Lock.take(lock_path(path), _in_use(path))
     except OSError:  # opening the database raises the error with the cause
         return None
-
-
-def _lock_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.lock")
 
 
 def _in_use(path: Path | None) -> str:

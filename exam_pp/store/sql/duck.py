@@ -369,7 +369,7 @@ def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         raise QueryError(f"The SQL must be a single statement, but has {len(statements)}.")
-    statement_type = statements[0].type.name
+    statement_type = _type_of(statements[0])
     if statement_type not in _READ_ONLY_STATEMENTS:
         raise QueryError(
             f"The SQL must only read (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN), but is a "
@@ -378,7 +378,14 @@ def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
 
 
 def _is_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
-    return [statement.type.name for statement in connection.extract_statements(sql)] == ["SELECT"]
+    return [_type_of(statement) for statement in connection.extract_statements(sql)] == ["SELECT"]
+
+
+def _type_of(statement: duckdb.Statement) -> str:
+    try:
+        return statement.type.name
+    except ValueError:  # DuckDB's Python package does not know all types of its parser: UPDATE EXTENSIONS
+        return "OTHER"
 
 
 def _without_semicolon(sql: str) -> str:

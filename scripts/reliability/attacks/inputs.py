@@ -114,7 +114,7 @@ def _linked_to_a_temporary_file(folder: Path) -> list[Path]:
 
 
 def _lock_of_journal(folder: Path) -> None:
-    for name in ("out.jsonl.journal.lock", "out.jsonl.journal-wal", ".out.jsonl.lock"):
+    for name in ("..out.jsonl.journal.lock", ".out.jsonl.journal-wal", ".out.jsonl.lock"):
         _with_content(folder / name)
 
 
@@ -268,8 +268,8 @@ ATTACKS: tuple[Attack, ...] = (
         "A1: the input is the lock of the output, or the lock or log of its journal",
         _REFUSED,
         _refused(
-            f"grade out.jsonl.journal.lock {_BANK} --prompt-class {RATED} -o out.jsonl",
-            f"grade out.jsonl.journal-wal {_BANK} --prompt-class {RATED} -o out.jsonl",
+            f"grade ..out.jsonl.journal.lock {_BANK} --prompt-class {RATED} -o out.jsonl",
+            f"grade .out.jsonl.journal-wal {_BANK} --prompt-class {RATED} -o out.jsonl",
             "rename .out.jsonl.lock --system a=z -o out.jsonl",
             prepare=_lock_of_journal,
         ),
@@ -335,9 +335,9 @@ ATTACKS: tuple[Attack, ...] = (
         "A5: the trace is the journal",
         _REFUSED,
         _refused(
-            "nuggetize graded.jsonl --queries queries.tsv --model fake -o x --trace x.journal",
-            "nuggetize graded.jsonl --queries queries.tsv --model fake -o x --trace x.journal-wal",
-            f"{_GRADE} --prompt-class {RATED} -o x --status x.journal.lock",
+            "nuggetize graded.jsonl --queries queries.tsv --model fake -o x --trace .x.journal",
+            "nuggetize graded.jsonl --queries queries.tsv --model fake -o x --trace .x.journal-wal",
+            f"{_GRADE} --prompt-class {RATED} -o x --status ..x.journal.lock",
         ),
     ),
     Attack(

@@ -233,15 +233,30 @@ def test_a_file_of_the_user_is_kept(content: str, capsys: pytest.CaptureFixture[
     )
 
 
-def test_an_input_or_another_output_is_never_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_input_is_never_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     before = Path("board.tsv.manifest.json").read_bytes()
     assert run("validate board.tsv.manifest.json -o board.tsv") == 0
     assert Path("board.tsv.manifest.json").read_bytes() == before
     assert "board.tsv has no manifest" in capsys.readouterr().err
-    secret = f"public.jsonl{SUFFIX}"
-    run(f"bank split bank.jsonl --secret 0.5 -o public.jsonl --secret-output {secret}")
-    assert "exam_pp.manifest" not in Path(secret).read_text()
-    assert manifest(secret)["output"]["parameter"] == "--secret-output"
+
+
+def test_a_link_in_the_place_of_a_manifest_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    run("merge graded.jsonl -o other.jsonl")
+    before = Path(f"other.jsonl{SUFFIX}").read_bytes()
+    Path(f"out.jsonl{SUFFIX}").symlink_to(f"other.jsonl{SUFFIX}")
+    assert run("rename graded.jsonl --system a=z -o out.jsonl") == 0
+    assert Path(f"other.jsonl{SUFFIX}").read_bytes() == before
+    assert f"out.jsonl{SUFFIX} is a symbolic link and is kept" in capsys.readouterr().err
+
+
+def test_an_output_cannot_replace_a_manifest(capsys: pytest.CaptureFixture[str]) -> None:
+    run("merge graded.jsonl -o a.jsonl")
+    before = Path(f"a.jsonl{SUFFIX}").read_bytes()
+    Path("link").symlink_to(f"a.jsonl{SUFFIX}")
+    for name in (f"a.jsonl{SUFFIX}", "link"):
+        assert run(f"merge graded.jsonl -o {name}") == 1
+        assert f"{name} has the name of a manifest." in capsys.readouterr().err
+    assert Path(f"a.jsonl{SUFFIX}").read_bytes() == before
 
 
 def test_streams_get_no_manifest_and_streams_as_inputs_no_digest(

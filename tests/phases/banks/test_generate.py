@@ -292,7 +292,7 @@ def test_a_model_without_any_list_is_an_error(
     error = capsys.readouterr().err
     assert error.startswith("exam-pp: The model 'fake' wrote no questions for 8 queries")
     assert "(10 times)" in error
-    assert [path.name for path in tmp_path.iterdir()] == ["bank.jsonl.journal"], "replies are kept"
+    assert [path.name for path in tmp_path.iterdir()] == [".bank.jsonl.journal"], "replies are kept"
 
 
 def test_an_interrupted_run_continues(

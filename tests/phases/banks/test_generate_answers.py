@@ -244,7 +244,7 @@ def test_no_answer_at_all_is_an_error(queries: Path, tmp_path: Path, backend: Ba
     backend(FakeLLM(lambda request: ""))
     with pytest.raises(SelectionError, match=r"no answers to 2 queries.* \(2 times\): the reply is empty"):
         generate(queries, tmp_path / "out.jsonl")
-    assert [path.name for path in tmp_path.glob("out*")] == ["out.jsonl.journal"], "replies are kept"
+    assert [path.name for path in tmp_path.glob("*out*")] == [".out.jsonl.journal"], "replies are kept"
 
 
 def test_an_interrupted_run_continues(write_jsonl: WriteLines, tmp_path: Path, backend: Backend) -> None:

@@ -575,7 +575,7 @@ def test_an_error_is_a_single_line(
     assert not Path("bank.jsonl").exists()
 
 
-@pytest.mark.parametrize("trace", ["bank.jsonl", "bank.jsonl.journal", "bank.jsonl.journal.importance-wal"])
+@pytest.mark.parametrize("trace", ["bank.jsonl", ".bank.jsonl.journal", ".bank.jsonl.journal.importance-wal"])
 def test_the_trace_is_no_other_output(
     trace: str, passages: Path, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -254,9 +254,9 @@ def test_sigterm_finishes_the_batch_and_the_same_command_continues(
 def test_names_of_journals_of_other_processes(tmp_path: Path) -> None:
     main_journal = journal_path(tmp_path / "out.jsonl")
     assert rank_journal_path(main_journal, 0) == main_journal
-    for name in (rank_journal_path(main_journal, 12).name, "out.jsonl.journal.rank", "else.journal.rank1"):
+    for name in (rank_journal_path(main_journal, 12).name, ".out.jsonl.journal.rank", ".else.journal.rank1"):
         (tmp_path / name).touch()
-    assert [path.name for path in rank_journals(main_journal)] == ["out.jsonl.journal.rank12"]
+    assert [path.name for path in rank_journals(main_journal)] == [".out.jsonl.journal.rank12"]
 
 
 def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,7 @@ def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a: [", "is not valid YAML: "),
+        ("a: &a [1, 2]\nevaluator: [*a, *a]", "eval.yaml, line 2: has the alias *a."),
         ("other: 1", "evaluator: is missing; it holds the options of the metrics."),
         (
             "evaluator: {name: x}",

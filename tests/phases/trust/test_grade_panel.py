@@ -100,7 +100,7 @@ def test_an_interrupted_panel_continues(
         grade_panel(files)
     assert not files.output.exists()
     assert sorted(path.name for path in files.folder.iterdir()) == [
-        "grader-1.jsonl.gz", "grader-2.jsonl.gz.journal", "steps.json",
+        ".grader-2.jsonl.gz.journal", "grader-1.jsonl.gz", "steps.json",
     ]  # fmt: skip
 
     monkeypatch.setattr(RandomLLM, "generate", count)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.errors import DataError
 from exam_pp.manifest import SUFFIX
 from exam_pp.phases.trust.manifests import compare_manifests, find_manifest, history
 from exam_pp.reports.trust.manifests import differences_report
@@ -226,6 +227,27 @@ def test_the_history_is_found_from_another_folder(monkeypatch: pytest.MonkeyPatc
     assert [(step.command, step.problem) for step in steps] == [("rename", ""), ("merge", ""), ("", "")]
     monkeypatch.chdir(tmp_path / "out")
     assert [step.command for step in history(find_manifest(Path("renamed.jsonl")))] == ["rename", "merge", ""]
+
+
+def test_files_outside_of_a_folder_are_not_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A manifest is data: of a folder of others, it could name /proc/kmsg, which never ends."""
+    assert run("split graded.jsonl -n 1 -o parts") == 0
+    content = json.loads(Path(f"parts{SUFFIX}").read_text())["output"]
+    (file,) = content["files"]
+    shutil.move(f"parts/{file['path']}", "outside")
+    Path(f"parts/{file['path']}").symlink_to("../outside")
+    assert find_manifest(Path("parts")).state == "changed"
+    change("parts", output=content | {"files": [file | {"path": "../outside"}]})
+    assert find_manifest(Path("parts")).state == "changed"
+    other = tmp_path / "other"
+    other.mkdir()
+    place = f"{tmp_path}/parts{SUFFIX}"
+    change("parts", output=content | {"path": str(tmp_path / "outside"), "files": None})
+    monkeypatch.chdir(other)
+    with Path(place).open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        with pytest.raises(DataError, match="outside of the working directory"):
+            find_manifest(Path("-"))
 
 
 def test_a_file_without_a_manifest() -> None:

@@ -38,7 +38,7 @@ def test_replies_come_back_as_they_were(replies: dict[str, Completion]) -> None:
 
 def test_the_first_reply_is_kept(tmp_path: Path) -> None:
     path = journal_path(tmp_path / "graded.jsonl.gz")
-    assert path == tmp_path / "graded.jsonl.gz.journal"
+    assert path == tmp_path / ".graded.jsonl.gz.journal"
     with Journal(path) as journal:
         journal.add({"a": Completion("first")})
     with Journal(path) as journal:
@@ -121,6 +121,16 @@ def test_a_truncated_journal_is_an_error_and_is_closed(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(OutputError, match=f"{path} is damaged"):
             Journal(path)
+
+
+def test_all_files_of_a_journal_are_hidden_and_removed(tmp_path: Path) -> None:
+    with Journal(journal_path(tmp_path / "out.jsonl")) as journal:
+        journal.add({"a": Completion("4")})
+        assert {path.name for path in tmp_path.iterdir()} == {
+            ".out.jsonl.journal", ".out.jsonl.journal-wal", "..out.jsonl.journal.lock",
+        }  # fmt: skip
+        journal.remove()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def test_reading_is_allowed(sql: str, database: Path) -> None:
         "PRAGMA enable_external_access = true",
         "INSTALL httpfs",
         "LOAD json",
+        "UPDATE EXTENSIONS",
         "CALL checkpoint()",
         "CHECKPOINT",
         "SELECT 1; COPY passages TO '{}'",
