@@ -145,10 +145,10 @@ _CITED = [
 ]
 
 
-def _answer(system: str, text: str, query_id: str = "q1") -> dict[str, Any]:
-    passage_id = f"{system}/{query_id}"
+def _answer(system: str, text: str, query_id: str = "q1", **more: int) -> dict[str, Any]:
+    passage_id = "/".join([system, query_id, *map(str, more.values())])
     ranking = {"method": system, "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0,
-               "role": "answer"}  # fmt: skip
+               "role": "answer", **more}  # fmt: skip
     data = {"judgments": [], "rankings": [ranking]}
     return {"paragraph_id": passage_id, "text": text, "paragraph_data": data}
 
@@ -267,7 +267,7 @@ GOOD: dict[str, str] = {
          "raw_answer": "{}", "answer": {"winner": "C", "differences": "None."}}
     ),
     "players.jsonl": _lines(
-        ["q1", [*(_answer(name, "It rises.") for name in "abc"), _answer("a-run-1", "It rises.")]],
+        ["q1", [*(_answer(name, "It rises.") for name in "abc"), _answer("d", "It rises.", repeat=1)]],
         ["007", [_answer(name, "It falls.", "007") for name in "ab"]],
     ),
     "all.games.jsonl": _lines(
@@ -277,7 +277,7 @@ GOOD: dict[str, str] = {
                  "words_a": 3, "words_b": 4, "answer": "So [[A]]"},
                 {"system_a": "b", "system_b": "a", "winner": "C", "order": 2, "decided_by": "reply",
                  "words_a": 4, "words_b": 3, "answer": "So [[C]]"},
-                {"system_a": "a", "repeat_a": 1, "system_b": "c", "winner": None,
+                {"system_a": "d", "repeat_a": 1, "system_b": "c", "winner": None,
                  "llm_response_error": {"failure_reason": "no verdict", "response": "None."}},
             ]},
             {"llm": "human:ana",

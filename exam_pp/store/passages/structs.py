@@ -185,6 +185,7 @@ class CitationFields(msgspec.Struct, gc=False, frozen=True):
 class SupportFields(_GradesFields, gc=False, frozen=True, kw_only=True):
     supports: list[CitationFields]
     tokens_cut: dict[str, int] | None = None
+    relevance_label: int | None = None
 
 
 class CriterionFields(msgspec.Struct, gc=False, frozen=True):

@@ -196,13 +196,6 @@ def test_cells_of_grades() -> None:
     }
 
 
-def test_nan_and_infinity_are_omitted() -> None:
-    rating = {"question_id": "a", "self_rating": 4, "margin": float("nan"), "expected": float("inf")}
-    graded = Passage.model_validate(passage(exam_grades=[rubric({"a": 4}, self_ratings=[rating])]))
-    assert graded.rubric_grades is not None
-    assert cells_of(graded.rubric_grades[0]) == {"a": Cell(4, reply="4")}
-
-
 def test_the_last_rating_counts_not_a_later_error() -> None:
     query_table = QueryTable("q", "", questions("q", "a"))
     one = Passage.model_validate(passage("p"))
