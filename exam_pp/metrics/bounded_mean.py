@@ -5,8 +5,8 @@ equal scores are not certain ones. For binary scores it is the interval of Clopp
 
 Sources: Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
 variable", Mathematical Methods of Statistics 14 (2005); Learned-Miller and Thomas, "A new confidence interval
-for the mean of a bounded random variable", arXiv:1905.06208 (2019). That the limits hold is proved for special
-cases; for others no counterexample is known (docs/concepts/uncertainty.md has the laws that were tried).
+for the mean of a bounded random variable", arXiv:1905.06208 (2019). That the limits hold is proved for
+special cases; for others no counterexample is known (docs/concepts/uncertainty.md names the tried laws).
 """
 
 from __future__ import annotations

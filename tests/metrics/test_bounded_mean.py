@@ -1,4 +1,4 @@
-"""Confidence limits of means of bounded scores: exact values, Clopper and Pearson, and properties of all samples."""
+"""Confidence limits of means of bounded scores: exact values, Clopper and Pearson, and properties."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
     ],
 )
 def test_golden_values(scores: list[float], low: float, high: float) -> None:
-    """Adaptive quadrature gives the same values to 1e-9. The last upper limit, by hand: (.1/.8)(.1/.5) = .025."""
+    """As by adaptive quadrature, to 1e-9. The last upper limit, by hand: (.1/.8)(.1/.5) = .025."""
     assert interval(scores, 0, 1) == pytest.approx((low, high), abs=1e-6)
 
 
