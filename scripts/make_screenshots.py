@@ -55,6 +55,7 @@ def make_pages(folder: Path) -> None:
     run(
         "import", "--runs", DEMO / "runs", "--texts", DEMO / "passages.tsv",
         "--queries", DEMO / "queries.jsonl", "--qrels", DEMO / "qrels.txt", "--top", CUTOFF,
+        "--answers", DEMO / "answers" / "gen-long.jsonl", "--answers", DEMO / "answers" / "gen-short.jsonl",
         "-o", folder / "passages.jsonl.gz",
     )  # fmt: skip
     graded = folder / "passages.jsonl.gz"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,13 +47,11 @@ def cells_of(grades: RubricGrades | DirectGrade) -> dict[str, Cell]:
     if isinstance(grades, DirectGrade):
         replies: Mapping[str, str] = {} if grades.answer is None else {DIRECT_ID: grades.answer}
         errors: dict[str, Any] = {DIRECT_ID: grades.error} if grades.error else {}
-        details: dict[str, _Details] = {DIRECT_ID: (None, _finite(grades.margin), _finite(grades.expected))}
+        details: dict[str, _Details] = {DIRECT_ID: (None, grades.margin, grades.expected)}
     else:
         replies = dict(grades.answers)
         errors = grades.errors if isinstance(grades.errors, dict) else {}
-        details = {
-            r.entry_id: (r.source, _finite(r.margin), _finite(r.expected)) for r in grades.self_ratings or ()
-        }
+        details = {r.entry_id: (r.source, r.margin, r.expected) for r in grades.self_ratings or ()}
     comments, cut = grades.comments or {}, grades.tokens_cut or {}
     ratings = grades.entry_ratings()
     cells: dict[str, Cell] = {}
@@ -67,11 +64,6 @@ def cells_of(grades: RubricGrades | DirectGrade) -> dict[str, Cell]:
             ratings.get(key), source, reply, None, reason, comments.get(key), margin, expected, cut.get(key)
         )
     return cells
-
-
-def _finite(number: float | None) -> float | None:
-    """None for NaN and infinity, which browsers cannot parse in JSON."""
-    return number if number is not None and math.isfinite(number) else None
 
 
 def _failure(error: Any) -> tuple[str | None, str]:
