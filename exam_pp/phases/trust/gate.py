@@ -230,7 +230,7 @@ def _pairs(
         raise SelectionError(f"The baseline and the new version have no query of {measure} in common.")
     values = [*old.values(), *new.values()]
     lowest, highest = min(values), max(values)
-    in_range = -_ROUNDING <= lowest and highest <= 1 + _ROUNDING and not _OTHER_RANGES.match(measure)
+    in_range = lowest >= -_ROUNDING and highest <= 1 + _ROUNDING and not _OTHER_RANGES.match(measure)
     if worst_drop is None and not in_range:
         raise SelectionError(
             f"{measure} has scores from {lowest:g} to {highest:g}, and its range is not 0 to 1; name the "
@@ -247,11 +247,11 @@ def _pairs(
     ]
     largest = max(queries, key=lambda query: abs(query.drop))
     if worst_drop is not None and abs(largest.drop) > worst_drop + _ROUNDING:
-        missing = " (missing in the new version)" if largest.new is None else ""
+        verb = "drops" if largest.drop > 0 else "rises"
+        without = ", which has no score of the new version," if largest.new is None else ""
         raise SelectionError(
-            f"{measure} of the query {largest.query_id}{missing} {'drops' if largest.drop > 0 else 'rises'} by "
-            f"{abs(largest.drop):g}, but --worst-drop says that no query changes by more than {worst_drop:g}; "
-            "raise --worst-drop."
+            f"{measure} of the query {largest.query_id}{without} {verb} by {abs(largest.drop):g}, more than "
+            f"the {worst_drop:g} of --worst-drop, which bounds the change of every query; raise it."
         )
     return queries
 

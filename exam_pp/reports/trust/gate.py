@@ -85,6 +85,10 @@ def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
             share = 100 * unseen_share(row.queries, result.confidence)
             queries = "this query" if row.queries == 1 else f"these {row.queries} queries"
             yield f"{row.measure}: unchanged on {queries}; up to {share:.3g} % could break unseen."
+            yield (
+                "A break of 10 % of all queries stays unseen in so few with a probability of "
+                f"{90 * 0.9 ** (row.queries - 1):.2g} %."
+            )
 
 
 def _too_few(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
@@ -105,7 +109,7 @@ def _reason(result: Gate) -> str:
         return f"The gate {verb} because of --undecided {result.undecided}."
     if result.passes:
         noun = "drops are" if len(result.measures) > 1 else "drop is"
-        return f"The gate passes because the measured {noun} at most this, which shows little."
+        return f"The gate passes because the measured {noun} at most this."
     above = [row.measure for row in result.measures if row.drop > result.max_drop]
     of = f" of {listed(above)}" if len(result.measures) > 1 else ""
     return f"The gate fails because the measured drop{of} is above this."
@@ -127,10 +131,11 @@ def _explanations(result: Gate) -> Iterator[str]:
         f"is below {alpha}, which shows a drop by more than {result.max_drop:g}. Passed: p (within) is at "
         f"most {alpha}, which shows that the drop is not larger."
     )
+    worst = f"The bounds assume that no query changes by more than {result.worst:g}"
     if result.worst_drop is None:
-        yield "No query can change by more than 1, because all scores are from 0 to 1."
+        yield f"{worst}, as all scores are from 0 to 1; --worst-drop names the range of another measure."
     else:
-        yield f"That no query can change by more than {result.worst:g} is an assumption (--worst-drop)."
+        yield f"{worst} (--worst-drop)."
     if len(result.measures) > 1:
         yield (
             "p (above) is adjusted by Holm's method over the measures, because one failed measure fails the "
