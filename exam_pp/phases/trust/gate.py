@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.drops import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
@@ -260,7 +258,7 @@ def _measured(
     measure: str, queries: Sequence[QueryDrop], max_drop: float, worst: float, confidence: float
 ) -> MeasureGate:
     """The gate of the measure, as if it were the only one."""
-    drops = np.clip([query.drop for query in queries], -worst, worst)
+    drops = [max(-worst, min(worst, query.drop)) for query in queries]
     bounds = drop_bounds(drops, max_drop, worst, confidence)
     return MeasureGate(
         measure,
@@ -271,7 +269,7 @@ def _measured(
         bounds.p_above,
         "undecided",
         queries_for_drop(drops, max_drop, worst, confidence),
-        is_unchanged=bool(np.abs(drops).max() <= TOLERANCE),
+        is_unchanged=all(abs(drop) <= TOLERANCE for drop in drops),
         largest=sorted((query for query in queries if query.drop > 0), key=lambda query: -query.drop),
     )
 
