@@ -290,13 +290,15 @@ def queries_to_detect_range(
     if count < 2 or not np.ptp(differences):
         return None
     deviations = differences - differences.mean()
-    squares = (deviations / np.abs(deviations).max()) ** 2
+    scale = float(np.abs(deviations).max())
+    squares = (deviations / scale) ** 2
+    spread = float(np.sqrt(squares.sum() / (count - 1)))
     kurtosis = count * float((squares**2).sum()) / float(squares.sum()) ** 2
     at_least = 2 * count / (count - 1)
     freedom = max(1.0, 2 * count / max(_KURTOSIS_SAFETY * kurtosis - (count - 3) / (count - 1), at_least))
 
     def needed(factor: float) -> int | None:
-        return _queries_for(difference / (factor * float(differences.std(ddof=1))), tail, power)
+        return _queries_for(difference / scale / (factor * spread), tail, power)
 
     queries, low, high = (
         needed(1.0),
