@@ -208,9 +208,9 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--samples": "Number of random samples",
         "--seed": "Seed of random numbers",
         "--significance": "Significance letters",
-        "--test": "Test of a difference",
         "--undecided": "Result if the queries are too few to decide",
         "--variance": "Population or sample variance",
+        "--worst-drop": "Largest possible change of the score of one query",
     },
     "Interrupted runs": {
         "--journal": "File that keeps the replies",

@@ -1,28 +1,26 @@
-"""Noninferiority: one-sided bounds and tests of the drop of a mean, paired over queries."""
+"""Noninferiority: one-sided bounds of the drop of a mean, paired over queries, and the p-values with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import floor, isinf
-from typing import Literal, NamedTuple
+from math import ceil, log, log1p
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import t
 
-from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.significance import all_signs, random_signs
+from exam_pp.metrics.bounded_mean import cdf, lower, upper
+from exam_pp.metrics.significance import QueriesNeeded, queries_to_detect_range
 
-DropTest = Literal["t", "randomisation"]
-"""A paired test: Student's t test, or the randomisation test."""
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 TOLERANCE = 1e-12
 """Numbers that differ by less are equal, so that rounding errors do not decide."""
+_BILLION = 10**9
+_SMALLEST = 1e-12
 
 
 class DropBounds(NamedTuple):
-    """One-sided bounds of a mean drop, and the tests that agree with them.
-
-    An attribute is None if the number of queries is too small for it.
+    """One-sided bounds of a mean drop, and the p-values that agree with them.
 
     Attributes:
         low: Lower bound of the drop.
@@ -33,95 +31,71 @@ class DropBounds(NamedTuple):
             is not.
     """
 
-    low: float | None
-    high: float | None
-    p_above: float | None
-    p_within: float | None
+    low: float
+    high: float
+    p_above: float
+    p_within: float
 
 
-def drop_bounds(
-    drops: Sequence[float],
-    limit: float,
-    *,
-    test: DropTest = "t",
-    confidence: float = 0.95,
-    samples: int = 10_000,
-    seed: int = 0,
-) -> DropBounds:
-    """Bounds of the mean drop, and one-sided tests of whether it is larger than a limit.
+def drop_bounds(drops: ArrayLike, limit: float, worst: float = 1.0, confidence: float = 0.95) -> DropBounds:
+    """Bounds of the mean drop, and one-sided p-values of whether it is larger than a limit.
 
-    * ``t``: bounds of Student's t distribution. A single query has no bounds. If all drops are equal, they
-      are the bounds.
-    * ``randomisation``: the signs of ``drops`` − ``limit`` are flipped. The mean with flipped signs is at
-      least as large as the observed one if and only if the mean of the flipped drops is at most the limit,
-      so the bounds are quantiles of the means of random subsets of the drops. If there are at most
-      ``samples`` subsets, all are enumerated.
+    The bounds are Gaffke's (:mod:`exam_pp.metrics.bounded_mean`). The upper one adds an unseen query that
+    drops by ``worst``, and the lower one an unseen query that rises by it. If all drops are equal, the upper
+    bound is drop + (worst − drop) · (1 − (1 − confidence)^(1/n)), which is the rule of three (Hanley and
+    Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983).
 
-    Sources: Walker and Nowacki, "Understanding equivalence and noninferiority testing", Journal of General
-    Internal Medicine 26 (2011); for the randomisation test, Hartigan, "Using subsample values as typical
-    values", Journal of the American Statistical Association 64 (1969).
+    Source of the use of bounds: Walker and Nowacki, "Understanding equivalence and noninferiority testing",
+    Journal of General Internal Medicine 26 (2011).
 
     Args:
         drops: Score before minus score after, for each query; at least one.
         limit: The largest drop that is accepted.
-        test: The test.
+        worst: The largest possible change of the score of one query: highest minus lowest possible score.
         confidence: Level of each bound; the two together are an interval of level 2 × ``confidence`` − 1.
-        samples: Number of random subsets.
-        seed: Seed of the subsets.
+
+    Raises:
+        ValueError: A score changes by more than ``worst``.
     """
-    values = np.array(drops, dtype=float)
-    if test == "t":
-        return _by_t(values, limit, confidence)
-    return _by_randomisation(values, limit, 1 - confidence, samples, seed)
-
-
-def spread_of(drops: Sequence[float]) -> float | None:
-    """Standard deviation of the drops (ddof 1), 0 for equal drops; None for a single query."""
-    if len(drops) < 2:
-        return None
-    spread = float(np.std(drops, ddof=1))
-    return spread if spread > TOLERANCE else 0.0
-
-
-def _by_t(drops: Floats, limit: float, confidence: float) -> DropBounds:
-    spread = spread_of(drops.tolist())
-    if spread is None:
-        return DropBounds(None, None, None, None)
-    mean = float(drops.mean())
-    excess = mean - limit
-    if not spread:
-        above = 0.0 if excess > TOLERANCE else 1.0
-        return DropBounds(mean, mean, above, 1 - above)
-    error = spread / len(drops) ** 0.5
-    freedom = len(drops) - 1
-    width = float(t.ppf(confidence, freedom)) * error
-    above, within = float(t.sf(excess / error, freedom)), float(t.cdf(excess / error, freedom))
-    return DropBounds(mean - width, mean + width, above, within)
-
-
-def _by_randomisation(drops: Floats, limit: float, alpha: float, samples: int, seed: int) -> DropBounds:
-    means = _subset_means(drops, samples, seed)
-    # The empty subset is the observation itself, which is as extreme as the observation in both directions.
-    low = np.sort(np.nan_to_num(means, nan=-np.inf))
-    high = -np.sort(-np.nan_to_num(means, nan=np.inf))
-    place = floor(alpha * len(means) + TOLERANCE * len(means))
+    values = np.asarray(drops, dtype=float)
     return DropBounds(
-        None if isinf(low[place]) else float(low[place]),
-        None if isinf(high[place]) else float(high[place]),
-        float((low <= limit + TOLERANCE).mean()),
-        float((high >= limit - TOLERANCE).mean()),
+        lower(values, -worst, 1 - confidence),
+        upper(values, worst, 1 - confidence),
+        cdf(np.append(values, -worst), limit),
+        1 - cdf(np.append(values, worst), limit),
     )
 
 
-def _subset_means(drops: Floats, samples: int, seed: int) -> Floats:
-    """The means of all subsets, or of random ones and the empty one; the mean of an empty subset is NaN."""
-    queries = len(drops)
-    is_exact = 2**queries <= samples
-    rng = np.random.default_rng(seed)
-    blocks = all_signs(queries) if is_exact else random_signs(queries, samples, rng)
-    means = [] if is_exact else [np.array([np.nan])]
-    for signs in blocks:
-        chosen = signs < 0
-        counts = chosen.sum(axis=1)
-        means.append(np.where(counts, chosen @ drops / np.maximum(counts, 1), np.nan))
-    return np.concatenate(means)
+def unseen_share(queries: int, confidence: float = 0.95) -> float:
+    """The largest share of all queries that can break if none of these queries breaks; the rule of three."""
+    return 1 - float((1 - confidence) ** (1 / queries))
+
+
+def fewest_queries(limit: float, worst: float = 1.0, confidence: float = 0.95) -> int | None:
+    """The number of unchanged queries that show a drop of at most ``limit``; None above a billion queries.
+
+    A limit of 0.02 needs 149 queries. Fewer queries suffice only if scores rise.
+    """
+    if limit >= worst:
+        return 1
+    queries = log(1 - confidence) / min(log1p(-limit / worst), -_SMALLEST)
+    return ceil(queries - TOLERANCE) if queries <= _BILLION else None
+
+
+def queries_for_drop(
+    drops: ArrayLike, limit: float, worst: float = 1.0, confidence: float = 0.95, power: float = 0.8
+) -> QueriesNeeded | None:
+    """The number of queries that show a drop of at most ``limit`` with ``power``, if the mean stays the same.
+
+    It is the sum of :func:`fewest_queries` and of the queries that a t-test needs for drops that vary as
+    these do. Returns None above a billion queries.
+    """
+    fewest = fewest_queries(limit, worst, confidence)
+    values = np.asarray(drops, dtype=float)
+    if fewest is None or np.ptp(values) <= TOLERANCE:
+        return None if fewest is None else QueriesNeeded(fewest, fewest, fewest)
+    needed = queries_to_detect_range(limit, values, tail=1 - confidence, power=power)
+    if needed is None:
+        return None
+    high = None if needed.high is None else fewest + needed.high
+    return QueriesNeeded(fewest + needed.queries, fewest + needed.low, high)

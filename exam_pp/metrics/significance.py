@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from string import ascii_lowercase
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import nct, norm, t
+from scipy.stats import chi2, nct, norm, t
 
 from exam_pp.metrics.entry_values import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _TOLERANCE = 1e-12
 """Means that differ by less are equal, so that rounding errors do not decide whether a resample is as extreme
@@ -24,6 +28,11 @@ _CELLS = 10**7
 
 _MILLION, _BILLION = 10**6, 10**9
 _SMALLEST_EFFECT = 1e-6
+
+_KURTOSIS_SAFETY = 1.5
+"""Factor of the estimated kurtosis, which is too low on average for few queries."""
+_FEWEST_FOR_RANGE = 10
+"""Fewer differences other than 0 say too little about the largest possible spread."""
 
 _SMALL = 0.01
 """Only p-values below this get more samples when ``alpha`` is set."""
@@ -234,3 +243,80 @@ def _power(noncentrality: float, queries: int, tail: float) -> float:
     freedom = queries - 1
     # The other tail of a two-sided test adds less than 1e-4 and is ignored. `sf` is NaN for large values.
     return float(np.nan_to_num(nct.sf(t.ppf(1 - tail, freedom), freedom, noncentrality), nan=1.0))
+
+
+class QueriesNeeded(NamedTuple):
+    """Number of queries on which a t-test detects a difference; a range, as the spread is an estimate.
+
+    Attributes:
+        queries: Number of queries at the observed spread.
+        low: The same at the low end of an 80 % interval of the true spread.
+        high: The same at its high end; None if fewer than 10 differences are not 0, or if it is above a
+            billion.
+    """
+
+    queries: int
+    low: int
+    high: int | None
+
+
+def queries_to_detect_range(
+    difference: float, drops: ArrayLike, *, tail: float = 0.025, power: float = 0.8
+) -> QueriesNeeded | None:
+    """The number of queries to detect a mean difference that the user names; not the observed one.
+
+    Power calculations at the observed difference say nothing (Hoenig and Heisey, "The abuse of power", The
+    American Statistician 55, 2001).
+
+    The number is the smallest n with n ≥ ((t at 1 − ``tail`` + t at ``power``) · spread / difference)², where
+    t is the quantile with n − 1 degrees of freedom.
+
+    Source: the interval of the spread is after Bonett, "Approximate confidence interval for standard
+    deviation of nonnormal distributions", Computational Statistics & Data Analysis 50 (2006), with a safety
+    factor from simulations for the kurtosis.
+
+    Args:
+        difference: The mean difference to detect, above 0.
+        drops: Differences of two systems on the queries that were scored.
+        tail: Half the level of the two-sided test.
+        power: Probability of detection.
+
+    Returns:
+        The numbers; None if all differences are equal, because their spread is unknown then, or if more than
+        a billion queries are needed.
+    """
+    differences = np.asarray(drops, dtype=float)
+    count = len(differences)
+    if count < 2 or not np.ptp(differences):
+        return None
+    deviations = differences - differences.mean()
+    scale = float(np.abs(deviations).max())
+    squares = (deviations / scale) ** 2
+    spread = float(np.sqrt(squares.sum() / (count - 1)))
+    kurtosis = count * float((squares**2).sum()) / float(squares.sum()) ** 2
+    at_least = 2 * count / (count - 1)
+    freedom = max(1.0, 2 * count / max(_KURTOSIS_SAFETY * kurtosis - (count - 3) / (count - 1), at_least))
+
+    def needed(factor: float) -> int | None:
+        return _queries_for(difference / scale / (factor * spread), tail, power)
+
+    queries, low, high = (
+        needed(1.0),
+        *(needed(float(np.sqrt(freedom / chi2.ppf(share, freedom)))) for share in (0.9, 0.1)),
+    )
+    if queries is None or low is None:
+        return None
+    return QueriesNeeded(queries, low, high if np.count_nonzero(differences) >= _FEWEST_FOR_RANGE else None)
+
+
+def _queries_for(effect: float, tail: float, power: float) -> int | None:
+    if effect < _SMALLEST_EFFECT:
+        return None
+    # Quantiles of t are above those of the normal distribution, so that this many are needed at least.
+    queries = max(2, ceil((float(norm.isf(tail) + norm.ppf(power)) / effect) ** 2))
+    while (
+        queries <= _BILLION
+        and queries < (float(t.isf(tail, queries - 1) + t.ppf(power, queries - 1)) / effect) ** 2
+    ):
+        queries += 1
+    return queries if queries <= _BILLION else None

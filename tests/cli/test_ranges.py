@@ -38,7 +38,6 @@ def test_not_a_number(
     [
         "evaluate cover GRADED --samples 1000000000",
         "evaluate elo GRADED --tournaments 1000000000",
-        "gate GRADED GRADED --samples 1000000000",
         "bank clinic GRADED --samples 1000000000",
         "canaries GRADED --depth 100000000 -o out",
     ],

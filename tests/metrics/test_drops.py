@@ -1,132 +1,135 @@
-"""One-sided bounds of a mean drop: textbook numbers, all assignments in plain Python, and error rates."""
+"""One-sided bounds of a mean drop: reference values, the rule of three, error rates and queries needed."""
 
 from __future__ import annotations
-
-from itertools import product
-from statistics import mean
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_1samp
+from scipy.stats import beta
 
-from exam_pp.metrics.drops import TOLERANCE, DropTest, drop_bounds, spread_of
-
-SLEEP = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
-"""Differences of hours of sleep: Student, "The probable error of a mean", Biometrika 6 (1908)."""
+from exam_pp.metrics.drops import drop_bounds, fewest_queries, queries_for_drop, unseen_share
+from exam_pp.metrics.significance import queries_to_detect_range
 
 DROPS = st.lists(st.integers(-20, 20).map(lambda value: value / 20), min_size=1, max_size=8)
 
 
-def test_bounds_of_the_t_test_are_those_of_r() -> None:
-    """R, ``t.test(extra ~ group, data = sleep, paired = TRUE)``: interval and p as its help page prints them.
+def test_reference_values() -> None:
+    bounds = drop_bounds([0.1, -0.05, 0.2, 0, 0, 0.3, 0.1, 0.1], 0.02)
 
-    Both are two-sided there, so each bound is one at 97.5 %, and the p-value is twice the one-sided one.
-    """
-    bounds = drop_bounds(SLEEP, 0, confidence=0.975)
-
-    assert (bounds.low, bounds.high) == pytest.approx((0.7001142, 2.4598858), abs=1e-7)
-    assert bounds.p_above == pytest.approx(0.002833 / 2, abs=5e-7)
-    assert bounds.p_within == pytest.approx(1 - 0.002833 / 2, abs=5e-7)
+    assert bounds.high == pytest.approx(0.381436, abs=1e-6)
+    assert (bounds.p_above, bounds.p_within) == pytest.approx((0.593166, 0.999260), abs=1e-6)
 
 
-def test_tests_of_a_limit_equal_scipy() -> None:
-    bounds = drop_bounds(SLEEP, 1)
-
-    assert bounds.p_above == pytest.approx(ttest_1samp(SLEEP, 1, alternative="greater").pvalue)
-    assert bounds.p_within == pytest.approx(ttest_1samp(SLEEP, 1, alternative="less").pvalue)
-    interval = ttest_1samp(SLEEP, 1).confidence_interval(0.9)
-    assert (bounds.low, bounds.high) == pytest.approx((interval.low, interval.high))
+def test_reference_values_of_both_bounds() -> None:
+    """At 97.5 %, the two bounds are the 95 % interval of the difference."""
+    bounds = drop_bounds([0.1, -0.05, 0.2, 0, 0, 0.3, 0.1, 0.1], 0.02, confidence=0.975)
+    assert (bounds.low, bounds.high) == pytest.approx((-0.313531, 0.432775), abs=1e-6)
 
 
-def p_of_all_signs(drops: list[float], limit: float) -> tuple[float, float]:
-    """Both p-values of the randomisation test by its definition: flip the signs of the drops − limit."""
-    centred = [drop - limit for drop in drops]
-    observed = sum(centred)
-    totals = [
-        sum(sign * value for sign, value in zip(signs, centred, strict=True))
-        for signs in product([1, -1], repeat=len(drops))
-    ]
-    above = sum(total >= observed - 1e-9 for total in totals) / len(totals)
-    return above, sum(total <= observed + 1e-9 for total in totals) / len(totals)
+@pytest.mark.parametrize(("queries", "high"), [(148, 0.020038), (149, 0.019905)])
+def test_unchanged_scores_follow_the_rule_of_three(queries: int, high: float) -> None:
+    bounds = drop_bounds([0.0] * queries, 0.02)
+
+    assert bounds.high == pytest.approx(high, abs=1e-6)
+    assert -bounds.low == pytest.approx(bounds.high)
+    assert (bounds.p_within <= 0.05) is (queries == 149)
+    assert unseen_share(queries) == pytest.approx(bounds.high)
 
 
-@given(DROPS, st.sampled_from([-0.3, 0.0, 0.02, 0.25]))
-def test_the_randomisation_test_flips_signs(drops: list[float], limit: float) -> None:
-    bounds = drop_bounds(drops, limit, test="randomisation")
+def test_equal_drops_have_the_formula_of_the_docstring() -> None:
+    drop, worst, queries = 0.03, 0.5, 12
+    expected = drop + (worst - drop) * (1 - 0.1 ** (1 / queries))
+    assert drop_bounds([drop] * queries, 0, worst, confidence=0.9).high == pytest.approx(expected)
 
-    assert (bounds.p_above, bounds.p_within) == pytest.approx(p_of_all_signs(drops, limit))
+
+def test_broken_queries_have_the_bounds_of_clopper_and_pearson() -> None:
+    """The upper bound of a share, here 3 of 20."""
+    bounds = drop_bounds([1.0] * 3 + [0.0] * 17, 0.02)
+    assert bounds.high == pytest.approx(float(beta.ppf(0.95, 4, 17)))
+
+
+@given(DROPS, st.sampled_from([0.0, 0.02, 0.25]), st.sampled_from([0.8, 0.95]))
+def test_bounds_agree_with_p_values(drops: list[float], limit: float, confidence: float) -> None:
+    bounds = drop_bounds(drops, limit, confidence=confidence)
+
+    assert bounds.low <= np.mean(drops) <= bounds.high
+    assert (bounds.high <= limit) == (bounds.p_within <= 1 - confidence)
+    assert (bounds.low > limit) == (bounds.p_above < 1 - confidence)
 
 
 @given(DROPS)
-def test_bounds_agree_with_the_randomisation_test(drops: list[float]) -> None:
-    """A limit just below the lower bound is rejected, and one just above it is not; and the reverse."""
-    bounds = drop_bounds(drops, 0, test="randomisation", confidence=0.9)
-    for bound, side, index in ((bounds.low, -1, 0), (bounds.high, 1, 1)):
-        if bound is None:
-            assert 2 ** -len(drops) > 0.1
-        else:
-            assert p_of_all_signs(drops, bound + side * 1e-6)[index] <= 0.1 + 1e-9
-            assert p_of_all_signs(drops, bound - side * 1e-6)[index] > 0.1
+def test_rises_are_mirrored_drops(drops: list[float]) -> None:
+    bounds, mirrored = drop_bounds(drops, 0.02), drop_bounds([-drop for drop in drops], -0.02)
+
+    assert bounds.low == pytest.approx(-mirrored.high)
+    assert bounds.p_above == pytest.approx(mirrored.p_within)
 
 
-def test_sampled_signs_are_close_to_all_signs_and_repeatable() -> None:
-    """14 queries have 16,384 assignments."""
-    drops = np.random.default_rng(2).normal(0.05, 0.1, 14).tolist()
-    exact = drop_bounds(drops, 0.02, test="randomisation", samples=20_000)
-    sampled = drop_bounds(drops, 0.02, test="randomisation", samples=10_000)
+@given(DROPS, st.sampled_from([0.25, 3.0]))
+def test_the_worst_drop_is_a_unit(drops: list[float], worst: float) -> None:
+    one, scaled = drop_bounds(drops, 0.02), drop_bounds([drop * worst for drop in drops], 0.02 * worst, worst)
 
-    assert sampled == pytest.approx(exact, abs=0.02)
-    assert sampled != exact
-    assert sampled == drop_bounds(drops, 0.02, test="randomisation", samples=10_000)
-    assert sampled != drop_bounds(drops, 0.02, test="randomisation", samples=10_000, seed=1)
+    assert (scaled.low, scaled.high) == pytest.approx((one.low * worst, one.high * worst))
+    assert (scaled.p_above, scaled.p_within) == pytest.approx((one.p_above, one.p_within), abs=1e-7)
 
 
-@pytest.mark.parametrize("test", ["t", "randomisation"])
-def test_a_limit_is_exceeded_by_chance_as_often_as_stated(test: DropTest) -> None:
-    """1,000 seeded draws with a true drop at the limit: about 5 % show a larger one, and 5 % a smaller one.
+@pytest.mark.parametrize("queries", [2, 5, 10, 20, 50])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_change_that_breaks_a_tenth_of_the_queries_never_passes(queries: int, noise: float) -> None:
+    """A t test takes the queries without a difference for knowledge: it passes 81 % with two queries."""
+    rng = np.random.default_rng([queries, 10])
+    broken = rng.random((100, queries)) < 0.1
+    drops = np.where(broken, 1.0, rng.normal(0, noise, broken.shape))
 
-    A binomial count of 1,000 with p = 0.05 is between 32 and 68 with probability 0.99.
-    """
-    draws = np.random.default_rng(7).normal(0.02, 0.1, size=(1000, 30))
-    found = [drop_bounds(row, 0.02, test=test, samples=500) for row in draws.tolist()]
-
-    for p_values in ([row.p_above for row in found], [row.p_within for row in found]):
-        assert 32 <= sum(p is not None and p <= 0.05 for p in p_values) <= 68
-    assert 32 <= sum(row.low is not None and row.low > 0.02 for row in found) <= 68
+    assert bool((~broken.any(axis=1)).any()) is (queries < 50)
+    assert min(drop_bounds(row, 0.02).p_within for row in np.unique(drops, axis=0)) > 0.05
 
 
-def test_skewed_drops_double_one_error_rate() -> None:
-    """As docs/how-to/gate.md says: 13 and 97 of 1,000, with exponential drops and a true drop at the limit.
+def test_a_drop_at_the_limit_rarely_passes_or_fails() -> None:
+    """2 % break, which is the limit: 200 runs with 150 queries; 5 % pass at most, up to 4 standard errors."""
+    counts = np.random.default_rng(150).binomial(150, 0.02, 200)
+    bounds = {
+        count: drop_bounds([1.0] * count + [0.0] * (150 - count), 0.02) for count in set(counts.tolist())
+    }
 
-    A binomial count of 1,000 is in these ranges with probability 0.99 for p = 0.013 and p = 0.097.
-    """
-    draws = np.random.default_rng(7).exponential(0.1, size=(1000, 30)) - 0.08
-    found = [drop_bounds(row, 0.02) for row in draws.tolist()]
-
-    assert 5 <= sum(row.p_above is not None and row.p_above <= 0.05 for row in found) <= 23
-    assert 74 <= sum(row.p_within is not None and row.p_within <= 0.05 for row in found) <= 122
-
-
-def test_a_single_query_has_no_bounds() -> None:
-    assert drop_bounds([0.4], 0.02) == (None, None, None, None)
-    assert drop_bounds([0.4], 0.02, test="randomisation") == (None, None, 0.5, 1.0)
-    assert spread_of([0.4]) is None
+    assert sum(bounds[count].p_within <= 0.05 for count in counts.tolist()) <= 22
+    assert sum(bounds[count].p_above < 0.05 for count in counts.tolist()) <= 22
 
 
-@pytest.mark.parametrize(("drop", "p_above"), [(0.5 - 0.48, 1), (0.0, 1), (0.021, 0), (-0.3, 1)])
-def test_equal_drops_are_their_bounds(drop: float, p_above: int) -> None:
-    """0.5 − 0.48 is 0.020000000000000018 as a float, which is no larger drop than 0.02."""
-    bounds = drop_bounds([drop] * 3, 0.02)
-
-    assert bounds == pytest.approx((drop, drop, p_above, 1 - p_above), abs=TOLERANCE)
-    assert spread_of([0.3 - 0.1, 0.5 - 0.3, 0.2]) == 0
+def test_power_at_the_queries_needed() -> None:
+    """Normal drops with a mean of 0 and a standard deviation of 0.1, limit 0.05: 59 + 27 queries."""
+    rng = np.random.default_rng(86)
+    passed = [drop_bounds(drops, 0.05).p_within <= 0.05 for drops in rng.normal(0, 0.1, (60, 86)).tolist()]
+    assert 0.65 <= np.mean(passed) <= 0.98
 
 
-def test_bounds_contain_the_mean() -> None:
-    for test in ("t", "randomisation"):
-        bounds = drop_bounds(SLEEP, 0, test=test)
-        assert bounds.low is not None
-        assert bounds.high is not None
-        assert bounds.low < mean(SLEEP) < bounds.high
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (0.01, (299, 149, 74)), (0.02, (149, 74, 36)), (0.05, (59, 29, 14)), (0.1, (29, 14, 6)),
+        (0.2, (14, 6, 2)), (1, (1, 1, 1)), (0, (None, None, None)), (1e-300, (None, None, None)),
+    ],
+)  # fmt: skip
+def test_fewest_queries(limit: float, expected: tuple[int | None, ...]) -> None:
+    assert tuple(fewest_queries(limit, worst) for worst in (1, 0.5, 0.25)) == expected
+
+
+def test_queries_for_a_drop_are_a_sum() -> None:
+    drops = np.random.default_rng(1).normal(0, 0.1, 40)
+    spread = queries_to_detect_range(0.02, drops, tail=0.05)
+    needed = queries_for_drop(drops, 0.02)
+
+    assert spread is not None
+    assert spread.high is not None
+    assert needed == (149 + spread.queries, 149 + spread.low, 149 + spread.high)
+    assert queries_for_drop([0.0, 1e-17], 0.02) == (149, 149, 149)
+    assert queries_for_drop(drops, 0) is None
+    few = queries_for_drop([0.1, -0.1, 0, 0], 0.02)
+    assert few is not None
+    assert few.high is None
+
+
+def test_refused_drops() -> None:
+    with pytest.raises(ValueError, match=r"above 0\.25"):
+        drop_bounds([0.3], 0.02, 0.25)

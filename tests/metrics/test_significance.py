@@ -16,6 +16,7 @@ from exam_pp.metrics.significance import (
     letters,
     minimum_detectable_difference,
     queries_to_detect,
+    queries_to_detect_range,
     random_signs,
     randomisation_tests,
     significant_pairs,
@@ -264,3 +265,39 @@ def test_queries_to_detect_extreme_differences() -> None:
     assert queries_to_detect(1e-4, 1) == pytest.approx(618_255_724, abs=2)
     assert queries_to_detect(1e-5, 1) is None
     assert queries_to_detect(1e-300, 1e100) is None
+
+
+def test_range_of_the_queries_to_detect() -> None:
+    # By hand: 7.85 (s / 0.25)² + 2 is 35.1 for s = 0.5130. The kurtosis is 1, which gives 19 degrees of
+    # freedom: 7.85 (s / 0.25)² · 19 / 27.20 + 2 = 25.1 and 7.85 (s / 0.25)² · 19 / 11.65 + 2 = 55.9.
+    result = queries_to_detect_range(0.25, [0.0, 1.0] * 10)
+    assert result == (36, 26, 56)
+    assert queries_to_detect_range(0.025, [0.0, 0.1] * 10) == result
+    assert queries_to_detect_range(0.25e-200, [0.0, 1e-200] * 10) == result
+
+
+def test_few_differences_give_no_upper_end() -> None:
+    result = queries_to_detect_range(0.05, [0.1] * 9 + [0.0] * 20)
+    assert result is not None
+    assert result.low <= result.queries
+    assert result.high is None
+    assert queries_to_detect_range(1e-12, np.linspace(-1, 1, 30)) is None
+
+
+@pytest.mark.parametrize("drops", [[0.0] * 8, [0.1] * 8, [0.1]])
+def test_no_number_of_queries_without_a_spread(drops: list[float]) -> None:
+    assert queries_to_detect_range(0.05, drops) is None
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.01])
+def test_range_covers_the_number_at_the_true_spread(spread: float) -> None:
+    rng = np.random.default_rng(1)
+    true = queries_to_detect_range(spread / 2, norm.ppf((np.arange(4000) + 0.5) / 4000) * spread)
+    assert true is not None
+    covered = 0
+    for _ in range(60):
+        result = queries_to_detect_range(spread / 2, rng.normal(0.3, spread, 25))
+        assert result is not None
+        assert result.high is not None
+        covered += result.low <= true.queries <= result.high
+    assert covered >= 45

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.leaderboard_options import SEED, confidence_option
+from exam_pp.cli.leaderboard_options import confidence_option
 from exam_pp.cli.options import FILE, emit_report, format_option, output_option
-from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
+from exam_pp.cli.ranges import IntRange, NumberRange
 
 FAILED = 4
 """Exit code of a gate that failed."""
@@ -48,7 +47,8 @@ UNDECIDED = 5
     type=click.Choice(["zero", "skip"]),
     default="zero",
     show_default=True,
-    help="A query that NEW has no score for counts as 0 (zero), or is left out (skip).",
+    help="A query that NEW has no score for counts as 0 (zero), or is left out (skip). If the measure has "
+    "scores below 0, zero counts it as a drop by --worst-drop.",
 )
 @click.option(
     "--undecided",
@@ -59,23 +59,12 @@ UNDECIDED = 5
     "never (fail).",
 )
 @click.option(
-    "--test",
-    type=click.Choice(["t", "randomisation"]),
-    default="t",
-    show_default=True,
-    help="Paired t test, or paired randomisation test.",
+    "--worst-drop",
+    type=NumberRange(0, min_open=True),
+    help="Largest possible change of the score of one query. Needed for measures with another range than 0 "
+    "to 1; a value that is too low makes the outcome wrong.  [default: 1]",
 )
-@confidence_option(
-    "Confidence level of each confidence bound; 1 minus it is the level of the one-sided tests."
-)
-@click.option(
-    "--samples",
-    type=Repetitions(100),
-    default=10_000,
-    show_default=True,
-    help="Number of random samples of --test randomisation.",
-)
-@SEED
+@confidence_option("Confidence level of each confidence bound.")
 @click.option(
     "--limit",
     type=IntRange(min=0),
@@ -106,8 +95,6 @@ def command(*, baseline: Path, new: Path, form: str, output: Path, **options: An
     from exam_pp.phases.trust.gate import gate
     from exam_pp.reports.trust.gate import gate_report
 
-    if options["test"] == "t":
-        refuse_without("--test randomisation", "samples", "seed")
     result = gate(baseline, new, **options)
     emit_report(gate_report(result, decimals=6 if form == "tsv" else 4), form, output, [baseline, new])
     if not result.passes:

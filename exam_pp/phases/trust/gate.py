@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Literal, NamedTuple
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
-from exam_pp.metrics.drops import TOLERANCE, DropBounds, DropTest, drop_bounds, spread_of
+from exam_pp.metrics.drops import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.significance import detectable_mean, holm, queries_to_detect
+from exam_pp.metrics.significance import QueriesNeeded, holm
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
@@ -22,24 +23,35 @@ Outcome = Literal["passed", "failed", "undecided"]
 Undecided = Literal["estimate", "pass", "fail"]
 """An undecided gate: it passes if the measured drop is at most the limit, or it passes, or it fails."""
 
-POWER = 0.8
-"""Probability with which the detectable difference is detected."""
-
 _LARGEST = 1e100
 """Larger scores would overflow in squares."""
+_ROUNDING = 1e-9
+"""Scores outside of the range by at most this are rounding errors."""
+_OTHER_RANGES = re.compile(
+    r"MeanLabel|Num(Q|Rel|RelRet|Ret)\b|num_(q|ret|rel|rel_ret)\b|(alpha|α)_DCG|utility"
+)
+"""Measures with other ranges than 0 to 1, even if the scores of a file are in it."""
 
 
 class QueryDrop(NamedTuple):
-    """The scores of a query whose score has dropped; ``new`` is None if the new version has no score."""
+    """The scores of a query whose score has dropped.
+
+    Attributes:
+        query_id: The query.
+        baseline: Its score of the baseline.
+        new: Its score of the new version; None if missing.
+        counted: ``new``, or what the missing score counts as.
+    """
 
     query_id: str
     baseline: float
     new: float | None
+    counted: float
 
     @property
     def drop(self) -> float:
-        """The score of the baseline minus that of the new version; a missing score counts as 0."""
-        return self.baseline - (self.new or 0.0)
+        """The score of the baseline minus that of the new version."""
+        return self.baseline - self.counted
 
 
 @dataclass(frozen=True)
@@ -54,10 +66,9 @@ class MeasureGate:
         bounds: One-sided bounds of the drop, with the p-values of the tests.
         p_above: ``bounds.p_above``, adjusted by Holm's method over all measures.
         outcome: What the queries show.
-        detectable: The difference that a t test on this many queries detects with probability 0.8; None for
-            a single query.
-        needed: The number of queries on which the limit itself would be detected; None if it is 0, if
-            the drops of all queries are equal, or above a billion queries.
+        needed: The number of queries that would show an unchanged mean with probability 0.8; None above a
+            billion queries, as for a limit of 0.
+        is_unchanged: Whether the scores of all queries are equal.
         missing: Queries without a score of the new version.
         unmatched: Queries without a score of the baseline, which are in no number.
         largest: The queries with the largest drops.
@@ -68,10 +79,10 @@ class MeasureGate:
     baseline: float
     new: float
     bounds: DropBounds
-    p_above: float | None
+    p_above: float
     outcome: Outcome
-    detectable: float | None
-    needed: int | None
+    needed: QueriesNeeded | None
+    is_unchanged: bool
     missing: Sequence[str] = ()
     unmatched: Sequence[str] = ()
     largest: Sequence[QueryDrop] = ()
@@ -92,12 +103,10 @@ class Gate:
         measures: The measures.
         max_drop: The largest drop that is accepted.
         confidence: Level of each bound.
-        test: The test.
-        samples: Number of samples of the randomisation test.
-        seed: Seed of the randomisation test.
+        worst_drop: The largest change of the score of one query, as the user names it; None: 1.
         undecided: What an undecided gate does.
         missing_queries: What a query without a score of the new version counts.
-        notes: Sentences on missing queries and on tests that are not possible.
+        notes: Sentences on missing queries.
         provenance: The names of the files, and the number of queries.
     """
 
@@ -106,9 +115,7 @@ class Gate:
     measures: Sequence[MeasureGate]
     max_drop: float
     confidence: float = 0.95
-    test: DropTest = "t"
-    samples: int = 10_000
-    seed: int = 0
+    worst_drop: float | None = None
     undecided: Undecided = "estimate"
     missing_queries: MissingQueries = "zero"
     notes: Sequence[str] = ()
@@ -121,6 +128,11 @@ class Gate:
         if "failed" in outcomes:
             return "failed"
         return "passed" if outcomes == {"passed"} else "undecided"
+
+    @property
+    def worst(self) -> float:
+        """The largest change of the score of one query that the bounds assume."""
+        return 1.0 if self.worst_drop is None else self.worst_drop
 
     @property
     def passes(self) -> bool:
@@ -140,10 +152,8 @@ def gate(
     system_after: str | None = None,
     missing_queries: MissingQueries = "zero",
     undecided: Undecided = "estimate",
-    test: DropTest = "t",
+    worst_drop: float | None = None,
     confidence: float = 0.95,
-    samples: int = 10_000,
-    seed: int = 0,
     limit: int = 5,
 ) -> Gate:
     """Test whether the mean score of a new version has dropped by more than a limit.
@@ -161,12 +171,11 @@ def gate(
         system: The system, if several have scores.
         system_after: The system of the new version. Default: ``system``, or the only one.
         missing_queries: ``zero``: a query that only the baseline has a score for counts as 0 for the new
-            version. ``skip``: it is left out.
+            version, or as a drop by ``worst_drop`` if the measure has scores below 0. ``skip``: it is left
+            out.
         undecided: What an undecided gate does.
-        test: The test; see :func:`exam_pp.metrics.drops.drop_bounds`.
-        confidence: Level of each bound.
-        samples: Number of samples of the randomisation test.
-        seed: Seed of the randomisation test.
+        worst_drop: The largest possible change of the score of one query. Default: 1, for scores from 0 to 1.
+        confidence: Level of each bound; see :func:`exam_pp.metrics.drops.drop_bounds`.
         limit: Largest number of queries with large drops to list for each measure.
 
     Returns:
@@ -174,12 +183,15 @@ def gate(
 
     Raises:
         DataError: A file has no scores, or a score is infinite or NaN.
-        SelectionError: ``max_drop`` is negative, infinite or NaN; there are no scores of single queries, of
-            the system or of the measure; several systems or measures have scores and none is chosen; or no
-            query is common.
+        SelectionError: ``max_drop`` is negative, infinite or NaN; ``worst_drop`` is 0, too, or less than the
+            change of a query, or missing for a measure with another range than 0 to 1; there are no scores of
+            single queries, of the system or of the measure; several systems or measures have scores and none
+            is chosen; or no query is common.
     """
     if not 0 <= max_drop <= _LARGEST:  # also NaN
         raise SelectionError(f"--max-drop is {max_drop!r}; expected a number from 0 to 1e100.")
+    if worst_drop is not None and not 0 < worst_drop <= _LARGEST:
+        raise SelectionError(f"--worst-drop is {worst_drop!r}; expected a number above 0, up to 1e100.")
     if isinstance(baseline, PathLike) and isinstance(new, PathLike):
         is_same = Path(baseline) == Path(new)
         if is_same and (system_after or system) == system:
@@ -189,24 +201,18 @@ def gate(
             )
     old_name, old = _scores_of(baseline, "the baseline", system, "--system")
     new_name, after = _scores_of(new, "the new version", system_after or system, "--system-after")
-    pairs = [
-        _Pairs.of(measure, old[measure], after[measure], missing_queries)
-        for measure in _chosen(measures, old, after)
-    ]
-    rows = [
-        values.gate(
-            drop_bounds(values.drops, max_drop, test=test, confidence=confidence, samples=samples, seed=seed),
-            max_drop,
-            1 - confidence,
-            limit,
-        )
-        for values in pairs
-    ]
-    compared = {query.query_id for values in pairs for query in values.queries}
+    rows, compared = [], set[str]()
+    for measure in _chosen(measures, old, after):
+        queries = _pairs(measure, old[measure], after[measure], missing_queries, worst_drop)
+        row = _measured(measure, queries, max_drop, 1.0 if worst_drop is None else worst_drop, confidence)
+        unmatched = [query_id for query_id in after[measure] if query_id not in old[measure]]
+        missing = [query_id for query_id in old[measure] if query_id not in after[measure]]
+        rows.append(replace(row, missing=missing, unmatched=unmatched, largest=row.largest[:limit]))
+        compared.update(query.query_id for query in queries)
     provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(compared))
     return Gate(
-        old_name, new_name, _decided(rows, 1 - confidence), max_drop, confidence, test, samples, seed,
-        undecided, missing_queries, list(_notes(rows, missing_queries, test)), provenance,
+        old_name, new_name, _decided(rows, 1 - confidence), max_drop, confidence, worst_drop, undecided,
+        missing_queries, list(_notes(rows, missing_queries, worst_drop)), provenance,
     )  # fmt: skip
 
 
@@ -214,62 +220,68 @@ _Values = Mapping[str, float]
 """Query to score."""
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """The queries of a measure: those that are compared, and the others."""
-
-    measure: str
-    queries: Sequence[QueryDrop]
-    missing: Sequence[str]
-    unmatched: Sequence[str]
-
-    @classmethod
-    def of(cls, measure: str, old: _Values, new: _Values, missing_queries: MissingQueries) -> _Pairs:
-        if not old.keys() & new.keys():
-            raise SelectionError(f"The baseline and the new version have no query of {measure} in common.")
-        missing = [query_id for query_id in old if query_id not in new]
-        left_out = set(missing if missing_queries == "skip" else ())
-        queries = [
-            QueryDrop(query_id, value, new.get(query_id))
-            for query_id, value in old.items()
-            if query_id not in left_out
-        ]
-        return cls(measure, queries, missing, [query_id for query_id in new if query_id not in old])
-
-    @property
-    def drops(self) -> list[float]:
-        return [query.drop for query in self.queries]
-
-    def gate(self, bounds: DropBounds, max_drop: float, alpha: float, limit: int) -> MeasureGate:
-        """The gate of the measure, as if it were the only one."""
-        spread = spread_of(self.drops)
-        largest = sorted((query for query in self.queries if query.drop > 0), key=lambda query: -query.drop)
-        return MeasureGate(
-            self.measure,
-            len(self.queries),
-            exact_mean([query.baseline for query in self.queries]),
-            exact_mean([query.new or 0.0 for query in self.queries]),
-            bounds,
-            bounds.p_above,
-            "undecided",
-            None if spread is None else detectable_mean(spread, len(self.queries), tail=alpha, power=POWER),
-            queries_to_detect(max_drop, spread, tail=alpha, power=POWER) if spread and max_drop else None,
-            self.missing,
-            self.unmatched,
-            largest[:limit],
+def _pairs(
+    measure: str, old: _Values, new: _Values, missing_queries: MissingQueries, worst_drop: float | None
+) -> list[QueryDrop]:
+    """The queries that are compared, all of whose scores fit the worst drop."""
+    if not old.keys() & new.keys():
+        raise SelectionError(f"The baseline and the new version have no query of {measure} in common.")
+    values = [*old.values(), *new.values()]
+    lowest, highest = min(values), max(values)
+    in_range = lowest >= -_ROUNDING and highest <= 1 + _ROUNDING and not _OTHER_RANGES.match(measure)
+    if worst_drop is None and not in_range:
+        raise SelectionError(
+            f"{measure} has scores from {lowest:g} to {highest:g}, and its range is not 0 to 1; name the "
+            "largest possible drop of one query, such as the highest minus the lowest possible score, with "
+            "--worst-drop."
         )
+    queries = [
+        # 0 would be a reward where scores are below it.
+        QueryDrop(query_id, value, None, value - (worst_drop or 1.0) if lowest < -_ROUNDING else 0.0)
+        if query_id not in new
+        else QueryDrop(query_id, value, new[query_id], new[query_id])
+        for query_id, value in old.items()
+        if query_id in new or missing_queries == "zero"
+    ]
+    largest = max(queries, key=lambda query: abs(query.drop))
+    if worst_drop is not None and abs(largest.drop) > worst_drop + _ROUNDING:
+        verb = "drops" if largest.drop > 0 else "rises"
+        without = ", which has no score of the new version," if largest.new is None else ""
+        raise SelectionError(
+            f"{measure} of the query {largest.query_id}{without} {verb} by {abs(largest.drop):g}, more than "
+            f"the {worst_drop:g} of --worst-drop, which bounds the change of every query; raise it."
+        )
+    return queries
+
+
+def _measured(
+    measure: str, queries: Sequence[QueryDrop], max_drop: float, worst: float, confidence: float
+) -> MeasureGate:
+    """The gate of the measure, as if it were the only one."""
+    drops = [max(-worst, min(worst, query.drop)) for query in queries]
+    bounds = drop_bounds(drops, max_drop, worst, confidence)
+    return MeasureGate(
+        measure,
+        len(queries),
+        exact_mean([query.baseline for query in queries]),
+        exact_mean([query.counted for query in queries]),
+        bounds,
+        bounds.p_above,
+        "undecided",
+        queries_for_drop(drops, max_drop, worst, confidence),
+        is_unchanged=all(abs(drop) <= TOLERANCE for drop in drops),
+        largest=sorted((query for query in queries if query.drop > 0), key=lambda query: -query.drop),
+    )
 
 
 def _decided(rows: Sequence[MeasureGate], alpha: float) -> list[MeasureGate]:
-    """The rows with their outcomes; a measure without a test is undecided and does not count as a test."""
-    adjusted = iter(holm([row.p_above for row in rows if row.p_above is not None]))
+    """The rows with their outcomes; only failing needs a correction for several measures."""
     decided = []
-    for row in rows:
-        p_above = None if row.p_above is None else next(adjusted)
+    for row, p_above in zip(rows, holm([row.p_above for row in rows]), strict=True):
         outcome: Outcome = "undecided"
-        if p_above is not None and p_above <= alpha + TOLERANCE:
+        if p_above < alpha:
             outcome = "failed"
-        elif row.bounds.p_within is not None and row.bounds.p_within <= alpha + TOLERANCE:
+        elif row.bounds.p_within <= alpha:
             outcome = "passed"
         decided.append(replace(row, p_above=p_above, outcome=outcome))
     return decided
@@ -331,23 +343,16 @@ def _chosen(measures: Sequence[str], old: Mapping[str, _Values], new: Mapping[st
     return list(dict.fromkeys(measures))
 
 
-def _notes(rows: Sequence[MeasureGate], missing_queries: MissingQueries, test: DropTest) -> Iterator[str]:
-    effect = "each counts as 0" if missing_queries == "zero" else "left out"
+def _notes(
+    rows: Sequence[MeasureGate], missing_queries: MissingQueries, worst_drop: float | None
+) -> Iterator[str]:
+    effect = "left out"
+    if missing_queries == "zero":
+        effect = "each counts as 0"
+        if worst_drop is not None:
+            effect += f", or as a drop by {worst_drop:g} for a measure with scores below 0"
     yield from _grouped(rows, "missing", f"without a score of the new version: {effect}.")
     yield from _grouped(rows, "unmatched", "without a score of the baseline: left out.")
-    for row in rows:
-        if row.queries == 1:
-            yield f"{row.measure}: a single query cannot show how far its drop is due to chance."
-        elif test == "t" and row.detectable == 0:
-            yield (
-                f"{row.measure}: the scores of all {row.queries} queries drop by the same amount, so that "
-                "both bounds are this drop."
-            )
-        elif row.bounds.low is None:
-            yield (
-                f"{row.measure}: {row.queries} queries are too few for a randomisation test at this "
-                "confidence level; use --test t."
-            )
 
 
 def _grouped(rows: Sequence[MeasureGate], attribute: str, text: str) -> Iterator[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from exam_pp.phases.trust.gate import POWER, Gate, MeasureGate
+from exam_pp.metrics.drops import fewest_queries, unseen_share
+from exam_pp.metrics.significance import QueriesNeeded
+from exam_pp.phases.trust.gate import Gate, MeasureGate
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.wording import counted, listed
 
@@ -14,7 +16,7 @@ def gate_report(result: Gate, *, decimals: int = 4) -> Report:
     measures = Table(
         [
             "measure", "queries", "baseline", "new", "drop", "low", "high", "p (above)", "p (within)",
-            "outcome", "detectable", "queries needed",
+            "outcome", "queries needed",
         ],
         [_cells(row) for row in result.measures],
         title="Measures",
@@ -47,38 +49,70 @@ def _cells(row: MeasureGate) -> list[Cell]:
     bounds = row.bounds
     return [
         row.measure, row.queries, row.baseline, row.new, row.drop, bounds.low, bounds.high, row.p_above,
-        bounds.p_within, row.outcome, row.detectable, row.needed,
+        bounds.p_within, row.outcome, _needed(row.needed),
     ]  # fmt: skip
 
 
+def _needed(needed: QueriesNeeded | None) -> str | None:
+    """The number and its range, such as ``190 (160 to 240)``."""
+    if needed is None:
+        return None
+    if needed.high is None:
+        return f"at least {needed.low}"
+    return f"{needed.queries}" + (f" ({needed.low} to {needed.high})" if needed.low < needed.high else "")
+
+
 def gate_sentence(result: Gate) -> str:
-    """The outcome and its reason in one sentence."""
+    """The outcome and its reason; only a passed or failed gate names its confidence."""
     systems = result.new if result.new == result.baseline else f"{result.new} against {result.baseline}"
     level, limit = f"{100 * result.confidence:.4g} %", f"the accepted {result.max_drop:g}"
+    assumed = f", if no query changes by more than {result.worst:g}" if result.worst_drop else ""
+    rows = [row for row in result.measures if result.outcome in ("passed", row.outcome)]
     if result.outcome == "failed":
-        rows = [row for row in result.measures if row.outcome == "failed"]
-        end = f", with {level} confidence by more than {limit}"
+        end = f", with {level} confidence by more than {limit}{assumed}."
     elif result.outcome == "passed":
-        rows = list(result.measures)
-        end = f"; with {level} confidence there is no drop by more than {limit}"
+        end = f"; with {level} confidence there is no drop by more than {limit}{assumed}."
     else:
-        rows = [row for row in result.measures if row.outcome == "undecided"]
         queries = counted(max(row.queries for row in rows), "query shows", "queries show")
-        end = f"; {queries} neither a drop by more than {limit} nor the opposite. {_reason(result)}"
-    return f"{_title(result).capitalize()}: {systems}, {listed([_change(row) for row in rows])}{end}."
+        end = f"; {queries} neither a drop by more than {limit} nor the opposite{assumed}."
+        end = " ".join([end, *_unseen(result, rows), *_too_few(result, rows), _reason(result)])
+    return f"{_title(result).capitalize()}: {systems}, {listed([_change(row) for row in rows])}{end}"
+
+
+def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
+    for row in rows:
+        if row.is_unchanged:
+            share = 100 * unseen_share(row.queries, result.confidence)
+            queries = "this query" if row.queries == 1 else f"these {row.queries} queries"
+            yield f"{row.measure}: unchanged on {queries}; up to {share:.3g} % could break unseen."
+            yield (
+                "A break of 10 % of all queries stays unseen in so few with a probability of "
+                f"{90 * 0.9 ** (row.queries - 1):.2g} %."
+            )
+
+
+def _too_few(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
+    fewest = fewest_queries(result.max_drop, result.worst, result.confidence)
+    if fewest is None:
+        yield f"A drop of at most {result.max_drop:g} cannot be shown unless scores rise."
+    elif min(row.queries for row in rows) < fewest:
+        yield (
+            f"To show a drop of at most {result.max_drop:g}, at least {fewest} queries are needed unless "
+            "scores rise."
+        )
 
 
 def _reason(result: Gate) -> str:
     """Why an undecided gate passes or fails."""
     verb = "passes" if result.passes else "fails"
     if result.undecided != "estimate":
-        return f"The gate {verb} because of --undecided {result.undecided}"
+        return f"The gate {verb} because of --undecided {result.undecided}."
     if result.passes:
         noun = "drops are" if len(result.measures) > 1 else "drop is"
-        return f"The gate passes because the measured {noun} at most this"
+        return f"The gate passes because the measured {noun} at most this."
     above = [row.measure for row in result.measures if row.drop > result.max_drop]
     of = f" of {listed(above)}" if len(result.measures) > 1 else ""
-    return f"The gate fails because the measured drop{of} is above this"
+    return f"The gate fails because the measured drop{of} is above this."
 
 
 def _change(row: MeasureGate) -> str:
@@ -90,24 +124,24 @@ def _change(row: MeasureGate) -> str:
 
 
 def _explanations(result: Gate) -> Iterator[str]:
-    level = f"{100 * result.confidence:.4g} %"
     alpha = f"{1 - result.confidence:.2g}"
-    test = "paired t test"
-    if result.test == "randomisation":
-        test = f"paired randomisation test ({result.samples:,} samples, seed {result.seed})"
     yield (
         "Drop: mean of the baseline minus mean of the new version over the same queries. Low and high: "
-        f"one-sided {level} confidence bounds ({test}). Failed: p (above) is at most {alpha}, which "
-        f"shows a drop by more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which shows "
-        "that the drop is not larger."
+        f"one-sided bounds of the drop, each wrong with a probability of at most {alpha}. Failed: p (above) "
+        f"is below {alpha}, which shows a drop by more than {result.max_drop:g}. Passed: p (within) is at "
+        f"most {alpha}, which shows that the drop is not larger."
     )
+    worst = f"The bounds assume that no query changes by more than {result.worst:g}"
+    if result.worst_drop is None:
+        yield f"{worst}, as all scores are from 0 to 1; --worst-drop names the range of another measure."
+    else:
+        yield f"{worst} (--worst-drop)."
     if len(result.measures) > 1:
         yield (
             "p (above) is adjusted by Holm's method over the measures, because one failed measure fails the "
             "gate. p (within) needs no adjustment, because all measures must pass."
         )
     yield (
-        f"Detectable: the difference that a one-sided t test at level {alpha} detects with probability "
-        f"{POWER:g} on these queries. Queries needed: so many are needed to detect a difference of "
-        f"{result.max_drop:g}, if the drops of queries vary as they do here."
+        "Queries needed: so many pass an unchanged mean with a probability of 80 %, if the drops of queries "
+        "vary as here. The range is for the uncertainty of this variation."
     )

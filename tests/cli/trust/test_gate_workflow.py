@@ -81,13 +81,16 @@ def test_the_commands_of_the_workflow_work(
     repository: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The first run writes the baseline; the same system then passes, and random passages do not."""
+    """The first run writes the baseline; the same system then passes, undecided; random passages do not."""
     runs = repository / "data" / "demo" / "runs"
     assert run_steps(workflow, runs / "rerank.run") == 1  # there is no baseline yet
     shutil.move(folder / "new.tsv", folder / "gate" / "baseline.tsv")
     capsys.readouterr()
 
     assert run_steps(workflow, runs / "rerank.run") == 0
-    assert capsys.readouterr().out.startswith("# Gate: passed\n\nPassed: new, Cover(min_grade=4)@10 stays at")
+    shown = capsys.readouterr().out
+    assert shown.startswith(
+        "# Gate: passed, but undecided\n\nPassed, but undecided: new, Cover(min_grade=4)@10 stays"
+    )
     assert run_steps(workflow, runs / "random.run") in {4, 5}
     assert "| Cover(min_grade=4)@10 | 8 |" in capsys.readouterr().out
