@@ -79,8 +79,8 @@ def bootstrap_means(values: Floats, *, samples: int = 2000, seed: int = 0) -> Fl
     """Means of the systems over resampled queries, samples × systems.
 
     ``values`` is systems × queries (at least two queries). All systems get the same resampled queries, so
-    that samples can be compared between systems; few queries get :func:`enough_samples`. NaN cells are skipped in means. If a sample has only NaN
-    for a system, its value is the system's mean over all queries.
+    that samples can be compared between systems; few queries get :func:`enough_samples`. NaN cells are
+    skipped in means. If a sample has only NaN for a system, its value is the system's mean over all queries.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993); scipy.stats.bootstrap.
     """
