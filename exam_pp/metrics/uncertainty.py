@@ -17,10 +17,6 @@ FEWEST_UNITS = 5
 """With fewer resampled queries, intervals of resampled statistics are not made."""
 FEW_UNITS = 12
 """With fewer resampled queries, such intervals are approximate: they cover less often than they say."""
-FEW_UNITS_NOTE = (
-    f"Intervals by resampling are approximate for fewer than {FEW_UNITS} queries and left out for fewer than "
-    f"{FEWEST_UNITS}, and without any spread."
-)
 _SAMPLES_OF_FEW = 10_000
 _TIE_DECIMALS = 12
 """Resampled means are rounded to this number of decimals, so that rounding errors do not break ties."""
@@ -129,6 +125,14 @@ def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 200
         starts = np.flatnonzero(np.diff(of_sample, prepend=-1))
         totals[of_sample[starts]] += np.add.reduceat(scores, starts, axis=0)
     return totals / len(queries)
+
+
+def few_units_note(units: str = "queries") -> str:
+    """What readers must know of intervals by resampling."""
+    return (
+        f"With fewer than {FEW_UNITS} {units} they are approximate, and with fewer than {FEWEST_UNITS} or "
+        "without any spread there are none."
+    )
 
 
 def enough_samples(units: int, samples: int) -> int:

@@ -40,9 +40,8 @@ def test_the_interval_is_that_of_resampled_queries() -> None:
             means = scores[:, drawn].mean(axis=1)
             gaps.append((means[own].mean() - means[~own].mean()) / means.std())
         values.append(gaps[0] - gaps[1])
-    assert found.interval == pytest.approx(
-        tuple(np.quantile(values, [expanded_tail(14), 1 - expanded_tail(14)]))
-    )
+    tail = expanded_tail(14)
+    assert found.interval == pytest.approx(tuple(np.quantile(values, [tail, 1 - tail])))
 
 
 @given(SCORES, st.integers(1, 5), st.integers(-5, 5))

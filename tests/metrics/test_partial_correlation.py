@@ -108,9 +108,8 @@ def test_the_interval_is_that_of_resampled_queries() -> None:
     for count in counts:
         drawn = np.vstack([scaled[n] for n in range(14) for _ in range(count[n])])
         values.append(pearsonr(*drawn.T).statistic)
-    assert found.interval == pytest.approx(
-        tuple(np.quantile(values, [expanded_tail(14), 1 - expanded_tail(14)]))
-    )
+    tail = expanded_tail(14)
+    assert found.interval == pytest.approx(tuple(np.quantile(values, [tail, 1 - tail])))
 
 
 def test_means_of_systems() -> None:

@@ -60,17 +60,13 @@ def test_tables_give_the_values_of_scipy(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_intervals_resample_queries() -> None:
-    """Equal queries have an interval without width; a seed gives the same interval again."""
+    """Equal queries have no interval; a seed gives the same interval again."""
     first, second = [0, 1, 2, 2, 1] * 4, [0, 2, 1, 2, 1] * 4
     equal = [
         RatedItem(f"q{number // 5}", a, b) for number, (a, b) in enumerate(zip(first, second, strict=True))
     ]
     same = rating_correlation(equal)
-    assert same.kendall.interval is not None
-    assert same.kendall.value is not None
-    # τ-b of several copies of a query differs a little from that of one, but not between samples.
-    assert same.kendall.interval.low == pytest.approx(same.kendall.interval.high)
-    assert same.kendall.interval.low == pytest.approx(same.kendall.value)
+    assert same.kendall.interval is None
 
     mixed = [RatedItem(f"q{number}", a, b) for number, (a, b) in enumerate(zip(first, second, strict=True))]
     one, again = (rating_correlation(mixed, seed=3) for _ in range(2))

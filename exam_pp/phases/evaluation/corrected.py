@@ -62,8 +62,9 @@ class SystemEstimate:
         labels: Number of labelled pairs among those that its score depends on.
         errors: Number of these on which judge and people differ.
         few_errors: Fewer than 10 errors were seen of pairs that were drawn by chance, so the variance by the
-            labels is uncertain, and the interval uses it. Intervals of labels need as many grades that are too high and that are
-            too low, because a kind of errors that is rarely drawn is missing from their variance.
+            labels is uncertain, and the interval uses it. Intervals of labels need as many grades that are
+            too high and that are too low, because a kind of errors that is rarely drawn is missing from their
+            variance.
     """
 
     system: str

@@ -66,8 +66,8 @@ def _script(row: SystemEstimate, _decimals: int) -> list[Cell]:
     difference = scores.difference or (None, None, None)
     return [
         row.system, scores.judged, scores.judged_rank, *scores.corrected[:3], _yes(scores.corrected.by_rule),
-        _yes(scores.too_thin or bool(scores.corrected.few)), scores.rank, *difference[:3], row.labels, row.errors,
-        scores.more and scores.more.labels, scores.more and scores.more.limit,
+        _yes(scores.too_thin or bool(scores.corrected.few)), scores.rank, *difference[:3], row.labels,
+        row.errors, scores.more and scores.more.labels, scores.more and scores.more.limit,
     ]  # fmt: skip
 
 
