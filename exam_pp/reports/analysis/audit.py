@@ -82,8 +82,9 @@ def _notes(result: Audit) -> Iterator[str]:
         f"Grader: {result.grader} ({result.prompt_class}); {people}. Score of systems: {result.measure}. low "
         f"and high: {100 * options.confidence:.4g} % intervals by the bootstrap over queries "
         f"({options.samples:,} samples, seed {options.seed}), of shares by Gaffke's bound. "
-        f"{few_units_note()} Evidence is an interval without the value of no effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such verdicts are "
-        "evidence by chance, and more with few queries. For entries that one system brought, evidence is "
+        f"{few_units_note()} Evidence is an interval without the value of no effect; without a bias, about "
+        f"{100 - 100 * options.confidence:.4g} % of such verdicts are evidence by chance, and more with few "
+        "queries. For entries that one system brought, evidence is "
         "a changed rank; for calibration, an ECE that a calibrated grader rarely has."
     )
 

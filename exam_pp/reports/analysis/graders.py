@@ -63,9 +63,10 @@ def _explanation(result: GraderAgreement) -> str:
         f"Compared: {_LONG_UNITS[result.unit]}.{pooled} "
         "T and U are the pairs of items that only the grader, or only "
         f"the other grader, rates equal. Intervals of τ-b and ρ: 95 %, {result.samples} bootstrap samples of "
-        f"queries (seed {result.seed}). {few_units_note()} p-values treat items "
-        "as independent. Difference: grader − other grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % intervals from "
-        "the t distribution, which assume normal differences of independent items and need six of them."
+        f"queries (seed {result.seed}). {few_units_note()} p-values treat items as independent. Difference: "
+        "grader − other grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % "
+        "intervals from the t distribution, which assume normal differences of independent items and need "
+        "six of them."
     )
 
 
