@@ -176,12 +176,12 @@ class _Errors(NamedTuple):
     """The errors of the judge that people revealed for a score or a difference of two.
 
     Attributes:
-        count: Labels that contradict the judge, without pairs that are always drawn.
-        mean: Interval of the error of the score by Gaffke's bound; None if ``count`` is not small, if pairs
+        contradictions: Labels that contradict the judge, without pairs that are always drawn.
+        mean: Interval of the error of the score by Gaffke's bound; None if these are not few, if pairs
             have unequal probabilities, or if the score is no weighted sum of pairs.
     """
 
-    count: int
+    contradictions: int
     mean: tuple[float, float] | None
 
     @classmethod
@@ -236,7 +236,7 @@ def _interval(
     over_queries = sampling.intervals == "queries"
     if over_queries and len(scores) < FEWEST_QUERIES:
         return Interval(value), None
-    few = errors.count if 0 < errors.count < FEWEST_ERRORS else None
+    few = errors.contradictions if 0 < errors.contradictions < FEWEST_ERRORS else None
     if errors.mean is not None:
         if over_queries:
             width = query_half_width(judged, (1 + confidence) / 2) or 0.0
@@ -247,7 +247,7 @@ def _interval(
         variance = float(variances.sum())
         spread = _Spread(variance, label_quantile(variances, confidence)) if variance > 0 else None
         return Interval(value, value - half, value + half, by_rule, few=few), spread
-    if not errors.count and bound > 0:
+    if not errors.contradictions and bound > 0:
         width = (query_half_width(scores, (1 + confidence) / 2) or 0.0) + bound
         return Interval(value, value - width, value + width, by_rule=True), None
     width = query_half_width(scores, confidence) or 0.0

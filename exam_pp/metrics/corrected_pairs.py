@@ -147,6 +147,7 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
     of a system on it.
     """
     graded = ~np.isnan(pairs.judged).all(axis=0)
+    labelled: Bools = np.asarray(~np.isnan(pairs.people))
     judged = weighting.values(pairs.judged)
     errors = np.where(np.isnan(pairs.people), 0.0, weighting.values(pairs.people) - judged)
     total = sum(weighting.entries)
@@ -161,9 +162,8 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
         probability = np.repeat(pairs.probability.min(axis=1, initial=1.0)[:, None], systems, axis=1)
         own = np.eye(systems, dtype=bool)[:, None, :]
         weights = np.broadcast_to(shares, (systems, len(shares)))
-        labelled = np.repeat((~np.isnan(pairs.people)).any(axis=1)[:, None], systems, axis=1)
+        labelled = np.repeat(labelled.any(axis=1)[:, None], systems, axis=1)
         return PairGroups(by_judge, by_people - by_judge, probability, own, weights, levels, True, labelled)
-    labelled = ~np.isnan(pairs.people)
     if not weighting.by_pair:
         weights = np.broadcast_to(shares, (len(members), len(shares)))
         probability, members = pairs.probability, members[:, None, :]

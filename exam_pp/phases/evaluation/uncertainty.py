@@ -161,8 +161,8 @@ def _add_intervals(
         means = bootstrap_means(matrix.values, samples=statistics.samples, seed=statistics.seed)
     found = intervals(means, matrix.values.shape[1], statistics.confidence)
     for system, interval in zip(matrix.systems, found, strict=True):
-        low, high = interval or (None, None)
-        _update(result, system, matrix.metric, low=low, high=high)
+        if interval is not None:
+            _update(result, system, matrix.metric, low=interval.low, high=interval.high)
     ranked = [row for row, system in enumerate(matrix.systems) if system != OVERALL_SYSTEM]
     if ranked:
         ranks = rank_intervals(means[:, ranked], statistics.confidence)

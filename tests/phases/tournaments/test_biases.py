@@ -79,7 +79,19 @@ def test_the_report(tmp_path: Path) -> None:
     difference = "Wins of the longer answer, by the difference in words"
     assert tables[difference].rows == [["gpt-4", "", "25 to 50 %", 3, 4, 0.75, low, high, 1.0]]
     assert tables["Pairs in both orders"].rows == [
-        ["gpt-4", "", 2, 1, 1, 0, 0, 0.5, pytest.approx(0.0125), pytest.approx(0.9875), 0.5]
+        [
+            "gpt-4",
+            "",
+            2,
+            1,
+            1,
+            0,
+            0,
+            0.5,
+            pytest.approx(0.012579, abs=1e-6),
+            pytest.approx(0.987421, abs=1e-6),
+            0.5,
+        ]
     ]
     assert "Gaffke's bound" in notes_of(report)
 
