@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.uncertainty import Interval, enough_samples, intervals
 
 
 def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 2) -> float | None:
@@ -89,22 +89,22 @@ def kappa_interval(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Interval | None:
-    """Percentile interval of Cohen's κ over resampled queries.
+    """Interval of Cohen's κ over resampled queries.
 
-    ``tables`` are confusion matrices, one per query. Returns None if κ is undefined in every sample.
+    ``tables`` are confusion matrices, one per query. Returns None for fewer than five queries and if
+    κ is undefined or the same in every sample.
     """
     counts = np.asarray(tables, dtype=float)
     queries = len(counts)
+    samples = enough_samples(queries, samples)
     weights = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=samples)
     drawn = np.tensordot(weights, counts, axes=1)
     total = drawn.sum(axis=(1, 2))
     agreed = np.trace(drawn, axis1=1, axis2=2) * total
     chance = (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1)
     defined = total**2 > chance
-    if not defined.any():
-        return None
     kappas = (agreed - chance)[defined] / (total**2 - chance)[defined]
-    return intervals(kappas[:, None], confidence)[0]
+    return intervals(kappas[:, None], queries, confidence)[0]
 
 
 def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:

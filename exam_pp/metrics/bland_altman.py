@@ -15,12 +15,14 @@ WITHIN_LIMITS = 1.96
 """Number of standard deviations from the mean within which 95 % of normally distributed values are."""
 
 
+FEWEST_ITEMS = 6
+"""Fewest items for intervals, which assume normal differences."""
 _JITTER = 0.25
 """Largest shift of a point, as a share of the distance of neighbouring values."""
 
 
 class Estimate(NamedTuple):
-    """A value and its confidence interval; the interval is None for a single item."""
+    """A value and its confidence interval; None for too few items, and without any spread."""
 
     value: float
     interval: Interval | None
@@ -75,6 +77,8 @@ def bland_altman(
     quantile = float(t.ppf((1 + confidence) / 2, count - 1))
 
     def estimate(value: float, error: float) -> Estimate:
+        if count < FEWEST_ITEMS or not error:
+            return Estimate(value, None)
         return Estimate(value, Interval(value - quantile * error, value + quantile * error))
 
     of_limit = sqrt(3 * sd**2 / count)

@@ -98,3 +98,31 @@ def interval(values: ArrayLike, low: float, high: float, confidence: float = 0.9
     """
     tail = (1 - confidence) / 2
     return lower(values, low, tail), upper(values, high, tail)
+
+
+def share_interval(parts: ArrayLike, wholes: ArrayLike, confidence: float = 0.95) -> tuple[float, float]:
+    """Confidence interval of a share whose parts come in independent groups, such as games by query.
+
+    If all groups are equally large, it is :func:`interval` of their shares from 0 to 1. Otherwise it contains
+    the shares θ that the groups do not refute: the means of part − θ × whole are 0, and one more group, as
+    large as the largest, has the share 1 for the upper limit and 0 for the lower one.
+
+    Args:
+        parts: The part of each group, 0 to its whole.
+        wholes: The size of each group, above 0; at least one group.
+        confidence: Level of the interval.
+    """
+    part, whole = np.asarray(parts, dtype=float), np.asarray(wholes, dtype=float)
+    tail = (1 - confidence) / 2
+    return 1 - _highest_share(whole - part, whole, tail), _highest_share(part, whole, tail)
+
+
+def _highest_share(part: Floats, whole: Floats, tail: float) -> float:
+    observed = float(part.sum() / whole.sum())
+    if observed >= 1:
+        return 1.0
+
+    def excess(share: float) -> float:
+        return cdf(np.append(part - share * whole, (1 - share) * whole.max()), 0.0) - (1 - tail)
+
+    return float(brentq(excess, observed, 1.0, xtol=1e-12))

@@ -121,7 +121,7 @@ def calibration(
             return Measured(float(values.mean()), None)
         sums = np.bincount(query, values, number), np.bincount(query, minlength=number)
         means = (drawn @ sums[0]) / (drawn @ sums[1])
-        return Measured(float(values.mean()), intervals(means[:, None], confidence)[0])
+        return Measured(float(values.mean()), intervals(means[:, None], number, confidence)[0])
 
     def ece(bin_of: Ints) -> Measured:
         value = float(_errors((p - y)[None], bin_of)[0])
@@ -130,7 +130,7 @@ def calibration(
         cells = np.zeros((number, int(bin_of.max()) + 1))
         np.add.at(cells, (query, bin_of), p - y)
         errors = np.abs(drawn @ cells).sum(axis=1) / (drawn @ np.bincount(query, minlength=number))
-        return Measured(value, intervals(errors[:, None], confidence)[0])
+        return Measured(value, intervals(errors[:, None], number, confidence)[0])
 
     equal, adaptive = equal_width(p, bins), equal_counts(p, bins)
     simulated = _calibrated_errors(p, equal, samples, seed)

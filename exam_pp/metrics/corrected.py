@@ -35,6 +35,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
+FEWEST_ERRORS = 5
+"""With fewer labels that contradict the judge, the variance of the labels says nothing."""
 FEW_ERRORS = 10
 """With fewer disagreements of judge and people, the variance of the labels is too uncertain to trust."""
 MOST_HIDDEN = 0.5
@@ -60,6 +62,8 @@ class PairGroups:
         levels: Weight of each level.
         together: Whether all members of a group were drawn together, with the probability of the group.
             Members are then the systems, each with its own value, so that scores are linear.
+        labelled: Whether people labelled the pair, shape as ``probability``; None where only variances are
+            computed.
     """
 
     judged: Floats
@@ -69,6 +73,12 @@ class PairGroups:
     weights: Floats
     levels: Floats
     together: bool = False
+    labelled: Bools | None = None
+
+    @property
+    def linear(self) -> bool:
+        """Whether scores are weighted sums of the values."""
+        return self.together or self.judged.shape[-1] == 1
 
     @property
     def corrected(self) -> Floats:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata, t
 
+from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.corrected import (
+    FEWEST_ERRORS,
     Bools,
     Evidence,
     Floats,
@@ -32,18 +34,24 @@ Source = Literal["queries", "labels"]
 _FACTORS = 24
 """Number of factors of the probabilities at which the variance of larger samples is estimated."""
 _TIE_DECIMALS = 12
+FEWEST_QUERIES = 6
+"""Fewest queries for an interval over queries, which assumes normal scores."""
 
 
 class Interval(NamedTuple):
-    """An estimate with its interval; ``low`` and ``high`` are None with a single query.
+    """An estimate with its interval; ``low`` and ``high`` are None with too few queries.
 
-    ``by_rule``: no error of the judge was seen, so the ends are bounds by the rule of three.
+    ``by_rule``: no error of the judge was seen, so the ends are bounds by the rule of three. ``bounded``: few
+    errors were seen, so the ends are by Gaffke's bound of the mean error. ``few``: the number of errors if
+    they are too few for the interval.
     """
 
     value: float
     low: float | None = None
     high: float | None = None
     by_rule: bool = False
+    bounded: bool = False
+    few: int | None = None
 
 
 class Estimate(NamedTuple):
@@ -108,19 +116,27 @@ def estimates(queries: Sequence[PairGroups], sampling: Sampling, baseline: int) 
     corrected = np.array([group_scores(pairs, pairs.corrected) for pairs in queries])
     variances = _Variances(queries)
     own, differences = variances.own(), variances.of_differences(baseline)
-    bounds = variances.bounds(sampling)
+    with_queries = sampling.intervals == "queries"
+    # An interval that adds two uncertain parts gives half of the error probability to each.
+    of_part = replace(sampling, confidence=(1 + sampling.confidence) / 2) if with_queries else sampling
+    bounds = variances.bounds(of_part)
     factors = [float(f) for f in np.geomspace(1.0, 1 / min(sampling.probabilities), _FACTORS)]
     larger = np.array([variances.of_larger_sample(factor) for factor in factors])
     ranks, judged_ranks = _ranks(corrected.mean(axis=0)), _ranks(judged.mean(axis=0))
     thin = variances.too_thin()
     found = []
     for row in range(corrected.shape[1]):
-        interval, spread = _interval(corrected[:, row], own[:, row], float(bounds[row]), sampling)
+        errors = _Errors.of(queries, row, None, of_part)
+        interval, spread = _interval(
+            judged[:, row], corrected[:, row], own[:, row], errors, float(bounds[row]), sampling
+        )
         difference = None
         if row != baseline:
             change = corrected[:, row] - corrected[:, baseline]
             bound = float(bounds[row] + bounds[baseline])
-            difference, _ = _interval(change, differences[:, row], bound, sampling)
+            of_judge = judged[:, row] - judged[:, baseline]
+            errors = _Errors.of(queries, row, baseline, of_part)
+            difference, _ = _interval(of_judge, change, differences[:, row], errors, bound, sampling)
         more = None
         if spread is not None and not thin[row]:
             other = max(0.0, spread.variance - max(0.0, float(larger[0, row])))
@@ -156,28 +172,91 @@ class _Spread(NamedTuple):
     quantile: float
 
 
+class _Errors(NamedTuple):
+    """The errors of the judge that people revealed for a score or a difference of two.
+
+    Attributes:
+        contradictions: Labels that contradict the judge, without pairs that are always drawn.
+        mean: Interval of the error of the score by Gaffke's bound; None if these are not few, if pairs
+            have unequal probabilities, or if the score is no weighted sum of pairs.
+    """
+
+    contradictions: int
+    mean: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, queries: Sequence[PairGroups], row: int, base: int | None, sampling: Sampling) -> _Errors:
+        count, values, largest, units = 0, [], 0.0, 0
+        for pairs in queries:
+            error, weight = _unit_errors(pairs, row, base)
+            by_chance = (pairs.probability < 1).any(axis=-1) if pairs.linear else pairs.probability < 1
+            count += int(((error != 0) & by_chance).sum())
+            if pairs.linear and pairs.labelled is not None:
+                counts = weight > 0
+                values.append(error[counts & pairs.labelled.any(axis=-1)])
+                largest = max(largest, float(weight.max(initial=0.0)))
+                units += int(counts.sum())
+        equal = {sampling.lowest, *sampling.probabilities}
+        if count >= FEWEST_ERRORS or not values or len(equal) > 1 or min(equal) >= 1:
+            return cls(count, None)
+        total, found = units / len(queries), np.concatenate(values)
+        end = largest * sampling.span
+        low, high = -end, end
+        if found.size:
+            low, high = bounded_mean.interval(found, -end, end, sampling.confidence)
+        return cls(count, (total * low, total * high))
+
+
+def _unit_errors(pairs: PairGroups, row: int, base: int | None) -> tuple[Floats, Floats]:
+    """What each error adds to a score or difference, and the most that it could, for an error of 1.
+
+    If scores are no weighted sums, it is the errors of the pairs of either system, without weights.
+    """
+    systems = [row] if base is None else [row, base]
+    errors = np.einsum("l,lgk->gk", pairs.levels, pairs.errors)
+    if not pairs.linear:
+        mine = np.any([np.broadcast_to(pairs.members[s], errors.shape) for s in systems], axis=0)
+        return np.where(mine & pairs.errors.any(axis=0), 1.0, 0.0), np.zeros(len(errors))
+    if pairs.together:
+        weighted = [pairs.weights[s] * errors[:, s] for s in systems]
+        return (weighted[0] - sum(weighted[1:])), pairs.weights[systems].sum(axis=0)
+    weights = [pairs.weights[s] * pairs.members[s, :, 0] for s in systems]
+    weight = weights[0] - sum(weights[1:])
+    return weight * errors[:, 0], np.abs(weight)
+
+
 def _interval(
-    scores: Floats, variances: Floats, bound: float, sampling: Sampling
+    judged: Floats, scores: Floats, variances: Floats, errors: _Errors, bound: float, sampling: Sampling
 ) -> tuple[Interval, _Spread | None]:
     """The mean of a system's scores with its interval, and the spread from which it was made.
 
     ``variances`` are those by the labels, of each query's part of the mean.
     """
-    value, confidence = float(scores.mean()), sampling.confidence
-    if sampling.intervals == "labels":
+    value, confidence, width = float(scores.mean()), sampling.confidence, 0.0
+    over_queries = sampling.intervals == "queries"
+    if over_queries and len(scores) < FEWEST_QUERIES:
+        return Interval(value), None
+    few = errors.contradictions if 0 < errors.contradictions < FEWEST_ERRORS else None
+    if errors.mean is not None:
+        if over_queries:
+            width = query_half_width(judged, (1 + confidence) / 2) or 0.0
+        centre, (low, high) = float(judged.mean()), errors.mean
+        return Interval(value, centre + low - width, centre + high + width, bounded=True), None
+    if not over_queries:
         half, by_rule = label_half_width(variances, bound, confidence)
         variance = float(variances.sum())
         spread = _Spread(variance, label_quantile(variances, confidence)) if variance > 0 else None
-        return Interval(value, value - half, value + half, by_rule), spread
-    width = query_half_width(scores, confidence)
-    if width is None:
+        return Interval(value, value - half, value + half, by_rule, few=few), spread
+    if not errors.contradictions and bound > 0:
+        width = (query_half_width(scores, (1 + confidence) / 2) or 0.0) + bound
+        return Interval(value, value - width, value + width, by_rule=True), None
+    width = query_half_width(scores, confidence) or 0.0
+    if not width:
         return Interval(value), None
-    if width == 0:
-        return Interval(value, value - bound, value + bound, by_rule=bound > 0), None
     spread = _Spread(
         float(scores.var(ddof=1)) / len(scores), float(t.ppf((1 + confidence) / 2, len(scores) - 1))
     )
-    return Interval(value, value - width, value + width), spread
+    return Interval(value, value - width, value + width, few=few), spread
 
 
 def _ranks(means: Floats) -> list[int]:

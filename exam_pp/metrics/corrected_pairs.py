@@ -147,6 +147,7 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
     of a system on it.
     """
     graded = ~np.isnan(pairs.judged).all(axis=0)
+    labelled: Bools = np.asarray(~np.isnan(pairs.people))
     judged = weighting.values(pairs.judged)
     errors = np.where(np.isnan(pairs.people), 0.0, weighting.values(pairs.people) - judged)
     total = sum(weighting.entries)
@@ -161,10 +162,12 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
         probability = np.repeat(pairs.probability.min(axis=1, initial=1.0)[:, None], systems, axis=1)
         own = np.eye(systems, dtype=bool)[:, None, :]
         weights = np.broadcast_to(shares, (systems, len(shares)))
-        return PairGroups(by_judge, by_people - by_judge, probability, own, weights, levels, together=True)
+        labelled = np.repeat(labelled.any(axis=1)[:, None], systems, axis=1)
+        return PairGroups(by_judge, by_people - by_judge, probability, own, weights, levels, True, labelled)
     if not weighting.by_pair:
         weights = np.broadcast_to(shares, (len(members), len(shares)))
-        return PairGroups(judged, errors, pairs.probability, members[:, None, :], weights, levels)
+        probability, members = pairs.probability, members[:, None, :]
+        return PairGroups(judged, errors, probability, members, weights, levels, labelled=labelled)
     # Passages without any grade of the judge are not in the mean, because they could not be drawn.
     members = members & graded
     of_passage = members / np.maximum(members.sum(axis=1, keepdims=True), 1)
@@ -176,6 +179,7 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
         repeated.reshape(len(members), -1, 1),
         (shares[:, None] * of_passage[:, None, :]).reshape(len(members), -1),
         levels,
+        labelled=labelled.reshape(-1, 1),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import enough_samples
 
 
 class Correlation(NamedTuple):
@@ -177,21 +177,11 @@ def resample_systems(
     Only systems with a score and a rank are resampled. The order of the mappings does not matter.
     """
     common = sorted(scores.keys() & ranks.keys())
-    drawn = np.random.default_rng(seed).integers(0, len(common), (samples, len(common)))
+    number = enough_samples(len(common), samples)
+    drawn = np.random.default_rng(seed).integers(0, len(common), (number, len(common)))
     values = np.array([scores[system] for system in common])
     official = np.array([-ranks[system] for system in common])
     return values[drawn], official[drawn]
-
-
-def correlation_intervals(samples: Floats, confidence: float = 0.95) -> list[Interval | None]:
-    """Percentile interval of each column of :func:`correlation_samples`; None for a column of NaN."""
-    tail = 50 * (1 - confidence)
-    bounds: list[Interval | None] = []
-    for column in samples.T:
-        known = column[~np.isnan(column)]
-        low, high = np.percentile(known, [tail, 100 - tail]) if known.size else (None, None)
-        bounds.append(None if low is None or high is None else Interval(float(low), float(high)))
-    return bounds
 
 
 def approximate_ranks(scores: Mapping[str, float], ranks: Mapping[str, float]) -> dict[str, float]:

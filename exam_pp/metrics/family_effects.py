@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from exam_pp.metrics.correlation import correlation_intervals
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import Interval, intervals
 
 Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[float]]
@@ -34,7 +33,7 @@ class Advantage(NamedTuple):
         own_rank: Mean rank of the family's systems; 1 is best, ties have their average rank.
         standardised: Difference of the means, in standard deviations of the systems' means; None if all
             systems have the same mean.
-        interval: Its percentile interval over resampled queries.
+        interval: Its interval over resampled queries.
     """
 
     own: float
@@ -64,7 +63,7 @@ def advantage(
         float(means[~among].mean()),
         float(ranks[among].mean()),
         _known(_standardised(means[None], among)),
-        _interval(drawn, confidence),
+        _interval(drawn, values.shape[1], confidence),
     )
 
 
@@ -85,7 +84,7 @@ def difference_in_differences(
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     value = _known(_standardised(a.mean(axis=1)[None], among) - _standardised(b.mean(axis=1)[None], among))
     samples_of = [_drawn(values, among, samples, seed) for values in (a, b)]
-    return Comparison(value, _interval(samples_of[0] - samples_of[1], confidence))
+    return Comparison(value, _interval(samples_of[0] - samples_of[1], a.shape[1], confidence))
 
 
 def _drawn(values: Floats, own: Bools, samples: int, seed: int) -> Floats:
@@ -103,8 +102,8 @@ def _standardised(means: Floats, own: Bools) -> Floats:
     return np.where(deviation > 1e-12, gap / np.where(deviation > 1e-12, deviation, 1.0), np.nan)
 
 
-def _interval(samples: Floats, confidence: float) -> Interval | None:
-    return correlation_intervals(samples[:, None], confidence)[0] if samples.size else None
+def _interval(samples: Floats, queries: int, confidence: float) -> Interval | None:
+    return intervals(samples[:, None], queries, confidence)[0] if samples.size else None
 
 
 def _known(value: Floats) -> float | None:

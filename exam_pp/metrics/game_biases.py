@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import binom
 
 from exam_pp.games import Game
-from exam_pp.metrics.outcomes import share_intervals
+from exam_pp.metrics.bounded_mean import share_interval
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.roles import System
 
@@ -98,7 +98,7 @@ class Share:
     Attributes:
         count: Number of games of the kind in question.
         total: Number of all games that count.
-        interval: Confidence interval of the share; None for fewer than two queries.
+        interval: Confidence interval of the share; None without games, or if it was not asked for.
         p_value: Two-sided p-value for the share one half; None if that is no sensible expectation.
     """
 
@@ -212,23 +212,20 @@ def _orders_kind(first: Game, second: Game) -> str:
     return "first" if verdicts == {"A"} else "second"
 
 
-def biases(
-    queries: Collection[QueryTally], *, confidence: float = 0.95, samples: int = 2000, seed: int = 0
-) -> Biases:
+def biases(queries: Collection[QueryTally], *, intervals: bool = True, confidence: float = 0.95) -> Biases:
     """Sum up the counts of all queries of a judge, with intervals and tests.
 
     Args:
         queries: The counts of each query.
+        intervals: Whether to add intervals of the shares.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries; 0 for no intervals.
-        seed: Seed of the samples.
 
     Returns:
         The shares.
     """
 
     def share(tallies: Iterable[Tally], *, tested: bool = True) -> Share:
-        return share_of(list(tallies), tested=tested, confidence=confidence, samples=samples, seed=seed)
+        return share_of(list(tallies), tested=tested, intervals=intervals, confidence=confidence)
 
     orders = [query.orders for query in queries]
     return Biases(
@@ -250,20 +247,19 @@ def share_of(
     tallies: Iterable[Tally],
     *,
     tested: bool = True,
+    intervals: bool = True,
     confidence: float = 0.95,
-    samples: int = 2000,
-    seed: int = 0,
 ) -> Share:
     """Share of won games over all queries, with its interval and, if ``tested``, its p-value.
 
-    The interval is that of :func:`~exam_pp.metrics.outcomes.share_intervals`; None for a single query.
+    The interval is that of :func:`~exam_pp.metrics.bounded_mean.share_interval`, with queries as groups.
     """
     played = [query for query in tallies if sum(query)]
     won, lost = (sum(column) for column in zip(*played, strict=True)) if played else (0, 0)
     interval = None
-    if samples and len(played) > 1:
+    if intervals and played:
         counts = np.array(played, dtype=float)
-        interval, _ = share_intervals(counts, confidence=confidence, samples=samples, seed=seed)
+        interval = Interval(*share_interval(counts[:, 0], counts.sum(axis=1), confidence))
     return Share(won, won + lost, interval, sign_flip_test(played) if tested and played else None)
 
 

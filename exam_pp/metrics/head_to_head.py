@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
+from exam_pp.metrics.bounded_mean import share_interval
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import Outcomes, share_intervals
+from exam_pp.metrics.outcomes import Outcomes
 from exam_pp.metrics.significance import holm
 from exam_pp.metrics.uncertainty import Interval
 
@@ -80,9 +81,9 @@ class HeadToHead(NamedTuple):
     won: float
     lost: float
     tied: float
-    won_interval: Interval | None
-    lost_interval: Interval | None
-    tied_interval: Interval | None
+    won_interval: Interval
+    lost_interval: Interval
+    tied_interval: Interval
     p: float
     adjusted_p: float
 
@@ -92,20 +93,17 @@ def head_to_head(
     pairs: Sequence[tuple[str, str]],
     *,
     confidence: float = 0.95,
-    samples: int = 1000,
-    seed: int = 0,
 ) -> list[HeadToHead]:
     """Compare pairs of systems by their games against each other.
 
     A query counts in the sign test for the system that won more of its games; queries without a difference
-    count for neither system. Intervals are those of :func:`~exam_pp.metrics.outcomes.share_intervals`.
+    count for neither system. Intervals are those of
+    :func:`~exam_pp.metrics.bounded_mean.share_interval`, with queries as groups.
 
     Args:
         outcomes: The games.
         pairs: Pairs of systems that met.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples.
-        seed: Seed of the samples.
 
     Returns:
         A row for each pair.
@@ -113,14 +111,12 @@ def head_to_head(
     Source: sign test with ties dropped, as Conover, "Practical Nonparametric Statistics" (1999), section
     3.4; Holm's correction, see :func:`~exam_pp.metrics.significance.holm`.
     """
-    rows = [_compare(outcomes, *pair, confidence, samples, seed) for pair in pairs]
+    rows = [_compare(outcomes, *pair, confidence) for pair in pairs]
     adjusted = holm([row.p for row in rows])
     return [row._replace(adjusted_p=p) for row, p in zip(rows, adjusted, strict=True)]
 
 
-def _compare(
-    outcomes: Outcomes, system_a: str, system_b: str, confidence: float, samples: int, seed: int
-) -> HeadToHead:
+def _compare(outcomes: Outcomes, system_a: str, system_b: str, confidence: float) -> HeadToHead:
     first, second = outcomes.systems.index(system_a), outcomes.systems.index(system_b)
     forwards = (outcomes.a == first) & (outcomes.b == second)
     met = forwards | ((outcomes.a == second) & (outcomes.b == first))
@@ -129,12 +125,11 @@ def _compare(
     counts = np.zeros((int(query.max()) + 1, 3))  # queries × won, lost, tied
     np.add.at(counts, (query, np.where(score == 1, 0, np.where(score == 0, 1, 2))), 1)
     won, lost, tied = (counts.sum(axis=0) / counts.sum()).tolist()
-    bounds: Sequence[Interval | None] = (None, None, None)
-    if len(counts) > 1:
-        bounds = share_intervals(counts, confidence=confidence, samples=samples, seed=seed)
+    of_won, of_lost, of_tied = (
+        Interval(*share_interval(column, counts.sum(axis=1), confidence)) for column in counts.T
+    )
     better, worse = (counts[:, 0] > counts[:, 1]).sum(), (counts[:, 0] < counts[:, 1]).sum()
     p = float(binomtest(int(better), int(better + worse)).pvalue) if better + worse else 1.0
-    of_won, of_lost, of_tied = bounds
     return HeadToHead(
         system_a, system_b, len(score), len(counts), won, lost, tied, of_won, of_lost, of_tied, p, p
     )

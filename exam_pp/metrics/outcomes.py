@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import binomtest
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.uncertainty import enough_samples
 
 Ints = NDArray[np.int64]
 
@@ -122,37 +121,10 @@ class Outcomes:
 def query_counts(queries: int, samples: int, seed: int) -> Ints:
     """How often each query is in each bootstrap sample of the queries, samples × queries.
 
+    Few queries have more than ``samples``, see :func:`~exam_pp.metrics.uncertainty.enough_samples`.
+
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993).
     """
-    drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=samples)
+    size = enough_samples(queries, samples)
+    drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=size)
     return np.asarray(drawn, dtype=np.int64)
-
-
-def share_intervals(
-    counts: Floats, *, confidence: float = 0.95, samples: int = 1000, seed: int = 0
-) -> list[Interval]:
-    """Intervals of the shares of outcomes, by the percentile bootstrap over queries.
-
-    If an outcome occurs never or always, all samples are equal; its interval is then Wilson's for as many
-    games as there are queries.
-
-    Args:
-        counts: Number of games of each query by outcome, queries × outcomes; every query has games.
-        confidence: Level of the intervals.
-        samples: Number of bootstrap samples.
-        seed: Seed of the samples.
-
-    Returns:
-        The interval of each outcome.
-
-    Source: Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
-    """
-    queries = len(counts)
-    drawn = query_counts(queries, samples, seed) @ counts
-    bounds = intervals(drawn / drawn.sum(axis=1, keepdims=True), confidence)
-    for outcome, share in enumerate((counts.sum(axis=0) / counts.sum()).tolist()):
-        if share in (0, 1):
-            test = binomtest(queries if share else 0, queries)
-            wilson = test.proportion_ci(confidence, method="wilson")
-            bounds[outcome] = Interval(float(wilson.low), float(wilson.high))
-    return bounds

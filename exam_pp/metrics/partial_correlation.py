@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from exam_pp.metrics.correlation import correlation_intervals
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import Interval, intervals
 
 Group = Sequence[Sequence[float]]
 """Units that are compared with each other only: rows (x, y) or (x, y, z)."""
@@ -32,7 +31,7 @@ class Estimate(NamedTuple):
 
     Attributes:
         value: The correlation, -1 to 1; None if x or y has only one value in every group.
-        interval: Percentile interval over resampled queries; None for fewer than two queries.
+        interval: Interval over resampled queries; None for fewer than five queries.
         units: Number of units in groups of at least two.
         queries: Number of queries with such groups.
     """
@@ -79,7 +78,7 @@ def correlation_within(
     interval = None
     if value is not None and len(kept) > 1:
         drawn = np.tensordot(query_counts(len(kept), samples, seed), products, axes=1)
-        (interval,) = correlation_intervals(_correlations(drawn)[:, None], confidence)
+        (interval,) = intervals(_correlations(drawn)[:, None], len(kept), confidence)
     return Estimate(value, interval, units, len(kept))
 
 
@@ -107,7 +106,7 @@ def correlation_of_means(
     interval = None
     if value is not None and queries > 1:
         means = np.einsum("sq,cnq->scn", query_counts(queries, samples, seed), values) / queries
-        (interval,) = correlation_intervals(_correlations_of_means(means)[:, None], confidence)
+        (interval,) = intervals(_correlations_of_means(means)[:, None], queries, confidence)
     return Estimate(value, interval, systems, queries)
 
 

@@ -12,7 +12,7 @@ from scipy.stats import kendalltau, spearmanr
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import Interval, intervals
 
 _CELLS = 2_000_000
 """Number of cells of resampled tables in memory at a time."""
@@ -125,7 +125,7 @@ def _pairs(counts: NDArray[np.int64]) -> int:
 def _intervals(
     tables: Floats, samples: int, seed: int, confidence: float
 ) -> tuple[Interval | None, Interval | None]:
-    """Percentile intervals of τ-b and ρ over resampled queries."""
+    """Intervals of τ-b and ρ over resampled queries."""
     queries = len(tables)
     if queries < 2:
         return None, None
@@ -133,15 +133,10 @@ def _intervals(
     block = max(1, _CELLS // tables[0].size)
     drawn = [
         _coefficients(np.tensordot(weights[start : start + block], tables, axes=1))
-        for start in range(0, samples, block)
+        for start in range(0, len(weights), block)
     ]
-    tail = 50 * (1 - confidence)
-    bounds: list[Interval | None] = []
-    for column in np.hstack(drawn):
-        known = column[~np.isnan(column)]
-        ends = np.percentile(known, [tail, 100 - tail]).tolist() if known.size else None
-        bounds.append(None if ends is None else Interval(*ends))
-    return bounds[0], bounds[1]
+    of_tau, of_rho = intervals(np.hstack(drawn).T, queries, confidence)
+    return of_tau, of_rho
 
 
 def _coefficients(tables: Floats) -> Floats:

@@ -18,6 +18,7 @@ from exam_pp.metrics.agreement import (
     krippendorff_alpha,
     weighted_kappa,
 )
+from exam_pp.metrics.uncertainty import expanded_tail
 
 GRADES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40)
 
@@ -128,11 +129,12 @@ def test_kappa_without_disagreement_by_chance() -> None:
     assert cohen_kappa([[5, 0], [0, 0]]) is None
 
 
-def test_one_query_gives_an_interval_without_width() -> None:
+def test_few_queries_and_equal_ones_have_no_interval() -> None:
     table = [[998, 2377], [668, 7343]]
-    kappa = cohen_kappa(table)
-    assert kappa_interval([table], samples=5) == pytest.approx((kappa, kappa))
-    assert kappa_interval([[[5, 0], [0, 0]]]) is None
+    assert kappa_interval([table] * 12) is None
+    assert kappa_interval([table, [[9, 1], [2, 8]]] * 2) is None
+    assert kappa_interval([table, [[9, 1], [2, 8]]] * 3) is not None
+    assert kappa_interval([[[5, 0], [0, 0]]] * 12) is None
 
 
 def test_interval_over_queries_equals_scipy() -> None:
@@ -144,8 +146,9 @@ def test_interval_over_queries_equals_scipy() -> None:
         return cohen_kappa(tables[indices].sum(axis=0).tolist()) or 0.0
 
     reference = bootstrap(
-        (np.arange(40),), kappa_of, n_resamples=2000, method="percentile", vectorized=False, rng=rng
-    ).confidence_interval
+        (np.arange(40),), kappa_of, n_resamples=2000, method="percentile", vectorized=False, rng=rng,
+        confidence_level=1 - 2 * expanded_tail(40),
+    ).confidence_interval  # fmt: skip
     assert kappa_interval(tables.tolist()) == pytest.approx((reference.low, reference.high), abs=0.02)
 
 

@@ -50,9 +50,17 @@ def test_too_few_differences() -> None:
 
 
 def test_equal_differences_have_limits_at_the_bias() -> None:
-    result = bland_altman([1, 1, 1])
+    result = bland_altman([1] * 8)
     assert result is not None
-    assert result.lower == result.upper == result.bias == (1.0, (1.0, 1.0))
+    assert result.lower == result.upper == result.bias == (1.0, None)
+
+
+def test_intervals_need_six_items() -> None:
+    five, six = bland_altman([1, 2, 3, 4, 5]), bland_altman([1, 2, 3, 4, 5, 6])
+    assert five is not None
+    assert five.bias.interval is None
+    assert six is not None
+    assert six.bias.interval is not None
 
 
 def test_points_that_coincide_are_shifted_a_little() -> None:

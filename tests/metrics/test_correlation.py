@@ -13,7 +13,6 @@ from exam_pp.metrics.correlation import (
     Correlation,
     approximate_ranks,
     correlate,
-    correlation_intervals,
     correlation_samples,
     min_max_scaled,
     ranks_of,
@@ -21,6 +20,7 @@ from exam_pp.metrics.correlation import (
     tau_ap,
     top_overlap,
 )
+from exam_pp.metrics.uncertainty import intervals
 
 BOARD = st.dictionaries(
     st.text("abcdefgh", min_size=1, max_size=2), st.integers(0, 6), min_size=2, max_size=9
@@ -133,7 +133,7 @@ def test_intervals_over_systems_contain_the_value() -> None:
     ranks = {f"s{i}": 30.0 - i for i in range(30)}
     samples = correlation_samples(*resample_systems(scores, ranks, samples=500))
 
-    for value, interval in zip(correlate(scores, ranks)[1:], correlation_intervals(samples), strict=True):
+    for value, interval in zip(correlate(scores, ranks)[1:], intervals(samples, 30), strict=True):
         assert value is not None
         assert interval is not None
         assert interval.low <= value <= interval.high

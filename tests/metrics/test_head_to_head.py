@@ -60,18 +60,19 @@ def test_a_query_with_several_games_counts_once_in_the_test() -> None:
 
 
 def test_ties_alone_show_no_difference() -> None:
-    """Wilson's interval of n successes in n trials is from n / (n + z²) to 1."""
+    """The interval of 4 of 4 by Clopper and Pearson is from 0.025^(1/4) to 1."""
     games = [Outcome(query, "a", "b", 0.5, JUDGE) for query in "1234"]
     (pair,) = head_to_head(Outcomes.of(games), [("b", "a")])
 
     assert (pair.won, pair.lost, pair.tied, pair.p) == (0, 0, 1, 1)
-    assert pair.tied_interval == pytest.approx((4 / (4 + 1.96**2), 1), abs=1e-4)
-    assert pair.won_interval == pair.lost_interval == pytest.approx((0, 1.96**2 / (4 + 1.96**2)), abs=1e-4)
+    assert pair.tied_interval == pytest.approx((0.025**0.25, 1))
+    assert pair.won_interval == pair.lost_interval == pytest.approx((0, 1 - 0.025**0.25))
 
 
-def test_a_single_query_has_no_intervals() -> None:
+def test_a_single_query_says_almost_nothing() -> None:
     (pair,) = head_to_head(Outcomes.of([Outcome("1", "a", "b", 1.0, JUDGE)]), [("a", "b")])
-    assert (pair.won_interval, pair.lost_interval, pair.tied_interval) == (None, None, None)
+    assert pair.won_interval == pytest.approx((0.025, 1))
+    assert pair.lost_interval == pair.tied_interval == pytest.approx((0, 0.975))
 
 
 def test_several_pairs_are_corrected() -> None:

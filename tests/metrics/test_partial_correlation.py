@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from exam_pp.metrics.partial_correlation import correlation_of_means, correlation_within
+from exam_pp.metrics.uncertainty import expanded_tail
 
 ROWS = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 5), st.integers(0, 3)), min_size=2, max_size=9)
 QUERIES = st.lists(ROWS, min_size=1, max_size=5)
@@ -99,15 +100,16 @@ def test_undefined_and_counted_units() -> None:
 def test_the_interval_is_that_of_resampled_queries() -> None:
     """Plain Python with the same draws: rows of drawn queries repeated."""
     rng = np.random.default_rng(3)
-    queries = [[(int(a), int(b)) for a, b in rng.integers(0, 9, (6, 2))] for _ in range(4)]
+    queries = [[(int(a), int(b)) for a, b in rng.integers(0, 9, (6, 2))] for _ in range(14)]
     found = correlation_within([[query] for query in queries], samples=200, seed=5)
-    counts = np.random.default_rng(5).multinomial(4, np.full(4, 0.25), size=200)
+    counts = np.random.default_rng(5).multinomial(14, np.full(14, 1 / 14), size=200)
     scaled = [rankdata(np.array(query), axis=0) / 6 - 3.5 / 6 for query in queries]
     values = []
     for count in counts:
-        drawn = np.vstack([scaled[n] for n in range(4) for _ in range(count[n])])
+        drawn = np.vstack([scaled[n] for n in range(14) for _ in range(count[n])])
         values.append(pearsonr(*drawn.T).statistic)
-    assert found.interval == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])))
+    tail = expanded_tail(14)
+    assert found.interval == pytest.approx(tuple(np.quantile(values, [tail, 1 - tail])))
 
 
 def test_means_of_systems() -> None:

@@ -9,6 +9,7 @@ from scipy.stats import bootstrap
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.uncertainty import (
     bootstrap_means,
+    expanded_tail,
     intervals,
     nested_bootstrap_means,
     rank_intervals,
@@ -33,14 +34,29 @@ def test_rows_become_a_matrix_without_totals() -> None:
 def test_intervals_over_queries_equal_scipy() -> None:
     """scipy.stats.bootstrap, percentile method, same seed."""
     values = random_scores(4, 30)
-    computed = intervals(bootstrap_means(values, samples=500, seed=7))
+    computed = intervals(bootstrap_means(values, samples=500, seed=7), 30)
 
     for row, interval in zip(values, computed, strict=True):
         reference = bootstrap(
             (row[None],), np.mean, axis=-1, n_resamples=500, method="percentile", batch=250,
-            rng=np.random.default_rng(7),
+            rng=np.random.default_rng(7), confidence_level=1 - 2 * expanded_tail(30),
         ).confidence_interval  # fmt: skip
         assert interval == pytest.approx((*np.ravel(reference.low), *np.ravel(reference.high)))
+
+
+@pytest.mark.parametrize(("units", "tail"), [(5, 0.00095), (8, 0.00574), (12, 0.01076), (1000, 0.02480)])
+def test_expanded_tails(units: int, tail: float) -> None:
+    """Hesterberg (2015): Φ(√(n / (n − 1)) t), such as 0.57 % for 8 queries."""
+    assert expanded_tail(units) == pytest.approx(tail, abs=2e-5)
+
+
+def test_no_interval_promises_more_than_the_samples_give() -> None:
+    samples = random_scores(1, 1000).T
+    assert intervals(samples, 4) == [None]
+    assert intervals(samples, 5) == [None]  # the tails have less than one of 1,000 samples
+    assert intervals(samples, 6) != [None]
+    assert intervals(np.ones((1000, 1)), 20) == [None]
+    assert intervals(np.full((1000, 1), np.nan), 20) == [None]
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:
@@ -53,7 +69,7 @@ def test_the_same_seed_gives_the_same_samples() -> None:
 def test_missing_scores_are_skipped_in_means() -> None:
     values = np.array([[0.5, np.nan, 0.5, 0.5], [1.0, 0.0, 1.0, 0.0]])
 
-    assert bootstrap_means(values, samples=50)[:, 0] == pytest.approx(np.full(50, 0.5))
+    assert bootstrap_means(values, samples=50)[:, 0] == pytest.approx(np.full(10_000, 0.5))
 
 
 def entries(systems: int, queries: int, count: int, seed: int = 2) -> list[EntryValues]:
@@ -96,7 +112,7 @@ def test_weights_of_entries_and_queries_without_weight() -> None:
     zero_weight = EntryValues(np.array([[1.0]]), np.array([0.0]))
 
     assert query.scores() == pytest.approx([1 / 3])
-    assert nested_bootstrap_means([zero_weight, zero_weight], samples=10) == pytest.approx(np.zeros((10, 1)))
+    assert nested_bootstrap_means([zero_weight, zero_weight], samples=10) == pytest.approx(0)
 
 
 def test_rank_intervals() -> None:

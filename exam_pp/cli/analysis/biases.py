@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED, confidence_option
+from exam_pp.cli.leaderboard_options import confidence_option
 from exam_pp.cli.options import FILE, emit_report, format_option, output_option
 
 
@@ -19,8 +19,6 @@ from exam_pp.cli.options import FILE, emit_report, format_option, output_option
     help="Families of models and systems (TOML or JSON), for the share of wins of the judge's own family.",
 )
 @confidence_option()
-@SAMPLES
-@SEED
 @format_option()
 @output_option()
 def command(
@@ -28,8 +26,6 @@ def command(
     games: tuple[Path, ...],
     families: Path | None,
     confidence: float,
-    samples: int,
-    seed: int,
     form: str,
     output: Path,
 ) -> None:
@@ -52,5 +48,5 @@ def command(
     from exam_pp.phases.tournaments.biases import game_biases
     from exam_pp.reports.tournaments.biases import biases_report
 
-    result = game_biases(games, families=families, confidence=confidence, samples=samples, seed=seed)
+    result = game_biases(games, families=families, confidence=confidence)
     emit_report(biases_report(result, decimals=6 if form == "tsv" else 3), form, output, [*games, families])

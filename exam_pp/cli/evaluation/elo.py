@@ -216,7 +216,7 @@ def command(
     options = _options(**method)
     boards = _boards(games, _columns(graders, prompt_classes), options, families=families, **chosen)
     compared = {
-        judge: compare_pairs(board, None if all_pairs else pairs, options.statistics)
+        judge: compare_pairs(board, None if all_pairs else pairs, options.statistics.confidence)
         for judge, board in boards.items()
         if compares
     }

@@ -14,12 +14,11 @@ from exam_pp.formats.scores import contains_scores, read_means, read_query_score
 from exam_pp.metrics.correlation import (
     Correlation,
     correlate,
-    correlation_intervals,
     correlation_samples,
     ranks_of,
     resample_systems,
 )
-from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, score_matrices
+from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, intervals, score_matrices
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM
@@ -192,20 +191,20 @@ def coefficient_intervals(
     """Compute 95 % bootstrap intervals of Spearman's ρ, Kendall's τ-b, τ-AP and top-k overlap.
 
     A matrix of scores is resampled by query, a mapping of system to mean by system. Intervals are None for
-    fewer than two queries or fewer than two systems with a rank.
+    fewer than five queries or systems with a rank.
     """
     systems = scores.systems if isinstance(scores, ScoreMatrix) else scores
     if sum(system in ranks for system in systems) < 2:
         return [None] * _COEFFICIENTS
     if not isinstance(scores, ScoreMatrix):
         drawn = resample_systems(scores, ranks, samples=samples, seed=seed)
-        return correlation_intervals(correlation_samples(*drawn, top))
+        return intervals(correlation_samples(*drawn, top), drawn[0].shape[1])
     if len(scores.query_ids) < 2:
         return [None] * _COEFFICIENTS
     rows = [row for row, system in enumerate(scores.systems) if system in ranks]
     means = bootstrap_means(scores.values[rows], samples=samples, seed=seed).round(12)
     official = [-ranks[scores.systems[row]] for row in rows]
-    return correlation_intervals(correlation_samples(means, official, top))
+    return intervals(correlation_samples(means, official, top), len(scores.query_ids))
 
 
 def query_correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5) -> QueryCorrelations:

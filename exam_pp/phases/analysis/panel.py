@@ -462,7 +462,8 @@ def _swaps(
         if sides[1] and sides[-1]:
             interval = None
             if means is not None:
-                interval = intervals(means[:, [column[above]]] - means[:, [column[below]]], confidence)[0]
+                change = means[:, [column[above]]] - means[:, [column[below]]]
+                interval = intervals(change, board.queries, confidence)[0]
             rows.append(
                 Swap(
                     above,

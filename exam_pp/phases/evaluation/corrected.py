@@ -10,8 +10,15 @@ from typing import Literal
 from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
-from exam_pp.metrics.corrected import FEW_ERRORS, PairGroups
-from exam_pp.metrics.corrected_estimates import Estimate, Sampling, Source, best_system, estimates
+from exam_pp.metrics.corrected import FEW_ERRORS, FEWEST_ERRORS, PairGroups
+from exam_pp.metrics.corrected_estimates import (
+    FEWEST_QUERIES,
+    Estimate,
+    Sampling,
+    Source,
+    best_system,
+    estimates,
+)
 from exam_pp.metrics.corrected_pairs import (
     LabelCounts,
     UsedLabel,
@@ -55,8 +62,9 @@ class SystemEstimate:
         labels: Number of labelled pairs among those that its score depends on.
         errors: Number of these on which judge and people differ.
         few_errors: Fewer than 10 errors were seen of pairs that were drawn by chance, so the variance by the
-            labels is uncertain. Intervals of labels need as many grades that are too high and that are
-            too low, because a kind of errors that is rarely drawn is missing from their variance.
+            labels is uncertain, and the interval uses it. Intervals of labels need as many grades that are
+            too high and that are too low, because a kind of errors that is rarely drawn is missing from their
+            variance.
     """
 
     system: str
@@ -417,7 +425,7 @@ class _Work:
             ]
             labels, errors, too_high, too_low = counts
             seen = min(too_high, too_low) if intervals == "labels" else too_high + too_low
-            few = by_chance and seen < FEW_ERRORS
+            few = by_chance and seen < FEW_ERRORS and not scores[number].corrected.bounded
             rows.append(SystemEstimate(system, scores[number], labels, errors, few))
         rows.sort(key=lambda row: (row.scores.rank, row.system))
         return CorrectedBoard(measure, rows, baseline)
@@ -470,15 +478,27 @@ def _board_notes(
             f"Intervals: {level}, for these queries; they contain the error of the judge as estimated from "
             "the labels (Student's t)."
         )
-    elif queries > 1:
+    elif queries >= FEWEST_QUERIES:
         yield (
-            f"Intervals: {level}, Student's t over {counted(queries, 'query')}; they contain the choice of "
-            "the queries and the error of the judge."
+            f"Intervals: {level}, Student's t over {counted(queries, 'query')}, which assumes normal scores; "
+            "they contain the choice of the queries and the error of the judge."
         )
     else:
-        yield "Intervals over queries need at least two queries; use --intervals labels."
+        yield (
+            f"Intervals over queries need at least {FEWEST_QUERIES} queries; use --intervals labels for the "
+            "error of the judge on these."
+        )
     systems = boards[0].systems
-    few = [row.system for row in systems if row.few_errors]
+    if any(row.scores.corrected.bounded for row in systems):
+        yield (
+            f"Fewer than {FEWEST_ERRORS} labels contradict the judge for some systems: their intervals are "
+            "the judge's score with Gaffke's bound of its mean error, so that agreement is not certainty."
+        )
+    unreliable = {row.system: row.scores.corrected.few for row in systems if row.scores.corrected.few}
+    for count in sorted(set(unreliable.values())):
+        affected = counted_names([s for s, few in unreliable.items() if few == count], "system", "systems")
+        yield f"Only {counted(count, 'contradiction')} for {affected}: intervals with ? are not reliable."
+    few = [row.system for row in systems if row.few_errors and row.system not in unreliable]
     if few:
         seen = f"Fewer than {FEW_ERRORS} labels differ from the judge's grade"
         if intervals == "labels":

@@ -159,8 +159,10 @@ def _add_intervals(
         means = nested_bootstrap_means(entry_values(), samples=statistics.samples, seed=statistics.seed)
     else:
         means = bootstrap_means(matrix.values, samples=statistics.samples, seed=statistics.seed)
-    for system, interval in zip(matrix.systems, intervals(means, statistics.confidence), strict=True):
-        _update(result, system, matrix.metric, low=interval.low, high=interval.high)
+    found = intervals(means, matrix.values.shape[1], statistics.confidence)
+    for system, interval in zip(matrix.systems, found, strict=True):
+        if interval is not None:
+            _update(result, system, matrix.metric, low=interval.low, high=interval.high)
     ranked = [row for row, system in enumerate(matrix.systems) if system != OVERALL_SYSTEM]
     if ranked:
         ranks = rank_intervals(means[:, ranked], statistics.confidence)

@@ -165,10 +165,9 @@ def tournament(
         judged = run.reasons(passages, queries)
         reasons = with_aliases(GradeFilter(model.model, REASONER.name))
     games = run.games(judged, queries, replace(options.games, reasons=reasons))
-    statistics = options.ratings.statistics
     ratings = rate(judged_games([games]), options.ratings)
-    pairs = compare_pairs(ratings, None, statistics)
-    return Tournament(sources, judged, games, ratings, pairs, game_biases([games], seed=statistics.seed))
+    pairs = compare_pairs(ratings, None, options.ratings.statistics.confidence)
+    return Tournament(sources, judged, games, ratings, pairs, game_biases([games]))
 
 
 class _Run:

@@ -43,8 +43,6 @@ class GameBiases:
     Attributes:
         judges: The judges, in order of appearance.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
         with_families: Whether families are known.
         notes: Sentences on judges without a family and on games without lengths.
         provenance: The judges with their prompts, and the number of queries.
@@ -52,8 +50,6 @@ class GameBiases:
 
     judges: Sequence[JudgeBiases]
     confidence: float = 0.95
-    samples: int = 2000
-    seed: int = 0
     with_families: bool = False
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -64,8 +60,6 @@ def game_biases(
     *,
     families: PathLike | Families | None = None,
     confidence: float = 0.95,
-    samples: int = 2000,
-    seed: int = 0,
 ) -> GameBiases:
     """Measure the biases of all judges of games.
 
@@ -74,8 +68,6 @@ def game_biases(
         families: Families file, or families, for the share of the judge's own family. Default: this share is
             not computed.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
 
     Returns:
         The biases of each judge.
@@ -92,7 +84,7 @@ def game_biases(
             of_query.append(game.model_copy(update={"answer": None}))
     if not played:
         raise SelectionError("The input has no games.")
-    summed = partial(biases, confidence=confidence, samples=samples, seed=seed)
+    summed = partial(biases, confidence=confidence)
     rows = [_judge_biases(judge, of_judge, known, summed) for judge, of_judge in played.items()]
     provenance = Provenance(
         tuple(dict.fromkeys(judge.model for judge in played)),
@@ -100,7 +92,7 @@ def game_biases(
         queries=len({query_id for of_judge in played.values() for query_id in of_judge}),
     )
     notes = list(_notes(rows, with_families=known is not None))
-    return GameBiases(rows, confidence, samples, seed, known is not None, notes, provenance)
+    return GameBiases(rows, confidence, known is not None, notes, provenance)
 
 
 def _judge_biases(
@@ -162,8 +154,8 @@ def bias_notes(result: GameBiases) -> list[str]:
 
 def bias_notes_of(games: JudgedGames, families: Families | None, statistics: Statistics) -> list[str]:
     """The biases of the judge of games as sentences, with intervals if the statistics have some."""
-    samples = statistics.samples if statistics.intervals is not None else 0
-    summed = partial(biases, confidence=statistics.confidence, samples=samples, seed=statistics.seed)
+    with_intervals = statistics.intervals is not None
+    summed = partial(biases, intervals=with_intervals, confidence=statistics.confidence)
     row = _judge_biases(games.judge, games.games, families, summed)
     notes = bias_notes(GameBiases([row], statistics.confidence))
     if families is not None and row.family is None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import isclose
 from typing import Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
@@ -15,7 +14,8 @@ from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, head_to_head, win_matrix
 from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.outcomes import Ints, Outcome, Outcomes, query_counts
-from exam_pp.metrics.uncertainty import intervals, rank_intervals
+from exam_pp.metrics.rating_ranks import rating_ranks
+from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, Uncertainty
@@ -32,6 +32,9 @@ NAMES: dict[Method, str] = {"elo": "Elo", "bradley-terry": "Bradley-Terry"}
 """Method to the name of its ratings in tables."""
 MAX_SYSTEMS = 1000
 """Maximum number of systems that are rated together, which limits the memory for win matrices."""
+
+_GAMES_OF_SAMPLES = 25_000_000
+"""Number of games in all bootstrap samples, beyond which few queries have no more samples than asked for."""
 
 
 @dataclass(frozen=True)
@@ -183,8 +186,10 @@ def ratings(
         )
     statistics = options.statistics
     counts = None
-    if statistics.intervals is not None and len(games.query_ids) > 1:
+    if statistics.intervals is not None and len(games.query_ids) >= FEWEST_UNITS:
         counts = query_counts(len(games.query_ids), statistics.samples, statistics.seed)
+        # Few queries have more samples than asked for, but not if there are very many games.
+        counts = counts[: max(statistics.samples, _GAMES_OF_SAMPLES // len(games))]
     methods = list(dict.fromkeys(options.methods))
     rows: dict[tuple[str, str], Standing] = {}
     spreads: Floats | None = None
@@ -199,17 +204,16 @@ def ratings(
         for system, value in zip(games.systems, values.tolist(), strict=True):
             rows[system, name] = Standing(system, name, value, None, 0)
         if samples is not None:
-            _add_intervals(uncertain, name, games.systems, samples, statistics.confidence)
-    flat = [system for (system, _), row in uncertain.systems.items() if isclose(row.low or 0, row.high or 0)]
-    # With a tiny K, all ratings are close, also if the queries have different outcomes.
-    equal = _with_equal_queries(outcomes) if flat else set()
-    if flat := [system for system in flat if system in equal]:
+            _add_intervals(uncertain, name, games, values, samples, statistics.confidence)
+    flat = list(dict.fromkeys(system for (system, _), row in uncertain.systems.items() if row.low is None))
+    if flat:
         uncertain.notes.append(
-            f"No interval has a width for {listed(list(dict.fromkeys(flat)))}: all queries have the same "
-            "outcomes, which says nothing about other queries."
+            f"No interval for {listed(flat)}: the same outcomes on all queries, or only wins or only losses, "
+            f"say too little about other queries, or {statistics.samples} samples are too few for this "
+            "confidence."
         )
     if statistics.intervals is not None:
-        uncertain.notes.append(_interval_note(statistics, methods, possible=counts is not None))
+        uncertain.notes.append(_interval_note(statistics, methods, len(games.query_ids), counts))
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
     unrated = [system for system in systems if system not in games.systems]
     all_notes = [*notes, *_method_notes(options), *_limits(games, methods), *_unrated_note(unrated)]
@@ -220,17 +224,6 @@ def ratings(
     )
 
 
-def _with_equal_queries(outcomes: Iterable[Outcome]) -> set[str]:
-    """The systems with the same outcomes on all their queries."""
-    results: dict[str, dict[str, set[float]]] = {}
-    for query_id, a, b, score, _ in outcomes:
-        for system, result in ((a, score), (b, 1 - score)):
-            results.setdefault(system, {}).setdefault(query_id, set()).add(result)
-    return {
-        system for system, of_query in results.items() if len(set(map(frozenset, of_query.values()))) == 1
-    }
-
-
 def scores_of(standings: Standings) -> Evaluation:
     """Ratings as scores of all queries, for comparisons with other leaderboards."""
     scores = [Score(row.system, ALL_QUERIES, row.metric, row.mean) for row in standings.rows.values()]
@@ -238,14 +231,14 @@ def scores_of(standings: Standings) -> Evaluation:
 
 
 def compare_pairs(
-    result: Ratings, pairs: Sequence[tuple[str, str]] | None, statistics: Statistics
+    result: Ratings, pairs: Sequence[tuple[str, str]] | None, confidence: float = 0.95
 ) -> list[HeadToHead]:
     """Compare pairs of systems by their games against each other.
 
     Args:
         result: The ratings.
         pairs: Pairs of systems. None: all pairs that met, better systems first.
-        statistics: Confidence, samples and seed of the intervals.
+        confidence: Level of the intervals.
 
     Returns:
         A row for each pair, with Holm's correction over all of them.
@@ -272,13 +265,7 @@ def compare_pairs(
             raise SelectionError(
                 f"--head-to-head: {first!r} and {second!r} play no games against each other."
             )
-    return head_to_head(
-        result.outcomes,
-        met,
-        confidence=statistics.confidence,
-        samples=statistics.samples,
-        seed=statistics.seed,
-    )
+    return head_to_head(result.outcomes, met, confidence=confidence)
 
 
 def together(boards: Mapping[str, Ratings]) -> Standings:
@@ -342,20 +329,43 @@ def _bradley_terry(games: Outcomes, counts: Ints | None) -> tuple[Floats, Floats
 
 
 def _add_intervals(
-    uncertain: Uncertainty, name: str, systems: Sequence[str], samples: Floats, confidence: float
+    uncertain: Uncertainty, name: str, games: Outcomes, ratings: Floats, samples: Floats, confidence: float
 ) -> None:
-    ranks = rank_intervals(samples, confidence)
-    for system, interval, (first, last) in zip(systems, intervals(samples, confidence), ranks, strict=True):
-        uncertain.systems[system, name] = SystemUncertainty(interval.low, interval.high, first, last)
+    queries = len(games.query_ids)
+    ranks = rating_ranks(ratings, samples, queries, confidence)
+    bounds = intervals(samples, queries, confidence)
+    unknown = _without_spread(games)
+    for system, interval, (first, last) in zip(games.systems, bounds, ranks, strict=True):
+        low, high = (None, None) if system in unknown else interval or (None, None)
+        uncertain.systems[system, name] = SystemUncertainty(low, high, first, last)
 
 
-def _interval_note(statistics: Statistics, methods: Collection[Method], possible: bool) -> str:
-    if not possible:
-        return "Intervals need games on at least two queries."
+def _without_spread(games: Outcomes) -> set[str]:
+    """The systems that won or lost all games, or have the same outcomes on all queries."""
+    results: dict[int, dict[int, list[tuple[int, float]]]] = {}
+    columns = (games.query.tolist(), games.a.tolist(), games.b.tolist(), games.score.tolist())
+    for query, a, b, score in zip(*columns, strict=True):
+        for system, other, won in ((a, b, score), (b, a, 1 - score)):
+            results.setdefault(system, {}).setdefault(query, []).append((other, won))
+    found = set()
+    for system, of_query in results.items():
+        scores = {won for played in of_query.values() for _, won in played}
+        if scores in ({0.0}, {1.0}) or len({tuple(sorted(played)) for played in of_query.values()}) == 1:
+            found.add(games.systems[system])
+    return found
+
+
+def _interval_note(
+    statistics: Statistics, methods: Collection[Method], queries: int, counts: Ints | None
+) -> str:
+    if counts is None:
+        return f"Intervals need games on at least {FEWEST_UNITS} queries; here are {queries}."
     and_tournaments = ", for Elo also of tournaments" if "elo" in methods else ""
+    few = f" ≈: with {queries} queries, they are approximate." if queries < FEW_UNITS else ""
     return (
-        f"Intervals of ratings and ranks: {100 * statistics.confidence:g} %, {statistics.samples} bootstrap "
-        f"samples of queries{and_tournaments} (seed {statistics.seed})."
+        f"Intervals of ratings: {100 * statistics.confidence:g} %, {len(counts)} bootstrap samples of "
+        f"queries{and_tournaments} (seed {statistics.seed}).{few} Ranks: those that differences of ratings "
+        "leave open (Student's t over the samples, Holm over all pairs)."
     )
 
 
@@ -411,10 +421,7 @@ def _limits(games: Outcomes, methods: Sequence[Method]) -> list[str]:
         extreme = [s for s, other in zip(games.systems, table.sum(axis=axis), strict=True) if other == 0]
         if extreme:
             systems = counted_names(extreme, "system", "systems")
-            notes.append(
-                f"{systems} {verb} all games: the games give no {side} limit of the rating, and intervals "
-                "are too narrow."
-            )
+            notes.append(f"{systems} {verb} all games: the games give no {side} limit of the rating.")
     if "bradley-terry" in methods and not has_maximum(table[None])[0]:
         notes.append(
             "Bradley-Terry: the likelihood of these games has no maximum, so every system got an additional "

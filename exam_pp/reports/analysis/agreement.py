@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.agreement import Agreement, AgreementTable
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import confusion
@@ -26,7 +27,7 @@ def agreement_report(result: Agreement) -> Report:
         f"{counted(result.passages, 'passage')} of {counted(result.queries, 'query')} with a judgment and "
         f"a grade. A judgment of {result.min_relevant} or more is relevant. κ compares a row (against the "
         f"other rows) with its boxed column (against the other columns). 95 % intervals from "
-        f"{result.samples} bootstrap samples of queries (seed {result.seed})."
+        f"{result.samples} bootstrap samples of queries (seed {result.seed}). {few_units_note()}"
     ]
     if result.ungraded:
         notes.append(f"Skipped: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from exam_pp.metrics.calibration import BINS, Calibration, Measured
 from exam_pp.metrics.partial_correlation import Estimate
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.audit.audit import Audit
 from exam_pp.phases.analysis.audit.circularity import CircularityAudit, FamilyAdvantage
 from exam_pp.phases.analysis.audit.games import GamesAudit
@@ -80,10 +80,11 @@ def _notes(result: Audit) -> Iterator[str]:
     people = "no labels of people" if result.people is None else f"labels of people: {result.people}"
     yield (
         f"Grader: {result.grader} ({result.prompt_class}); {people}. Score of systems: {result.measure}. low "
-        f"and high: {100 * options.confidence:.4g} % intervals by the percentile bootstrap over queries "
-        f"({options.samples:,} samples, seed {options.seed}). Evidence is an interval without the value of "
-        f"no effect; without a bias, about {100 - 100 * options.confidence:.4g} % of such verdicts are "
-        "evidence by chance, and more with few queries. For entries that one system brought, evidence is "
+        f"and high: {100 * options.confidence:.4g} % intervals by the bootstrap over queries "
+        f"({options.samples:,} samples, seed {options.seed}), of shares by Gaffke's bound. "
+        f"{few_units_note()} Evidence is an interval without the value of no effect; without a bias, about "
+        f"{100 - 100 * options.confidence:.4g} % of such verdicts are evidence by chance, and more with few "
+        "queries. For entries that one system brought, evidence is "
         "a changed rank; for calibration, an ECE that a calibrated grader rarely has."
     )
 

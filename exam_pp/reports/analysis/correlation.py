@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations
 from exam_pp.phases.evaluation.system_names import renamed
 from exam_pp.rendering import plots
@@ -36,6 +37,7 @@ def correlation_report(result: Correlations, *, decimals: int = 4) -> Report:
     if result.resampled:
         notes.append(
             f"Intervals: 95 %, {result.samples} bootstrap samples of {result.resampled} (seed {result.seed})."
+            f" {few_units_note(result.resampled)}"
         )
     systems = {system for scores in result.scores.values() for system in scores}
     ranks = renamed(result.official.ranks, result.matched)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from exam_pp.metrics.bland_altman import Estimate, means_and_differences
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.grader_pairs import ALL, GraderPair, RatingComparison
 from exam_pp.phases.analysis.graders import Compared, GraderAgreement
 from exam_pp.rendering import plots
@@ -63,9 +63,10 @@ def _explanation(result: GraderAgreement) -> str:
         f"Compared: {_LONG_UNITS[result.unit]}.{pooled} "
         "T and U are the pairs of items that only the grader, or only "
         f"the other grader, rates equal. Intervals of τ-b and ρ: 95 %, {result.samples} bootstrap samples of "
-        f"queries (seed {result.seed}); p-values treat items as independent. Difference: grader − other "
-        "grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % intervals from "
-        "the t distribution."
+        f"queries (seed {result.seed}). {few_units_note()} p-values treat items as independent. Difference: "
+        "grader − other grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % "
+        "intervals from the t distribution, which assume normal differences of independent items and need "
+        "six of them."
     )
 
 

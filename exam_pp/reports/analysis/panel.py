@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.panel import PanelAnalysis
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import matrix, rank_grid
@@ -146,7 +147,7 @@ def _explanations(result: PanelAnalysis) -> Iterator[str]:
         )
     yield (
         f"Places: rank by the consensus, {interval}, best and worst rank by a single grader. Tied systems "
-        "share the best rank."
+        f"share the best rank. Intervals of differences: {few_units_note()[0].lower()}{few_units_note()[1:]}"
     )
     count = len(result.swaps)
     pairs = len(result.systems) * (len(result.systems) - 1) // 2

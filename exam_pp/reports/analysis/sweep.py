@@ -33,7 +33,7 @@ def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
     official = result.official
     notes = [f"Official ranks: {Path(official.source).name}.", *measure_notes(official), *result.notes]
     if with_intervals and not any(interval for setting in settings for interval in setting.intervals):
-        notes.append("Intervals need at least two queries.")
+        notes.append("Intervals need at least five queries.")
     scored = {system for setting in settings for system in setting.scores}
     notes += unmatched_notes(scored, official.ranks, "the scores", official.source)
     table = Table(columns, rows, decimals=decimals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.verdicts import VerdictAgreement
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.analysis.graders import correlation_table
@@ -36,7 +37,8 @@ def verdicts_report(result: VerdictAgreement) -> Report:
     explanation = (
         "Compared: verdicts on the same two systems and query, in whatever places: the first system by name "
         "loses, ties or wins. A game that a judge decided in both orders with different verdicts is a tie. "
-        f"Intervals: 95 %, {result.samples} bootstrap samples of queries (seed {result.seed})."
+        f"Intervals: 95 %, {result.samples} bootstrap samples of queries (seed {result.seed}). "
+        f"{few_units_note()}"
     )
     correlations = correlation_table([judges.pair for judges in result.pairs], "games")
     return Report(

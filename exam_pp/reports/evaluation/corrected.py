@@ -58,7 +58,7 @@ def _ends(interval: Interval, decimals: int, too_thin: bool = False) -> str | No
     if interval.low is None or interval.high is None:
         return None
     ends = f"[{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
-    return f"{'≤ ' if interval.by_rule else ''}{ends}{' ?' if too_thin else ''}"
+    return f"{'≤ ' if interval.by_rule else ''}{ends}{' ?' if too_thin or interval.few else ''}"
 
 
 def _script(row: SystemEstimate, _decimals: int) -> list[Cell]:
@@ -66,8 +66,8 @@ def _script(row: SystemEstimate, _decimals: int) -> list[Cell]:
     difference = scores.difference or (None, None, None)
     return [
         row.system, scores.judged, scores.judged_rank, *scores.corrected[:3], _yes(scores.corrected.by_rule),
-        _yes(scores.too_thin), scores.rank, *difference[:3], row.labels, row.errors,
-        scores.more and scores.more.labels, scores.more and scores.more.limit,
+        _yes(scores.too_thin or bool(scores.corrected.few)), scores.rank, *difference[:3], row.labels,
+        row.errors, scores.more and scores.more.labels, scores.more and scores.more.limit,
     ]  # fmt: skip
 
 

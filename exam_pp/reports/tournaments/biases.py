@@ -86,9 +86,8 @@ def _steps() -> list[str]:
 
 def _notes(result: GameBiases) -> Iterator[str]:
     yield (
-        f"low and high: {100 * result.confidence:.4g} % intervals by the percentile bootstrap over queries "
-        f"({result.samples:,} samples, seed {result.seed}); if one side wins all games, Wilson's interval "
-        "for the number of queries. p: exact randomisation test over queries, for a share of one half."
+        f"low and high: {100 * result.confidence:.4g} % intervals by Gaffke's bound, with queries as the "
+        "units. p: exact randomisation test over queries, for a share of one half."
     )
     if any(row.biases.longer.total for row in result.judges):
         yield (

@@ -51,9 +51,9 @@ def ratings_report(
 
 
 _TEST_NOTE = (
-    "Head to head: shares of the games of two systems, with intervals over queries. The two-sided sign test "
-    "counts a query for the system that won more of its games, and drops ties; Holm corrects for all "
-    "compared pairs."
+    "Head to head: shares of the games of two systems, with intervals over queries (Gaffke's bound). The "
+    "two-sided sign test counts a query for the system that won more of its games, and drops ties; Holm "
+    "corrects for all compared pairs."
 )
 
 
@@ -108,7 +108,7 @@ def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -
             (pair.tied, pair.tied_interval),
             (pair.lost, pair.lost_interval),
         ):
-            cells += [_share(share, interval)] if formatted else [share, *(interval or (None, None))]
+            cells += [_share(share, interval)] if formatted else [share, *interval]
         rows.append([*cells, pair.p, pair.adjusted_p])
     columns += ["p (sign test)", "p (Holm)"]
     return Table(
@@ -116,8 +116,8 @@ def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -
     )
 
 
-def _share(share: float, interval: Interval | None) -> str:
-    return f"{share:.3f}" + ("" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]")
+def _share(share: float, interval: Interval) -> str:
+    return f"{share:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _defined(value: float) -> float | None:

@@ -172,7 +172,7 @@ def test_a_single_query_gives_no_interval_over_queries(
 
     assert isinstance(table, Table)
     assert {row[table.columns.index("Spearman interval")] for row in table.rows} == {""}
-    assert Paragraph("Intervals need at least two queries.") in notes
+    assert Paragraph("Intervals need at least five queries.") in notes
 
 
 def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_equal_verdicts_whatever_the_places(files: list[Path]) -> None:
     assert (judges.first_ties, judges.second_ties) == (1 / 5, 2 / 5)
     # Rows gpt, columns human:ann; loss, tie, win of the first system by name.
     assert judges.pair.coefficients.kappa == cohen_kappa([[1, 1, 0], [0, 1, 0], [1, 0, 1]])
-    assert judges.interval is not None
+    assert judges.interval is None  # too few queries
     assert list(result.notes) == ["1 ungraded game left out."]
     tables = tables_of(verdicts_report(result))
     assert list(tables["Every two judges"].rows[0][:5]) == ["gpt", "human:ann", 5, 0.6, 0.2]

@@ -33,7 +33,11 @@ GAMES = [
 
 
 def test_numbers_by_hand(tmp_path: Path) -> None:
-    """Place A wins 3 of 4 decided games, and so does the longer answer, which is that of the family."""
+    """Place A wins 3 of 4 decided games, and so does the longer answer, which is that of the family.
+
+    It wins all of q1 and half of q2. By the formula for scores of which one is below the end of the range,
+    the lower limit is m with m (m / 0.5) = 0.025; the upper one has a weight of q2 of at most 2 (1 - m).
+    """
     (tmp_path / "families.toml").write_text(FAMILIES)
     result = game_biases(GAMES, families=tmp_path / "families.toml")
     (row,) = result.judges
@@ -43,18 +47,18 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
     assert [(s.count, s.total) for s in (found.place_a, found.longer, found.own_family)] == [(3, 4)] * 3
     assert (found.flipped.count, found.flipped.total, found.reversed.count) == (1, 2, 1)
     assert found.place_a.p_value == 1.0  # differences of 2 and 0 games
-    assert found.place_a.interval == (0.5, 1.0)
+    assert found.place_a.interval == pytest.approx((0.0125**0.5, 1 - (1 - 0.975**0.5) / 2))
 
 
 def test_sentences_for_a_board(tmp_path: Path) -> None:
     (tmp_path / "families.toml").write_text(FAMILIES)
     assert bias_notes(game_biases(GAMES, families=tmp_path / "families.toml")) == [
-        "Place A wins 75.0 % (3 of 4, 95 % interval 50.0 to 100.0, p = 1) of the decided games.",
-        "The longer answer wins 75.0 % (3 of 4, 95 % interval 50.0 to 100.0, p = 1) of the games with "
+        "Place A wins 75.0 % (3 of 4, 95 % interval 11.2 to 99.4, p = 1) of the decided games.",
+        "The longer answer wins 75.0 % (3 of 4, 95 % interval 11.2 to 99.4, p = 1) of the games with "
         "different lengths.",
-        "The judge's own family (gpt) wins 75.0 % (3 of 4, 95 % interval 50.0 to 100.0, p = 1) of the games "
+        "The judge's own family (gpt) wins 75.0 % (3 of 4, 95 % interval 11.2 to 99.4, p = 1) of the games "
         "against other systems.",
-        "Flip rate: the verdicts differ in 50.0 % (1 of 2, 95 % interval 0.0 to 100.0) of the pairs of "
+        "Flip rate: the verdicts differ in 50.0 % (1 of 2, 95 % interval 1.3 to 98.7) of the pairs of "
         "answers in both orders.",
     ]
     person = line("q1", ("bm25", "splade", "A"), judge="human:ana")
@@ -67,14 +71,29 @@ def test_the_report(tmp_path: Path) -> None:
     report = biases_report(game_biases(GAMES, families=tmp_path / "families.toml"))
     tables = tables_of(report)
     assert tables["Games"].rows == [["gpt-4", "", "gpt", 2, 6, 1, 0, 1]]
+    low, high = pytest.approx(0.0125**0.5), pytest.approx(1 - (1 - 0.975**0.5) / 2)
     assert tables["Biases"].rows == [
-        ["gpt-4", "", name, 3, 4, 0.75, 0.5, 1.0, 1.0] for name in ("place A", "longer answer", "own family")
+        ["gpt-4", "", name, 3, 4, 0.75, low, high, 1.0] for name in ("place A", "longer answer", "own family")
     ]
     # 7 words against 4 differ by 43 %.
     difference = "Wins of the longer answer, by the difference in words"
-    assert tables[difference].rows == [["gpt-4", "", "25 to 50 %", 3, 4, 0.75, 0.5, 1.0, 1.0]]
-    assert tables["Pairs in both orders"].rows == [["gpt-4", "", 2, 1, 1, 0, 0, 0.5, 0.0, 1.0, 0.5]]
-    assert "Wilson's interval" in notes_of(report)
+    assert tables[difference].rows == [["gpt-4", "", "25 to 50 %", 3, 4, 0.75, low, high, 1.0]]
+    assert tables["Pairs in both orders"].rows == [
+        [
+            "gpt-4",
+            "",
+            2,
+            1,
+            1,
+            0,
+            0,
+            0.5,
+            pytest.approx(0.012579, abs=1e-6),
+            pytest.approx(0.987421, abs=1e-6),
+            0.5,
+        ]
+    ]
+    assert "Gaffke's bound" in notes_of(report)
 
 
 def test_the_games_of_a_judge_in_several_files_are_one(tmp_path: Path) -> None:
@@ -116,7 +135,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     write_games(GAMES, tmp_path / "games.jsonl.gz")
     (tmp_path / "families.json").write_text('{"gpt": {"models": ["gpt-4"], "systems": ["gpt-rag"]}}')
     families = ["--families", str(tmp_path / "families.json")]
-    main(
-        ["analyze", "biases", str(tmp_path / "games.jsonl.gz"), *families, "--seed", "1", "--format", "html"]
-    )
+    main(["analyze", "biases", str(tmp_path / "games.jsonl.gz"), *families, "--format", "html"])
     assert "own family" in capsys.readouterr().out

@@ -58,8 +58,9 @@ def test_table_5_with_intervals() -> None:
     assert [record.games for record in board.records] == [1000] * 6
     assert board.records[0][2:5] == (486, 1000 - 486 - 255, 255)
     assert board.standings.uncertainty.notes == [
-        "Intervals of ratings and ranks: 95 %, 100 bootstrap samples of queries, for Elo also of tournaments "
-        "(seed 0)."
+        "Intervals of ratings: 95 %, 100 bootstrap samples of queries, for Elo also of tournaments (seed 0). "
+        "Ranks: those that differences of ratings leave open (Student's t over the samples, Holm over all "
+        "pairs)."
     ]
     assert board.standings.notes == [
         "Elo: mean over 500 tournaments in random orders (seed 0), K 32, first rating 1000.",
@@ -95,10 +96,8 @@ def test_systems_that_won_or_lost_all_games() -> None:
 
     assert board.standings.systems == ["a", "b", "c"]
     assert board.standings.notes[2:] == [
-        "1 system (a) won all games: the games give no upper limit of the rating, and intervals are too "
-        "narrow.",
-        "1 system (c) lost all games: the games give no lower limit of the rating, and intervals are too "
-        "narrow.",
+        "1 system (a) won all games: the games give no upper limit of the rating.",
+        "1 system (c) lost all games: the games give no lower limit of the rating.",
         "Bradley-Terry: the likelihood of these games has no maximum, so every system got an additional tie "
         "with an imaginary system of rating 1000.",
     ]
@@ -114,21 +113,33 @@ def test_groups_of_systems_that_never_met() -> None:
 
 
 def test_samples_without_a_maximum_are_counted() -> None:
-    board = ratings(outcomes("a>b", "b>a", "a>b"), BOTH)
-    (note, _) = board.standings.uncertainty.notes
+    board = ratings(outcomes("a>b", "b>a", "a>b", "a>b", "b>a"), BOTH)
+    (note, *_) = board.standings.uncertainty.notes
 
     assert note.startswith("Bradley-Terry: ")
     assert note.endswith(
-        " of 100 bootstrap samples have no maximum of the likelihood, and use an additional tie of every "
+        " of 10000 bootstrap samples have no maximum of the likelihood, and use an additional tie of every "
         "system."
     )
 
 
-def test_a_single_query_has_no_intervals() -> None:
-    board = ratings([Outcome("1", "a", "b", 1.0, JUDGE), Outcome("1", "b", "a", 1.0, JUDGE)], BOTH)
+def test_four_queries_have_no_intervals() -> None:
+    board = ratings(outcomes("a>b", "b>a", "a=b", "a>b"), BOTH)
 
     assert not board.standings.uncertainty.systems
-    assert board.standings.uncertainty.notes == ["Intervals need games on at least two queries."]
+    assert board.standings.uncertainty.notes == ["Intervals need games on at least 5 queries; here are 4."]
+
+
+def test_intervals_of_eight_queries_are_marked() -> None:
+    standings = ratings(outcomes(*["a>b", "b>a", "a=b", "a>b"] * 2), BOTH).standings
+
+    row = standings.uncertainty.systems["a", "Elo"]
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < 1000 < row.high
+    assert (row.first, row.last) == (1, 2)
+    assert "10000 bootstrap samples" in standings.uncertainty.notes[-1]
+    assert "≈: with 8 queries, they are approximate." in standings.uncertainty.notes[-1]
 
 
 def test_intervals_can_be_left_out() -> None:
@@ -173,19 +184,22 @@ def test_rules_of_elo() -> None:
 
 def test_all_pairs_that_met() -> None:
     board = ratings(outcomes("a>b", "a=b", "c>b"), BOTH)
-    rows = compare_pairs(board, None, FEW)
+    rows = compare_pairs(board, None)
 
     assert {frozenset(row[:2]) for row in rows} == {frozenset("ab"), frozenset("bc")}
     with pytest.raises(SelectionError, match="'a' and 'c' play no games against each other"):
-        compare_pairs(board, [("a", "c")], FEW)
+        compare_pairs(board, [("a", "c")])
     with pytest.raises(
         SelectionError, match="'z' of --head-to-head plays no games; the systems with games are"
     ):
-        compare_pairs(board, [("a", "z")], FEW)
+        compare_pairs(board, [("a", "z")])
 
 
 def test_boards_of_several_judges() -> None:
-    boards = {"x": ratings(outcomes("a>b", "b=a"), BOTH), "y": ratings(outcomes("b>a", "c=b"), BOTH)}
+    boards = {
+        "x": ratings(outcomes(*["a>b", "b=a"] * 4), BOTH),
+        "y": ratings(outcomes(*["b>a", "c=b"] * 4), BOTH),
+    }
     standings = together(boards)
 
     assert standings.metrics == ["Bradley-Terry[x]", "Elo[x]", "Bradley-Terry[y]", "Elo[y]"]
@@ -215,18 +229,25 @@ def test_equal_systems_share_their_ranks() -> None:
     for system in "abc":
         row = board.uncertainty.systems[system, "Elo"]
         assert (row.first, row.last) == (1, 3)
-        assert row.low is not None
-        assert row.high is not None
-        assert row.low < 1000 < row.high < row.low + 20
+        assert (row.low, row.high) == (None, None)
 
 
 def test_a_tiny_k_does_not_make_queries_equal() -> None:
     rules = RatingOptions(rules=EloRules(k=1e-9), tournaments=20, statistics=FEW)
-    (note,) = ratings(outcomes("a>b", "b>a", "a=b"), rules).standings.uncertainty.notes
-    assert note.startswith("Intervals of ratings and ranks")
+    (note,) = ratings(outcomes(*["a>b", "b>a", "a=b"] * 4), rules).standings.uncertainty.notes
+    assert note.startswith("Intervals of ratings: ")
 
 
 def test_intervals_without_width_are_announced() -> None:
-    games = [Outcome(str(query), "a", "b", 0.5, JUDGE) for query in range(3)]
+    games = [Outcome(str(query), "a", "b", 0.5, JUDGE) for query in range(6)]
     (note, _) = ratings(games).standings.uncertainty.notes
-    assert note.startswith("No interval has a width for a, b: all queries have the same outcomes")
+    assert note.startswith("No interval for a, b: the same outcomes on all queries")
+
+
+@pytest.mark.parametrize(("queries", "ranks"), [(5, (1, 2)), (6, (1, 1))])
+def test_equal_outcomes_need_six_queries_to_show_an_order(queries: int, ranks: tuple[int, int]) -> None:
+    """The p-value of an exact test on n queries is at least 2^(1 − n)."""
+    board = ratings(outcomes(*["a>b"] * queries), BOTH).standings
+    row = board.uncertainty.systems["a", "Bradley-Terry"]
+    assert (row.first, row.last) == ranks
+    assert row.low is None

@@ -23,9 +23,7 @@ class GamesAudit:
 
 def audit_games(games: Sequence[PathLike], families: Families | None, options: AuditOptions) -> GamesAudit:
     """Measure the biases of the judges of games files."""
-    found = game_biases(
-        games, families=families, confidence=options.confidence, samples=options.samples, seed=options.seed
-    )
+    found = game_biases(games, families=families, confidence=options.confidence)
     return GamesAudit(found, list(_verdicts(found, options.confidence)))
 
 
@@ -48,8 +46,7 @@ def _verdict(bias: str, share: Share, subject: str, queries: int, confidence: fl
     if share.share is None:
         return undecided("no decided games count for it")
     text = f"{subject} {100 * share.share:.1f} % of {share.total} decided games"
-    if share.interval is None:
-        return too_few(queries, text)
+    assert share.interval is not None
     low, high = share.interval
     text += f" ({100 * confidence:.4g} % interval {100 * low:.1f} to {100 * high:.1f})"
     if queries < LEAST_QUERIES:

@@ -42,8 +42,11 @@ def undecided(reason: str) -> Verdict:
 
 
 def too_few(queries: int, number: str) -> Verdict:
-    """The verdict for fewer than :data:`LEAST_QUERIES` queries; ``number`` says what was found."""
-    return undecided(f"a verdict needs at least {LEAST_QUERIES} queries, here {queries}; {number}")
+    """The verdict without an interval that can be trusted; ``number`` says what was found."""
+    reason = "all samples of the queries agree, which says nothing about other queries"
+    if queries < LEAST_QUERIES:
+        reason = f"a verdict needs at least {LEAST_QUERIES} queries, here {queries}"
+    return undecided(f"{reason}; {number}")
 
 
 def excludes(interval: Interval, value: float = 0.0) -> bool:
