@@ -164,9 +164,9 @@ class LeaderboardOutput:
     intervals: Any
     significance: bool
     confidence: float
-    samples: int
     seed: int
     official: Path | None = None
+    samples: int = 2000
 
     @property
     def statistics(self) -> Statistics:
@@ -178,7 +178,9 @@ class LeaderboardOutput:
     def check_usage(self) -> None:
         """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
         if not (self.intervals or self.significance):
-            refuse_without("--intervals or --significance", "confidence", "samples", "seed")
+            refuse_without("--intervals or --significance", "confidence", "seed")
+        if self.intervals != "nested":
+            refuse_without("--intervals nested", "samples")
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official cannot be combined with --per-query or --format trec_eval.")
         from exam_pp.rendering.render import RENDERERS
@@ -285,8 +287,8 @@ def leaderboard_options(
         click.option(
             "--intervals",
             type=click.Choice(["queries", "nested"] if nested else ["queries"]),
-            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries"
-            + (", or of the queries and their bank entries (nested)." if nested else "."),
+            help="Add confidence intervals of scores and ranks: over queries"
+            + (", or over queries and their bank entries (nested)." if nested else "."),
         ),
         click.option(
             "--significance",
@@ -294,7 +296,7 @@ def leaderboard_options(
             help="Add significance letters: systems that share a letter do not differ significantly.",
         ),
         confidence_option("Confidence level of the intervals; the level α of the tests is 1 minus this."),
-        SAMPLES,
+        *([SAMPLES] if nested else []),
         SEED,
         plot_option("the first measure with its intervals"),
         format_option("trec_eval", *formats),

@@ -18,14 +18,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.score_ranges import ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _NODES = 400
 """Enough for 5,000 different scores: limits of binary ones agree with Clopper and Pearson to 1e-7."""
-_ROUNDING = 1e-9
-"""Scores outside of the range by at most this are rounding errors."""
 
 
 def cdf(values: ArrayLike, point: float) -> float:
@@ -77,7 +76,7 @@ def upper(values: ArrayLike, top: float, tail: float) -> float:
         ValueError: A score is above ``top``.
     """
     scores = np.asarray(values, dtype=float)
-    if scores.max() > top + _ROUNDING * max(1.0, abs(top)):
+    if scores.max() > top + ROUNDING * max(1.0, abs(top)):
         raise ValueError(f"the score {scores.max()} is above {top}, the highest possible one")
     lowest = float(scores.min())
     if lowest >= top:
