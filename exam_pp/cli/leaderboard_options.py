@@ -30,6 +30,7 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 
 if TYPE_CHECKING:
+    from exam_pp.phases.evaluation.leaderboards import Standings
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.uncertainty import Statistics
 
@@ -205,6 +206,7 @@ class LeaderboardOutput:
         if self.form == "published":
             self._write_published(evaluation, inputs)
             return
+        standings = None
         if self.per_query:
             report = per_query_report(evaluation, title)
         else:
@@ -219,7 +221,7 @@ class LeaderboardOutput:
                 standings, title, formatted=self.form not in SCRIPT_FORMATS, extra=extra
             )
         sources = [*inputs, self.official]
-        self.draw(evaluation, sources)
+        self.draw(evaluation, sources, standings if self.intervals else None)
         emit_report(report, self.form, self.path, sources)
 
     def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
@@ -258,13 +260,18 @@ class LeaderboardOutput:
             lengths = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff, role=role))
             emit_figure(length_figure(lengths), figure, [*inputs, self.official])
 
-    def draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
-        """Plot the first metric with its intervals if ``--plot`` is set."""
+    def draw(
+        self, evaluation: Evaluation, inputs: Iterable[Path | None], standings: Standings | None = None
+    ) -> None:
+        """Plot the first metric with its intervals if ``--plot`` is set.
+
+        ``standings`` have intervals; None computes them.
+        """
         if self.plot is not None:
             from exam_pp.phases.evaluation.leaderboards import leaderboard
             from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
 
-            standings = leaderboard(evaluation, self.statistics.intervals_only)
+            standings = standings or leaderboard(evaluation, self.statistics.intervals_only)
             emit_figure(leaderboard_figure(standings), self.plot, inputs)
 
 

@@ -45,11 +45,11 @@ def cdf(values: ArrayLike, point: float) -> float:
         return 0.0
     distances = numbers - point
     # The formula does not depend on the scale; unit length keeps the integrand within the range of the nodes.
-    terms = np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0])
-    angles = counts @ np.arctan(terms)
-    # Products of thousands of factors overflow, sums of their logarithms do not.
-    sizes = np.exp(-(counts @ np.log1p(terms**2)) / 2)
-    probability = 0.5 - float(_nodes()[1] @ (np.sin(angles) * sizes)) / np.pi
+    factors = 1 / (1 + 1j * np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0]))
+    tied = counts > 1
+    factors[tied] **= counts[tied, None]
+    # The sine of the sum of the angles of 1 + ciu, divided by the product of their sizes.
+    probability = 0.5 + float(_nodes()[1] @ factors.prod(axis=0).imag) / np.pi
     return min(max(probability, 0.0), 1.0)
 
 

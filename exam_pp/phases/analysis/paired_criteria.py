@@ -170,8 +170,8 @@ def _less_well_known(result: PairedCriteria) -> list[str]:
     """Sentences on significant differences whose interval includes 0."""
     return [
         f"{row.criterion}: {row.first} and {row.second} differ (p = {row.adjusted:.2g}). Their mean "
-        f"difference is known less well: up to about {min(1.0, 3 / row.tests.queries):.0%} of all queries may "
-        "behave unlike these, unseen."
+        f"difference is known less well: up to about {min(1.0, 3 / row.tests.queries):.0%} of all queries "
+        "may behave unlike these, unseen."
         for row in result.rows
         if result.is_significant(row)
         and (interval := row.tests.interval) is not None
