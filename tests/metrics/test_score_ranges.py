@@ -58,7 +58,8 @@ def test_other_names_tell_no_range(metric: str) -> None:
     ("value", "bounds", "outside"),
     [
         (0.0, (0, 1), False), (1 + 9e-10, (0, 1), False), (-9e-10, (0, 1), False), (1.00001, (0, 1), True),
-        (-1e-8, (0, 1), True), (5 + 4e-9, (0, 5), False), (-0.5, (-1, 1), False), (float("inf"), (0, 1), True),
+        (-1e-8, (0, 1), True), (5 + 4e-9, (0, 5), False), (-0.5, (-1, 1), False),
+        (float("inf"), (0, 1), True),
     ],
 )  # fmt: skip
 def test_rounding_errors_are_not_outside(value: float, bounds: Range, outside: bool) -> None:

@@ -76,7 +76,14 @@ class Evaluation:
         return list(dict.fromkeys(score.system for score in self.scores))
 
     def range_of(self, metric: str) -> Range | None:
-        """The lowest and highest possible score of a metric; None if they are unknown."""
+        """The lowest and highest possible score of a metric.
+
+        Args:
+            metric: Name of the metric.
+
+        Returns:
+            Both ends; None if they are unknown.
+        """
         return self.ranges.get(metric) or range_of(metric)
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -56,7 +56,7 @@ def test_letters_of_a_clear_difference_and_of_a_tie() -> None:
         "a",
         "b",
     )
-    assert actual["good", "m"][2:4] == (1, 1)
+    assert actual["good", "m"][2:4] == (1, 2)
     shown = leaderboard_report(leaderboard(evaluation_of(good=good, bad=bad), ALL), "").blocks[0]
     assert isinstance(shown, Table)
     assert [row[3] for row in shown.rows] == ["1", "2"]
@@ -127,7 +127,7 @@ def test_measures_without_a_range_assume_normal_scores(queries: int) -> None:
     assert actual.systems["b", "m"].low is None  # equal scores say nothing about the spread
     assert (actual.systems["a", "m"].low is None) == (queries < 6)
     if queries == 6:  # R: t.test(c(.5, .7, .4, .9, .2, .3))
-        assert actual.systems["a", "m"][:2] == pytest.approx((0.228568, 0.771432), abs=1e-6)
+        assert actual.systems["a", "m"][:2] == pytest.approx((0.226341, 0.773659), abs=1e-6)
     assert "assumes normal scores" in actual.notes[0]
 
 
@@ -171,7 +171,7 @@ def test_the_tests_use_the_confidence() -> None:
         for c in (0.95, 1 - 2 / 64, 0.99)
     ]
 
-    assert shown == [{"a", "b"}, {"a", "b"}, {None}]
+    assert shown == [{"a", "b"}, {"a", "b"}, set()]
 
 
 def test_the_tests_use_the_seed() -> None:
@@ -290,6 +290,6 @@ def test_real_leaderboard(shared_data: Path) -> None:
     actual = uncertainty(evaluation, Statistics("nested", significance=True, samples=500)).systems
     metric = "Cover(min_grade=3)@20"
 
-    assert actual["BM25", metric].first == 5
+    assert (actual["BM25", metric].first, actual["BM25", metric].last) == (2, 6)
     assert set(actual["REP_LLAMA", metric].letters or "") & set(actual["OPEN_AI_ADA2", metric].letters or "")
     assert not set(actual["D_BERT_KD_TASB", metric].letters or "") & set(actual["BM25", metric].letters or "")
