@@ -229,8 +229,10 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
         for row in sorted(range(len(means)), key=lambda row: -means[row])
         if matrix.systems[row] != OVERALL_SYSTEM
     ]
+    if not order:
+        return []
     systems, queries, alpha = len(order), len(matrix.query_ids), 1 - statistics.confidence
-    with_ranks, with_letters = statistics.intervals is not None, statistics.significance
+    with_ranks, with_letters = statistics.intervals is not None, statistics.significance and systems > 1
     relation = np.zeros((systems, systems), dtype=np.bool_)
     if not matrix.complete:
         note = "systems were scored on different queries, so their differences are not tested"

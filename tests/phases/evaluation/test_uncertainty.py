@@ -102,6 +102,12 @@ def test_the_overall_system_has_an_interval_but_no_rank() -> None:
     assert (row["b", "RR"].first, row["b", "RR"].last) == (1, 2)
 
 
+@pytest.mark.parametrize("name", ["a", OVERALL_SYSTEM])
+def test_one_system_has_no_letters(name: str) -> None:
+    row = uncertainty(evaluation_of("RR", **{name: [0.5] * 8}), ALL).systems[name, "RR"]
+    assert (row.first, row.letters) == (1 if name == "a" else None, None)
+
+
 @pytest.mark.parametrize("queries", [1, 2, 5, 6])
 def test_few_queries(queries: int) -> None:
     """Intervals by the range hold for any number of queries; two systems need six for a difference."""
