@@ -142,11 +142,11 @@ def leaderboard(
 
     Args:
         scores: An evaluation, such as the result of :func:`exam_pp.cover`, or score rows.
-        intervals: Bootstrap over ``queries``, or ``nested`` over queries and bank entries (only for
-            :func:`exam_pp.cover`), or None for no intervals.
+        intervals: Over ``queries`` (Gaffke's bound), or ``nested`` over queries and bank entries (bootstrap,
+            only for :func:`exam_pp.cover`), or None for no intervals.
         significance: Whether to add significance letters (paired randomisation tests with Holm's correction).
         confidence: Confidence level of the intervals, between 0 and 1. Tests use α = 1 - ``confidence``.
-        samples: Number of bootstrap samples.
+        samples: Number of bootstrap samples of nested intervals.
         seed: Random seed of samples and tests.
 
     Returns:
@@ -154,6 +154,7 @@ def leaderboard(
 
     Raises:
         SelectionError: Nested intervals are requested for a metric that is not a mean over bank entries.
+        DataError: A score is outside of the range of its metric.
     """
     evaluation = scores if isinstance(scores, Evaluation) else Evaluation(list(scores))
     result = leaderboards.leaderboard(

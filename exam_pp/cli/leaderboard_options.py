@@ -30,6 +30,7 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 
 if TYPE_CHECKING:
+    from exam_pp.phases.evaluation.leaderboards import Standings
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.uncertainty import Statistics
 
@@ -164,9 +165,9 @@ class LeaderboardOutput:
     intervals: Any
     significance: bool
     confidence: float
-    samples: int
     seed: int
     official: Path | None = None
+    samples: int = 2000
 
     @property
     def statistics(self) -> Statistics:
@@ -178,7 +179,9 @@ class LeaderboardOutput:
     def check_usage(self) -> None:
         """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
         if not (self.intervals or self.significance):
-            refuse_without("--intervals or --significance", "confidence", "samples", "seed")
+            refuse_without("--intervals or --significance", "confidence", "seed")
+        if self.intervals != "nested":
+            refuse_without("--intervals nested", "samples")
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official cannot be combined with --per-query or --format trec_eval.")
         from exam_pp.rendering.render import RENDERERS
@@ -203,6 +206,7 @@ class LeaderboardOutput:
         if self.form == "published":
             self._write_published(evaluation, inputs)
             return
+        standings = None
         if self.per_query:
             report = per_query_report(evaluation, title)
         else:
@@ -217,7 +221,7 @@ class LeaderboardOutput:
                 standings, title, formatted=self.form not in SCRIPT_FORMATS, extra=extra
             )
         sources = [*inputs, self.official]
-        self.draw(evaluation, sources)
+        self.draw(evaluation, sources, standings if self.intervals else None)
         emit_report(report, self.form, self.path, sources)
 
     def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
@@ -256,13 +260,18 @@ class LeaderboardOutput:
             lengths = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff, role=role))
             emit_figure(length_figure(lengths), figure, [*inputs, self.official])
 
-    def draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
-        """Plot the first metric with its intervals if ``--plot`` is set."""
+    def draw(
+        self, evaluation: Evaluation, inputs: Iterable[Path | None], standings: Standings | None = None
+    ) -> None:
+        """Plot the first metric with its intervals if ``--plot`` is set.
+
+        ``standings`` have intervals; None computes them.
+        """
         if self.plot is not None:
             from exam_pp.phases.evaluation.leaderboards import leaderboard
             from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
 
-            standings = leaderboard(evaluation, self.statistics.intervals_only)
+            standings = standings or leaderboard(evaluation, self.statistics.intervals_only)
             emit_figure(leaderboard_figure(standings), self.plot, inputs)
 
 
@@ -285,8 +294,8 @@ def leaderboard_options(
         click.option(
             "--intervals",
             type=click.Choice(["queries", "nested"] if nested else ["queries"]),
-            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries"
-            + (", or of the queries and their bank entries (nested)." if nested else "."),
+            help="Add confidence intervals of scores and ranks: over queries"
+            + (", or over queries and their bank entries (nested)." if nested else "."),
         ),
         click.option(
             "--significance",
@@ -294,7 +303,7 @@ def leaderboard_options(
             help="Add significance letters: systems that share a letter do not differ significantly.",
         ),
         confidence_option("Confidence level of the intervals; the level α of the tests is 1 minus this."),
-        SAMPLES,
+        *([SAMPLES] if nested else []),
         SEED,
         plot_option("the first measure with its intervals"),
         format_option("trec_eval", *formats),

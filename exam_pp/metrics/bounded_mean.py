@@ -18,14 +18,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.score_ranges import ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _NODES = 400
 """Enough for 5,000 different scores: limits of binary ones agree with Clopper and Pearson to 1e-7."""
-_ROUNDING = 1e-9
-"""Scores outside of the range by at most this are rounding errors."""
 
 
 def cdf(values: ArrayLike, point: float) -> float:
@@ -46,11 +45,11 @@ def cdf(values: ArrayLike, point: float) -> float:
         return 0.0
     distances = numbers - point
     # The formula does not depend on the scale; unit length keeps the integrand within the range of the nodes.
-    terms = np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0])
-    angles = counts @ np.arctan(terms)
-    # Products of thousands of factors overflow, sums of their logarithms do not.
-    sizes = np.exp(-(counts @ np.log1p(terms**2)) / 2)
-    probability = 0.5 - float(_nodes()[1] @ (np.sin(angles) * sizes)) / np.pi
+    factors = 1 / (1 + 1j * np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0]))
+    tied = counts > 1
+    factors[tied] **= counts[tied, None]
+    # The sine of the sum of the angles of 1 + ciu, divided by the product of their sizes.
+    probability = 0.5 + float(_nodes()[1] @ factors.prod(axis=0).imag) / np.pi
     return min(max(probability, 0.0), 1.0)
 
 
@@ -77,7 +76,7 @@ def upper(values: ArrayLike, top: float, tail: float) -> float:
         ValueError: A score is above ``top``.
     """
     scores = np.asarray(values, dtype=float)
-    if scores.max() > top + _ROUNDING * max(1.0, abs(top)):
+    if scores.max() > top + ROUNDING * max(1.0, abs(top)):
         raise ValueError(f"the score {scores.max()} is above {top}, the highest possible one")
     lowest = float(scores.min())
     if lowest >= top:

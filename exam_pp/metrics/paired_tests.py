@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import ttest_rel
 
+from exam_pp.metrics.score_ranges import Range
 from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.metrics.uncertainty import Interval, mean_interval
 
@@ -19,7 +20,7 @@ class PairedTests(NamedTuple):
         queries: Number of queries.
         first: Mean of the first system.
         second: Mean of the second system.
-        interval: Bootstrap interval of the mean difference; None for a single query.
+        interval: Interval of the mean difference (:func:`exam_pp.metrics.uncertainty.mean_interval`).
         t: Statistic of the t test with ``queries`` − 1 degrees of freedom; None if all differences are equal.
         t_p_value: p-value of the t test; None if all differences are equal.
         p_value: p-value of the randomisation test.
@@ -42,9 +43,9 @@ class PairedTests(NamedTuple):
 def paired_tests(
     first: Sequence[float],
     second: Sequence[float],
+    bounds: Range | None,
     *,
     confidence: float = 0.95,
-    samples: int = 2000,
     seed: int = 0,
 ) -> PairedTests:
     """Test two systems by their scores on the same queries; at least one query is needed.
@@ -57,11 +58,15 @@ def paired_tests(
     Args:
         first: Scores of the first system.
         second: Scores of the second system, in the same order of queries.
+        bounds: The lowest and highest possible score; None if they are unknown.
         confidence: Level of the interval.
-        samples: Number of bootstrap samples of the interval.
-        seed: Seed of the bootstrap samples and of the sign assignments.
+        seed: Seed of the sign assignments.
+
+    Raises:
+        ValueError: A difference is larger than the range.
     """
     differences = [a - b for a, b in zip(first, second, strict=True)]
+    widest = None if bounds is None else bounds[1] - bounds[0]
     statistic = p_value = None
     if len(set(differences)) > 1:
         result = ttest_rel(first, second)
@@ -70,7 +75,7 @@ def paired_tests(
         len(differences),
         float(np.mean(first)),
         float(np.mean(second)),
-        mean_interval(differences, confidence, samples=samples, seed=seed),
+        mean_interval(differences, None if widest is None else (-widest, widest), confidence),
         statistic,
         p_value,
         float(randomisation_tests(np.array([first, second], dtype=float), seed=seed)[0, 1]),

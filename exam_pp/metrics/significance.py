@@ -21,6 +21,9 @@ _TOLERANCE = 1e-12
 """Means that differ by less are equal, so that rounding errors do not decide whether a resample is as extreme
 as the observation."""
 
+_TIE_DECIMALS = 12
+"""Means are rounded to this number of decimals, so that rounding errors do not order them."""
+
 _BLOCK = 1000
 """Maximum number of sign assignments per block."""
 _CELLS = 10**7
@@ -127,27 +130,67 @@ def paired_test(first: Sequence[float], second: Sequence[float], *, samples: int
     return float(randomisation_tests(np.array([first, second], dtype=float), samples=samples)[0, 1])
 
 
-def significant_pairs(values: Sequence[Sequence[float]], *, alpha: float = 0.05) -> set[tuple[int, int]]:
-    """The pairs (larger index first) of rows that differ significantly after Holm's correction."""
-    p_values = randomisation_tests(np.array(values, dtype=float), alpha=alpha)
-    different = holm_matrix(p_values) <= alpha
-    return {(int(i), int(j)) for i, j in zip(*np.nonzero(np.tril(different, k=-1)), strict=True)}
+def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.bool_]:
+    """Which systems are shown to be better than which: row better than column.
+
+    Pairs with a p-value of at most ``alpha`` (:func:`randomisation_tests`, Holm's correction) are in the
+    order of their means. Then a system that is better than a second one, which is better than a third, is
+    better than the third (:func:`closed`). This adds no claim that can be false if the others are true.
+
+    Args:
+        values: Systems × queries, without NaN.
+        alpha: Level of the tests, for all pairs together.
+        seed: Seed of the tests.
+    """
+    p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=seed))
+    means = values.mean(axis=1).round(_TIE_DECIMALS)
+    return closed((p_values <= alpha) & (means[:, None] > means))
 
 
-def letters(different: NDArray[np.bool_]) -> list[str]:
-    """Return the letters of each system: two systems share a letter if and only if they do not differ.
+def closed(relation: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The transitive closure of a relation of rows to columns.
 
-    ``different`` is the symmetric matrix of significant differences, systems ordered best first; letters
-    follow that order.
+    Source: Warshall, "A theorem on Boolean matrices", Journal of the ACM 9 (1962).
+    """
+    closure = np.array(relation, dtype=np.bool_)
+    for between in range(len(closure)):
+        closure |= np.outer(closure[:, between], closure[between])
+    return closure
+
+
+def rank_intervals(better: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The first and last rank that each system can have; rank 1 is best.
+
+    The first is 1 plus the number of systems that are better, the last the number of all systems minus those
+    that are worse. All intervals hold together unless a difference is wrong.
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility across
+    neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024).
+
+    Args:
+        better: The result of :func:`better`.
+    """
+    above, below = better.sum(axis=0), better.sum(axis=1)
+    return [(1 + int(b), len(better) - int(w)) for b, w in zip(above, below, strict=True)]
+
+
+def letters(better: NDArray[np.bool_]) -> list[str]:
+    """Return the letters of each system: two systems share a letter if and only if neither is better.
+
+    Letters follow the order of the systems, which is best first.
 
     Source: Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
     Journal of Computational and Graphical Statistics 13 (2004); few letters by a greedy cover of the pairs,
     as Gramm et al., "Algorithms for compact letter displays", Computational Statistics & Data Analysis 52
     (2007).
+
+    Args:
+        better: The result of :func:`better`.
     """
+    different = better | better.T
     count = len(different)
     groups: list[list[int]] = []
-    missing = ~np.asarray(different, dtype=np.bool_)  # pairs that still need a letter in common
+    missing = ~different  # pairs that still need a letter in common
     for first in range(count):
         # Start with the most distant pair: systems in between mostly fit into its group.
         for last in range(count - 1, first - 1, -1):
@@ -174,28 +217,13 @@ def _letter(index: int) -> str:
     return name if len(name) == 1 else f"({name})"
 
 
-def smallest_p(queries: int) -> float:
-    """The smallest two-sided p-value of a randomisation test on this number of queries."""
-    return float(2.0 ** (1 - queries))
+def can_differ(systems: int, queries: int, *, alpha: float = 0.05) -> bool:
+    """Whether :func:`better` can show any difference between so many systems on so many queries.
 
-
-def minimum_detectable_difference(values: Floats, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
-    """The true difference of two means that a paired t-test on these queries detects with ``power``.
-
-    The spread is the median, over all pairs of systems, of the standard deviation of their differences.
-    Returns None for fewer than two systems or two queries.
-
-    Source: Sakai, "Statistical reform in information retrieval?", SIGIR Forum 48 (2014); power of the
-    t-test from the noncentral t distribution.
+    The smallest p-value of a randomisation test on n queries is 2^(1 − n), and Holm's correction multiplies
+    it by the number of pairs. Two systems need 6 queries for α = 0.05, ten systems 11.
     """
-    systems, queries = values.shape
-    if systems < 2 or queries < 2:
-        return None
-    first, second = np.triu_indices(systems, k=1)
-    spread = float(np.median((values[first] - values[second]).std(axis=1, ddof=1)))
-    if not spread:
-        return 0.0
-    return detectable_mean(spread, queries, tail=alpha / 2, power=power)
+    return bool(2.0 ** (1 - queries) * systems * (systems - 1) / 2 <= alpha)
 
 
 def detectable_mean(spread: float, queries: int, *, tail: float = 0.05, power: float = 0.8) -> float:

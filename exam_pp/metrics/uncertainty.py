@@ -1,4 +1,4 @@
-"""Bootstrap of leaderboards over queries and bank entries: intervals of means and of ranks."""
+"""Intervals of means, and the bootstrap of leaderboards over queries and bank entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import bootstrap, norm, rankdata, t
 
+from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.entry_values import EntryValues, Floats, ratio
+from exam_pp.metrics.score_ranges import Range
 from exam_pp.results import ALL_QUERIES, Score
 
 FEWEST_UNITS = 5
@@ -18,6 +20,8 @@ FEWEST_UNITS = 5
 FEW_UNITS = 12
 """With fewer resampled queries, such intervals are approximate: they cover less often than they say."""
 _SAMPLES_OF_FEW = 10_000
+FEWEST_FOR_T = 6
+"""With fewer scores of a measure without a range, no interval of their mean is made."""
 _TIE_DECIMALS = 12
 """Resampled means are rounded to this number of decimals, so that rounding errors do not break ties."""
 
@@ -180,14 +184,37 @@ def intervals(values: Floats, units: int, confidence: float = 0.95) -> list[Inte
     return found
 
 
-def mean_interval(
-    values: Sequence[float], confidence: float = 0.95, *, samples: int = 2000, seed: int = 0
-) -> Interval | None:
-    """The interval of the mean of one system's scores; None for fewer than :data:`FEWEST_UNITS` scores."""
-    if len(values) < FEWEST_UNITS:
+def mean_interval(values: Sequence[float], bounds: Range | None, confidence: float = 0.95) -> Interval | None:
+    """The confidence interval of the mean of independent scores; it always has a width.
+
+    With a range it is Gaffke's bound (:mod:`exam_pp.metrics.bounded_mean`). Without a range, it is Student's
+    interval, which assumes normal scores.
+
+    Args:
+        values: The scores; NaN is no score.
+        bounds: The range of the measure; None if it is unknown.
+        confidence: Level of the interval.
+
+    Returns:
+        The interval; None without scores. Without a range, also None for fewer than :data:`FEWEST_FOR_T`
+        scores and for equal scores.
+
+    Raises:
+        ValueError: A score is outside of the range.
+    """
+    scores = np.asarray(values, dtype=float)
+    scores = scores[~np.isnan(scores)]
+    if not scores.size:
         return None
-    means = bootstrap_means(np.array([values]), samples=samples, seed=seed)
-    return intervals(means, len(values), confidence)[0]
+    if bounds is not None:
+        return Interval(*bounded_mean.interval(scores, *bounds, confidence))
+    scale = float(np.abs(scores).max())  # sums and squares of scaled scores do not overflow
+    scores = scores / (scale or 1.0)
+    if scores.size < FEWEST_FOR_T or np.ptp(scores) <= 10.0**-_TIE_DECIMALS:
+        return None
+    error = float(scores.std(ddof=1)) / scores.size**0.5
+    half = float(t.ppf((1 + confidence) / 2, scores.size - 1)) * error
+    return Interval((float(scores.mean()) - half) * scale, (float(scores.mean()) + half) * scale)
 
 
 def rank_intervals(means: Floats, confidence: float = 0.95) -> list[tuple[int, int]]:

@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2, nct, norm, permutation_test, t, ttest_rel
+from scipy.stats import chi2, norm, permutation_test, t
 
 from exam_pp.metrics import significance
 from exam_pp.metrics.significance import (
+    better,
+    can_differ,
+    closed,
     detectable_mean,
     holm,
     holm_matrix,
     letters,
-    minimum_detectable_difference,
     queries_to_detect,
     queries_to_detect_range,
     random_signs,
     randomisation_tests,
-    significant_pairs,
-    smallest_p,
+    rank_intervals,
 )
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -116,7 +117,7 @@ def test_all_assignments_of_more_queries_where_many_pairs_need_them() -> None:
 def test_the_smallest_p_value_is_reached() -> None:
     values = np.vstack([np.zeros(5), np.ones(5)])
 
-    assert randomisation_tests(values)[0, 1] == smallest_p(5) == 1 / 16
+    assert randomisation_tests(values)[0, 1] == 1 / 16
 
 
 def test_holm_by_hand() -> None:
@@ -133,31 +134,83 @@ def test_holm_is_never_less_than_raw_and_keeps_the_order(raw: list[float]) -> No
     assert [adjusted[i] for i in order] == sorted(adjusted)
 
 
-@given(st.integers(1, 7).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
-def test_systems_share_a_letter_exactly_if_they_do_not_differ(bits: list[bool]) -> None:
-    n = int(len(bits) ** 0.5)
-    upper = np.triu(np.array(bits).reshape(n, n), k=1)
-    different = upper | upper.T
-    shown = letters(different)
+@st.composite
+def relations(draw: st.DrawFn) -> np.ndarray:
+    """Relations of systems, best first, to worse ones; not closed."""
+    n = draw(st.integers(1, 7))
+    bits = draw(st.lists(st.booleans(), min_size=n * n, max_size=n * n))
+    return np.triu(np.array(bits).reshape(n, n), k=1)
 
-    for i in range(n):
+
+@given(relations())
+def test_systems_share_a_letter_exactly_if_neither_is_better(relation: np.ndarray) -> None:
+    shown = letters(relation)
+
+    for i in range(len(relation)):
         assert shown[i]
         for j in range(i):
-            assert bool(set(shown[i]) & set(shown[j])) != bool(different[i, j])
+            assert bool(set(shown[i]) & set(shown[j])) != bool(relation[j, i])
+
+
+@given(relations())
+def test_letters_and_ranks_never_contradict_each_other(relation: np.ndarray) -> None:
+    shown = closed(relation)
+    groups, ranks = letters(shown), rank_intervals(shown)
+
+    for i, (first, last) in enumerate(ranks):
+        assert first <= i + 1 <= last  # the observed rank
+        for j, (other_first, other_last) in enumerate(ranks):
+            if i != j and set(groups[i]) & set(groups[j]):
+                assert min(last, other_last) - max(first, other_first) >= 1  # two ranks in common
+            if shown[i, j]:
+                assert first < other_first
+                assert last < other_last
+
+
+def test_ranks_need_the_closure() -> None:
+    """1 > 2 > 4 and 1 > 3 > 4 without 1 > 4 would let 1 and 4 share a letter but no rank."""
+    relation = np.zeros((4, 4), dtype=bool)
+    for pair in [(0, 1), (0, 2), (1, 3), (2, 3)]:
+        relation[pair] = True
+    assert letters(relation)[0] == letters(relation)[3][:1] == "a"
+    assert [rank_intervals(relation)[i] for i in (0, 3)] == [(1, 2), (3, 4)]
+
+    assert closed(relation).sum() == 5
+    assert letters(closed(relation)) == ["a", "b", "b", "c"]
+    assert rank_intervals(closed(relation)) == [(1, 1), (2, 3), (2, 3), (4, 4)]
+
+
+def test_the_order_of_a_difference_is_that_of_the_means() -> None:
+    values = np.array([[0.1, 0.2] * 10, [0.8, 0.9] * 10, [0.5, 0.9, 0.8, 0.8] * 5])
+    relation = better(values)
+
+    assert relation[1, 0]
+    assert relation[2, 0]
+    assert relation.sum() == 2 + relation[1, 2]
+    assert not better(np.full((3, 20), 0.5)).any()
+
+
+@pytest.mark.parametrize(
+    ("systems", "fewest"), [(2, 6), (3, 7), (4, 8), (5, 9), (6, 10), (8, 11), (10, 11), (15, 13), (50, 16)]
+)
+def test_fewest_queries_for_any_difference(systems: int, fewest: int) -> None:
+    assert can_differ(systems, fewest)
+    assert not can_differ(systems, fewest - 1)
+    assert can_differ(2, 5, alpha=2 / 32)
 
 
 def test_letters_in_the_usual_layout() -> None:
     """First and last differ, the middle one from neither: a, ab, b."""
-    different = np.zeros((3, 3), dtype=bool)
-    different[0, 2] = different[2, 0] = True
+    relation = np.zeros((3, 3), dtype=bool)
+    relation[0, 2] = True
 
-    assert letters(different) == ["a", "ab", "b"]
+    assert letters(relation) == ["a", "ab", "b"]
 
 
 def test_a_chain_of_neighbours_needs_a_letter_for_each_window() -> None:
     """Systems that are five or more positions apart differ: every window of five shares a letter."""
     positions = np.arange(30)
-    shown = letters(np.abs(positions[:, None] - positions) >= 5)
+    shown = letters(positions - positions[:, None] >= 5)
 
     assert shown[:3] == ["a", "ab", "abc"]
     assert shown[29] == "z"
@@ -166,24 +219,25 @@ def test_a_chain_of_neighbours_needs_a_letter_for_each_window() -> None:
 
 def test_systems_between_a_pair_join_its_group_first() -> None:
     """With groups in leaderboard order only, these six systems would need six letters."""
-    different = np.zeros((6, 6), dtype=bool)
-    for pair in [(3, 0), (4, 1), (4, 2), (5, 2)]:
-        different[pair] = different[pair[::-1]] = True
+    relation = np.zeros((6, 6), dtype=bool)
+    for pair in [(0, 3), (1, 4), (2, 4), (2, 5)]:
+        relation[pair] = True
 
-    assert letters(different) == ["abc", "abd", "ad", "de", "ce", "bce"]
+    assert letters(relation) == ["abc", "abd", "ad", "de", "ce", "bce"]
 
 
 def test_letters_after_z() -> None:
     """All systems differ: each has another letter, and the 703rd "letter" has three characters."""
-    shown = letters(~np.eye(704, dtype=bool))
+    shown = letters(np.triu(np.ones((704, 704), dtype=bool), k=1))
 
     assert [shown[i] for i in (25, 26, 27, 701, 702, 703)] == ["z", "(aa)", "(ab)", "(zz)", "(aaa)", "(aab)"]
 
 
 def test_a_p_value_of_alpha_is_significant() -> None:
     """Five queries, all in one direction: 2 of 32 assignments are as extreme."""
-    assert significant_pairs([[1.0] * 5, [0.0] * 5], alpha=2 / 32) == {(1, 0)}
-    assert significant_pairs([[1.0] * 5, [0.0] * 5], alpha=0.0624) == set()
+    values = np.array([[1.0] * 5, [0.0] * 5])
+    assert better(values, alpha=2 / 32).tolist() == [[False, True], [False, False]]
+    assert not better(values, alpha=0.0624).any()
 
 
 def test_as_many_assignments_as_samples_are_all_tried() -> None:
@@ -196,38 +250,6 @@ def test_holm_over_a_matrix() -> None:
     p = np.array([[1, 0.01, 0.04], [0.01, 1, 0.03], [0.04, 0.03, 1]])
 
     assert holm_matrix(p)[0].tolist() == pytest.approx([1, 0.03, 0.06])
-
-
-def test_minimum_detectable_difference_has_the_requested_power() -> None:
-    """Simulated: with that true difference, scipy's paired t-test finds four in five."""
-    rng = np.random.default_rng(8)
-    noise = rng.normal(size=(2, 25))
-    result = minimum_detectable_difference(noise)
-    assert result is not None
-    spread = (noise[0] - noise[1]).std(ddof=1)
-    differences = rng.normal(result, spread, size=(25, 4000))
-
-    assert (ttest_rel(differences, np.zeros_like(differences)).pvalue < 0.05).mean() == pytest.approx(
-        0.8, abs=0.025
-    )
-
-
-def test_the_spread_of_many_systems_is_the_median_of_their_pairs() -> None:
-    """Differences of standard deviation (ddof 1) √2, 3√2 and 4√2: that of a pair with the middle one."""
-    values = np.array([[1.0, -1.0], [0.0, 0.0], [-3.0, 3.0]])
-
-    result = minimum_detectable_difference(values)
-    assert result is not None
-    assert result == minimum_detectable_difference(values[1:])
-    # The power of the t-test: the noncentral t distribution beyond the critical value.
-    noncentrality = result / (3 * 2**0.5) * 2**0.5
-    assert nct.sf(t.ppf(0.975, 1), 1, noncentrality) == pytest.approx(0.8)
-
-
-def test_no_minimum_detectable_difference_for_one_system_or_query() -> None:
-    assert minimum_detectable_difference(np.ones((1, 5))) is None
-    assert minimum_detectable_difference(np.ones((3, 1))) is None
-    assert minimum_detectable_difference(np.ones((3, 4))) == 0.0
 
 
 @pytest.mark.parametrize(

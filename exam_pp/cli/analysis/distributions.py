@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED, confidence_option
+from exam_pp.cli.leaderboard_options import confidence_option
 from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, output_option, plot_option
 
 
@@ -22,8 +22,6 @@ from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, o
     help="Measure, by its name in SCORES; may be repeated.  [default: all]",
 )
 @confidence_option("Confidence level of the intervals of the means.")
-@SAMPLES
-@SEED
 @plot_option("a box plot of each measure")
 @format_option()
 @output_option()
@@ -32,8 +30,6 @@ def command(
     scores: tuple[Path, ...],
     measures: tuple[str, ...],
     confidence: float,
-    samples: int,
-    seed: int,
     plot: Path | None,
     form: str,
     output: Path,
@@ -54,7 +50,7 @@ def command(
     from exam_pp.phases.analysis.distributions import score_distributions
     from exam_pp.reports.analysis.distributions import distributions_figure, distributions_report
 
-    result = score_distributions(scores, measures, confidence=confidence, samples=samples, seed=seed)
+    result = score_distributions(scores, measures, confidence=confidence)
     if plot is not None:
         emit_figure(distributions_figure(result), plot, scores)
     emit_report(distributions_report(result, decimals=6 if form == "tsv" else 3), form, output, scores)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED, confidence_option
+from exam_pp.cli.leaderboard_options import SEED, confidence_option
 from exam_pp.cli.options import GRADED, emit_report, format_option, output_option, support_filter_options
 
 
@@ -15,7 +15,6 @@ from exam_pp.cli.options import GRADED, emit_report, format_option, output_optio
 @GRADED
 @support_filter_options
 @confidence_option("Confidence level of the intervals; 1 minus it is the level of significance.")
-@SAMPLES
 @SEED
 @format_option()
 @output_option()
@@ -27,7 +26,6 @@ def command(
     prompt_hash: str | None,
     systems: tuple[str, ...],
     confidence: float,
-    samples: int,
     seed: int,
     form: str,
     output: Path,
@@ -49,5 +47,5 @@ def command(
     from exam_pp.reports.analysis.paired_criteria import paired_criteria_report
 
     selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
-    result = paired_criteria(graded, selection=selection, confidence=confidence, samples=samples, seed=seed)
+    result = paired_criteria(graded, selection=selection, confidence=confidence, seed=seed)
     emit_report(paired_criteria_report(result), form, output, [graded])

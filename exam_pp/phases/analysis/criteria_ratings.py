@@ -11,8 +11,17 @@ from exam_pp.phases.evaluation.graded_citations import SupportFilter
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.store.passages.graded_file import read_passages
 
-CriteriaRatings = dict[tuple[str, ...], int]
-"""Query, system (with its repeat) and criterion to rating."""
+
+class CriteriaRatings(dict[tuple[str, ...], int]):
+    """Query, system (with its repeat) and criterion to rating.
+
+    Attributes:
+        highest: Criterion to its highest level; the highest rating, if the file does not record its levels.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.highest: dict[str, int] = {}
 
 
 def criteria_ratings(
@@ -47,10 +56,16 @@ def criteria_ratings(
                     continue
                 if grades.prompt_hash is not None:
                     hashes.setdefault(key, set()).add(grades.prompt_hash)
+                levels = grades.highest_levels
                 for item in grades.ratings:
                     if item.rating is not None:
-                        unit = (query.query_id, grades.system, item.criterion)
-                        ratings.setdefault(key, {})[unit] = item.rating
+                        of_grader = ratings.setdefault(key, CriteriaRatings())
+                        of_grader[query.query_id, grades.system, item.criterion] = item.rating
+                        of_grader.highest[item.criterion] = max(
+                            item.rating,
+                            levels.get(item.criterion, 0),
+                            of_grader.highest.get(item.criterion, 0),
+                        )
     _check(graded, selection, list(graders), systems, bool(ratings))
     for key, versions in hashes.items():
         if len(versions) > 1:

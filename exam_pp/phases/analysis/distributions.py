@@ -13,9 +13,11 @@ from exam_pp.formats.open_rag_eval_results import read_result_rows
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.distribution import Distribution, distribution
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.uncertainty import Interval, mean_interval
+from exam_pp.metrics.score_ranges import range_of
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, mean_interval
 from exam_pp.phases.evaluation.repeats import score_consistency
 from exam_pp.phases.evaluation.result import PathLike, counted_names
+from exam_pp.phases.evaluation.uncertainty import check_range
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.roles import repeat_of
@@ -34,7 +36,8 @@ class SystemDistribution:
         system: The system; with the name of the file, if several files have scores of it.
         missing: The queries of the files without a score; they are in no number.
         distribution: Mean, median and quartiles.
-        interval: Confidence interval of the mean; None for a single query.
+        interval: Confidence interval of the mean; None without a known range of the measure if there are
+            fewer than 6 scores, or if all are equal.
     """
 
     measure: str
@@ -51,16 +54,12 @@ class Distributions:
     Attributes:
         rows: A row for each measure and system, in order of the files.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples.
-        seed: Seed of the bootstrap samples.
         notes: Sentences on repeats and missing scores.
         provenance: The names of the files, and the number of queries.
     """
 
     rows: Sequence[SystemDistribution]
     confidence: float = 0.95
-    samples: int = 2000
-    seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -78,8 +77,6 @@ def score_distributions(
     measures: Sequence[str] = (),
     *,
     confidence: float = 0.95,
-    samples: int = 2000,
-    seed: int = 0,
 ) -> Distributions:
     """Describe the distribution of scores over queries, for each measure and system.
 
@@ -93,14 +90,12 @@ def score_distributions(
         files: Files with scores of single queries, in any format.
         measures: Measures to describe. Default: all.
         confidence: Level of the intervals of the means.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
 
     Returns:
         The distributions. A missing score is counted and in no other number.
 
     Raises:
-        DataError: A file has no scores, or a score is infinite or NaN.
+        DataError: A file has no scores, or a score is infinite, NaN or outside of the range of its measure.
         SelectionError: A file has only means, or no file has one of the measures.
     """
     paths = list(dict.fromkeys(map(Path, files)))
@@ -123,19 +118,21 @@ def score_distributions(
             system,
             len(queries) - len(values),
             distribution(values),
-            mean_interval(values, confidence, samples=samples, seed=seed),
+            mean_interval(values, range_of(measure), confidence),
         )
         for measure in dict.fromkeys(measures or known)
         for (of_measure, system), values in columns.items()
         if of_measure == measure
     ]
     provenance = Provenance(leaderboards=file_names(*paths), queries=len(queries))
-    return Distributions(rows, confidence, samples, seed, [*repeats.notes(), *_notes(rows)], provenance)
+    return Distributions(rows, confidence, [*repeats.notes(), *_notes(rows)], provenance)
 
 
 def _read(path: Path) -> list[Score]:
     """The scores of single queries, without the upper bound."""
     scores = [score for score in read_query_scores(path) if score.system != OVERALL_SYSTEM]
+    for score in scores:
+        check_range(score, range_of(score.metric), str(path))
     if not scores:
         raise SelectionError(
             f"{path} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."
@@ -232,5 +229,9 @@ def _notes(rows: Sequence[SystemDistribution]) -> Iterator[str]:
             f"{counted(total, 'score is', 'scores are')} missing, of {systems}: not counted as 0, but in no "
             "number."
         )
-    if any(row.interval is None for row in rows):
-        yield "A system with a score on one query has no interval."
+    names = dict.fromkeys(row.measure for row in rows)
+    if unknown := [name for name in names if range_of(name) is None]:
+        yield (
+            f"{listed(unknown)}: intervals are Student's, which assume normal scores, because the range of "
+            f"the measure is unknown; none for fewer than {FEWEST_FOR_T} queries or equal scores."
+        )

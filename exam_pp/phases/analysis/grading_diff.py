@@ -220,9 +220,11 @@ def _swaps(
     systems: Sequence[str], values: Sequence[Sequence[Sequence[float]]], means: Sequence[Mapping[str, float]]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Pairs of systems whose order changes, and the pairs among them that differ significantly on a side."""
-    from exam_pp.metrics.significance import significant_pairs  # noqa: PLC0415 - scipy is slow to import
+    import numpy as np  # noqa: PLC0415 - slow to import
 
-    pairs = [pair for side in values for pair in significant_pairs(side)]
+    from exam_pp.metrics.significance import better  # noqa: PLC0415 - scipy is slow to import
+
+    relations = [better(np.array(side, dtype=float)) for side in values]
     swapped = [
         (i, j)
         for i, a in enumerate(systems)
@@ -230,4 +232,6 @@ def _swaps(
         if (means[0][a] - means[0][b]) * (means[1][a] - means[1][b]) < 0
     ]
     named = {pair: (systems[pair[0]], systems[pair[1]]) for pair in swapped}
-    return list(named.values()), [name for pair, name in named.items() if pair in pairs]
+    return list(named.values()), [
+        name for (i, j), name in named.items() if any(of[i, j] or of[j, i] for of in relations)
+    ]

@@ -47,8 +47,7 @@ class PairedCriteria:
         grader: The model or reviewer.
         rows: A row for each pair of systems and criterion.
         confidence: Level of the intervals; 1 − ``confidence`` is the level of significance.
-        samples: Number of bootstrap samples of the intervals.
-        seed: Seed of samples and tests.
+        seed: Seed of the tests.
         notes: Sentences on missing ratings and undefined tests.
         provenance: Grader, prompt class and number of queries.
     """
@@ -56,7 +55,6 @@ class PairedCriteria:
     grader: str
     rows: Sequence[CriterionTest]
     confidence: float = 0.95
-    samples: int = 2000
     seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -71,7 +69,6 @@ def paired_criteria(
     *,
     selection: SupportFilter | None = None,
     confidence: float = 0.95,
-    samples: int = 2000,
     seed: int = 0,
 ) -> PairedCriteria:
     """Test by each criterion whether two systems differ in their mean rating over the same queries.
@@ -84,8 +81,7 @@ def paired_criteria(
         selection: The grades that count, which must be by one model or person; and the systems, of which
             every two are compared.
         confidence: Level of the intervals, and 1 minus the level of significance.
-        samples: Number of bootstrap samples of the intervals.
-        seed: Seed of samples and tests.
+        seed: Seed of the tests.
 
     Returns:
         The tests, in the order of the selected systems, or of the file.
@@ -108,19 +104,18 @@ def paired_criteria(
             f"A comparison needs two systems, but {key.model} rated the answers of "
             f"{counted(len(systems), 'system')} in {graded} ({systems[0]})."
         )
-    rows, notes = _rows(ratings, systems, confidence, samples, seed)
+    rows, notes = _rows(ratings, systems, confidence, seed)
     if not rows:
         raise SelectionError(
             f"No two of the systems have ratings by {key.model} for the same query and criterion in {graded}."
         )
     provenance = replace(graded_by([key]), queries=len({unit[0] for unit in ratings}))
-    return PairedCriteria(
-        key.model, _adjusted(rows), confidence, samples, seed, [*notes, *_undefined(rows)], provenance
-    )
+    result = PairedCriteria(key.model, _adjusted(rows), confidence, seed, provenance=provenance)
+    return replace(result, notes=[*notes, *_undefined(rows), *_less_well_known(result)])
 
 
 def _rows(
-    ratings: CriteriaRatings, systems: Sequence[str], confidence: float, samples: int, seed: int
+    ratings: CriteriaRatings, systems: Sequence[str], confidence: float, seed: int
 ) -> tuple[list[CriterionTest], list[str]]:
     by_criterion: dict[str, dict[str, dict[str, int]]] = {}
     for (query_id, system, criterion), rating in ratings.items():
@@ -136,7 +131,7 @@ def _rows(
                 continue
             tests = paired_tests(
                 [left[query_id] for query_id in common], [right[query_id] for query_id in common],
-                confidence=confidence, samples=samples, seed=seed,
+                (0.0, float(ratings.highest[criterion] or 1)), confidence=confidence, seed=seed,
             )  # fmt: skip
             unpaired = len(left.keys() ^ right.keys())
             row = CriterionTest(criterion, first, second, unpaired, tests, tests.p_value, tests.t_p_value)
@@ -168,4 +163,17 @@ def _undefined(rows: Sequence[CriterionTest]) -> list[str]:
         )
         for row in rows
         if row.tests.t is None
+    ]
+
+
+def _less_well_known(result: PairedCriteria) -> list[str]:
+    """Sentences on significant differences whose interval includes 0."""
+    return [
+        f"{row.criterion}: {row.first} and {row.second} differ (p = {row.adjusted:.2g}). Their mean "
+        f"difference is known less well: up to about {min(1.0, 3 / row.tests.queries):.0%} of all queries "
+        "may behave unlike these, unseen."
+        for row in result.rows
+        if result.is_significant(row)
+        and (interval := row.tests.interval) is not None
+        and interval.low <= 0 <= interval.high
     ]

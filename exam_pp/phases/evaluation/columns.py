@@ -75,6 +75,7 @@ def _together(evaluations: Mapping[str, Evaluation], name: Callable[[str, str], 
         together.entry_values |= {
             name(metric, condition): values for metric, values in evaluation.entry_values.items()
         }
+        together.ranges |= {name(metric, condition): of for metric, of in evaluation.ranges.items()}
     if all(evaluation.canaries for evaluation in evaluations.values()):
         together.canaries = _canaries_together(evaluations, name)
     if not any(evaluation.best_case for evaluation in evaluations.values()):

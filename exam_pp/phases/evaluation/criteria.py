@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.data_model import CriteriaGrades, QueryPassages, is_canary
+from exam_pp.metrics.score_ranges import Range
 from exam_pp.phases.evaluation.graded_citations import (
     CitationGrader,
     SupportFilter,
@@ -97,12 +98,24 @@ def criteria(
         best_case += zeros if best_case else []
         notes += missing_notes
     provenance = provenance_of(grader, len({score.query_id for score in scores}))
-    return Evaluation(scores, notes, best_case, provenance=provenance)
+    return Evaluation(scores, notes, best_case, ranges=_ranges(rated), provenance=provenance)
+
+
+def _ranges(rated: _Rated) -> dict[str, Range]:
+    tops = {name: float(top or 1) for name, top in rated.highest.items()}
+    return {MEAN: (0.0, 1.0 if _differ(rated) else max(tops.values(), default=1.0))} | {
+        name: (0.0, top) for name, top in tops.items()
+    }
+
+
+def _differ(rated: _Rated) -> bool:
+    """Whether the scales of the criteria differ."""
+    return len(set(rated.highest.values())) > 1
 
 
 def _scores(rated: _Rated, ungraded: int) -> list[Score]:
     """The scores of all answers; an ungraded criterion counts this share of its highest level."""
-    same = len(set(rated.highest.values())) < 2
+    same = not _differ(rated)
     scores = []
     for (system, query_id), ratings in rated.answers.items():
         values = {name: ratings.get(name, ungraded * top) for name, top in rated.highest.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.score_ranges import Range, range_of
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
 from exam_pp.wording import MAX_LISTED, counted, listed
 
@@ -53,6 +54,8 @@ class Evaluation:
         worst_case: Lower bounds. A score with only an upper bound is its own lower bound.
         entry_values: Metric to a function that returns, for each query, the scores of the systems (in the
             order of :attr:`systems`) on every bank entry.
+        ranges: Metric to its lowest and highest possible score, if its name does not tell them
+            (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
         canaries: Scores with the canaries in the pool; None if the pool has none. All other attributes ignore
             canaries.
@@ -63,6 +66,7 @@ class Evaluation:
     best_case: list[Score] | Scores = field(default_factory=list)
     worst_case: list[Score] | Scores = field(default_factory=list)
     entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
+    ranges: dict[str, Range] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
     canaries: CanaryScores | None = None
 
@@ -70,6 +74,17 @@ class Evaluation:
     def systems(self) -> list[str]:
         """Names of all systems, in order of appearance."""
         return list(dict.fromkeys(score.system for score in self.scores))
+
+    def range_of(self, metric: str) -> Range | None:
+        """The lowest and highest possible score of a metric.
+
+        Args:
+            metric: Name of the metric.
+
+        Returns:
+            Both ends; None if they are unknown.
+        """
+        return self.ranges.get(metric) or range_of(metric)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The scores as a data frame; see :meth:`Tabular.to_pandas <exam_pp.frames.Tabular.to_pandas>`."""

@@ -11,6 +11,7 @@ from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
+from exam_pp.metrics.score_ranges import Range
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures, relevance_level
 from exam_pp.phases.evaluation.canaries import add_canaries
@@ -259,6 +260,16 @@ class _Scorer:
         return labelled.union(self._ungraded.labels) if self._ungraded else labelled
 
     @property
+    def _ranges(self) -> dict[str, Range]:
+        """The ranges of mean labels: up to the highest label of all passages."""
+        labels = [0.0, *self._relevances, *(self._ungraded.labels.values() if self._ungraded else ())]
+        return {
+            str(measure): (min(labels), max(labels) or 1.0)
+            for measure in self._measures
+            if measure.NAME == "MeanLabel"
+        }
+
+    @property
     def _provenance(self) -> Provenance:
         levels = map(relevance_level, self._measures)
         known = sorted({level for level in levels if level is not None})
@@ -272,7 +283,7 @@ class _Scorer:
             return Evaluation(scores, provenance=self._provenance)
         qrels = cast("list[Qrel]", self._labels)
         scores = list(run_scores(matrix, qrels, self._measures))
-        evaluation = Evaluation(scores, provenance=self._provenance)
+        evaluation = Evaluation(scores, ranges=self._ranges, provenance=self._provenance)
         if self._ungraded is not None:
             bounds = score_bounds(matrix, qrels, self._measures, self._ungraded)
             evaluation.worst_case, evaluation.best_case = bounds

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.score_ranges import Range, is_outside
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.wording import MAX_LISTED, listed
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
+from exam_pp.wording import MAX_LISTED, counted, listed
 
 if TYPE_CHECKING:
-    from exam_pp.metrics.entry_values import EntryValues
-    from exam_pp.metrics.uncertainty import ScoreMatrix
+    from exam_pp.metrics.uncertainty import Interval, ScoreMatrix
+
+_FEW_QUERIES = 5
+"""Intervals from so few queries are wide, which needs a note."""
 
 Resampled = Literal["queries", "nested"]
 
@@ -23,8 +26,8 @@ Resampled = Literal["queries", "nested"]
 class Statistics:
     """Options of intervals (None: no intervals) and significance tests.
 
-    ``confidence`` is the level of the intervals; the tests use α = 1 − ``confidence``. Intervals use
-    ``samples`` bootstrap samples; ``seed`` is also that of the tests.
+    ``confidence`` is the level of the intervals; the tests use α = 1 − ``confidence``. Nested intervals use
+    ``samples`` bootstrap samples; ``seed`` is that of the samples and the tests.
     """
 
     intervals: Resampled | None = None
@@ -43,7 +46,8 @@ class SystemUncertainty(NamedTuple):
     """Interval, rank interval, letters and bounds of a system and metric; None if not computed or undefined.
 
     ``low`` and ``high`` are the confidence interval of the mean, ``first`` and ``last`` that of its rank.
-    Systems that share a letter of ``letters`` do not differ significantly. ``worst`` and ``best`` are the
+    Systems that share a letter of ``letters`` do not differ significantly. Ranks and letters come from the
+    same tests, so that they agree. ``worst`` and ``best`` are the
     bounds of the mean over all grades that ungraded pairs could have. ``order_open`` is True if these
     grades could change the order of the system and another system.
     """
@@ -60,22 +64,31 @@ class SystemUncertainty(NamedTuple):
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Uncertainty by system and metric, with notes."""
+    """Uncertainty by system and metric, with notes.
+
+    ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
+    """
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    tested: set[str] = field(default_factory=set)
 
     def has(self, name: str, metric: str) -> bool:
-        """Whether the field ``name`` is not None for any system, for this metric."""
+        """Whether there is a column of the field ``name`` for this metric."""
+        if name == "letters" and metric in self.tested:
+            return True
         return any(getattr(row, name) is not None for (_, of), row in self.systems.items() if of == metric)
 
 
 def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
     """Intervals, rank intervals, significance letters and bounds of an evaluation.
 
-    Bounds need no resampling; they are always computed if there are ungraded pairs. Intervals and tests
-    need two queries. Raises :class:`~exam_pp.errors.SelectionError` for nested intervals of a metric that is
-    not a mean over bank entries.
+    Bounds are always computed if there are ungraded pairs. Intervals and tests need scores of single queries;
+    a measure with a total over queries has no interval.
+
+    Raises:
+        SelectionError: Nested intervals of a metric that is not a mean over bank entries.
+        DataError: A score is outside of the range of its metric.
     """
     result = Uncertainty(dict(_bounds(evaluation)))
     if result.systems:
@@ -84,19 +97,20 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         return result
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415 - scipy is slow to import
 
-    matrices = [m for m in score_matrices(evaluation.scores).values() if len(m.query_ids) > 1]
+    matrices = score_matrices(evaluation.scores)
     if not matrices:
-        result.notes.append("Intervals and significance tests need at least two queries.")
+        result.notes.append("Intervals and significance tests need scores of single queries.")
         return result
-    tested: dict[str, list[str]] = {}
-    for matrix in matrices:
-        if statistics.intervals is not None:
-            _add_intervals(result, matrix, statistics, evaluation.entry_values.get(matrix.metric))
-        if statistics.significance and (note := _add_letters(result, matrix, statistics)) is not None:
-            tested.setdefault(note, []).append(matrix.metric)
-    result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in tested.items())
-    if statistics.intervals is not None:
-        result.notes.append(_interval_note(statistics))
+    totals = {score.metric for score in evaluation.scores if score.query_id == ALL_QUERIES}
+    notes: dict[str, list[str]] = {}
+    for metric, matrix in matrices.items():
+        of_metric: list[str] = []
+        if statistics.intervals is not None and metric not in totals:
+            of_metric += _add_intervals(result, matrix, statistics, evaluation)
+        of_metric += _add_places(result, matrix, statistics)
+        for note in of_metric:
+            notes.setdefault(note, []).append(metric)
+    result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
     return result
 
 
@@ -137,86 +151,108 @@ def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
     return note
 
 
+def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:
+    """Raise :class:`~exam_pp.errors.DataError` for a score outside of the range of its measure."""
+    if bounds is not None and is_outside(score.value, bounds):
+        raise DataError(
+            f"{score.metric} is from {bounds[0]:g} to {bounds[1]:g}, but the score of {score.system} for the "
+            f"query {score.query_id!r} is {score.value:g}; divide the scores, or rename the measure.",
+            file=file,
+        )
+
+
 def _add_intervals(
-    result: Uncertainty,
-    matrix: ScoreMatrix,
-    statistics: Statistics,
-    entry_values: Callable[[], Sequence[EntryValues]] | None,
-) -> None:
+    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, evaluation: Evaluation
+) -> list[str]:
+    """Add the intervals of a metric; returns the notes on them."""
     from exam_pp.metrics.uncertainty import (  # noqa: PLC0415 - scipy is slow to import
-        bootstrap_means,
+        FEWEST_FOR_T,
+        few_units_note,
         intervals,
+        mean_interval,
         nested_bootstrap_means,
-        rank_intervals,
     )
 
+    metric, confidence = matrix.metric, statistics.confidence
+    found: Sequence[Interval | None]
+    scores = matrix.by_system()
     if statistics.intervals == "nested":
+        entry_values = evaluation.entry_values.get(metric)
         if entry_values is None:
             raise SelectionError(
-                f"--intervals nested is not available for {matrix.metric}; it needs Rubric-Cover with "
+                f"--intervals nested is not available for {metric}; it needs Rubric-Cover with "
                 "--missing-queries zero."
             )
         means = nested_bootstrap_means(entry_values(), samples=statistics.samples, seed=statistics.seed)
+        found = intervals(means, len(matrix.query_ids), confidence)
+        how = (
+            f"{statistics.samples} bootstrap samples of queries, and of bank entries within each query (seed "
+            f"{statistics.seed}). {few_units_note()}"
+        )
     else:
-        means = bootstrap_means(matrix.values, samples=statistics.samples, seed=statistics.seed)
-    found = intervals(means, matrix.values.shape[1], statistics.confidence)
+        bounds = evaluation.range_of(metric)
+        for system, by_query in scores.items():
+            for query_id, value in by_query.items():
+                check_range(Score(system, query_id, metric, value), bounds)
+        found = [mean_interval(list(by_query.values()), bounds, confidence) for by_query in scores.values()]
+        how = "Gaffke's bound, which held for all laws of scores that were tried."
+        if bounds is None:
+            how = (
+                "Student's t, which assumes normal scores, because the range of the measure is unknown; none "
+                f"for fewer than {FEWEST_FOR_T} queries or equal scores."
+            )
     for system, interval in zip(matrix.systems, found, strict=True):
         if interval is not None:
-            _update(result, system, matrix.metric, low=interval.low, high=interval.high)
-    ranked = [row for row, system in enumerate(matrix.systems) if system != OVERALL_SYSTEM]
-    if ranked:
-        ranks = rank_intervals(means[:, ranked], statistics.confidence)
-        for row, (first, last) in zip(ranked, ranks, strict=True):
-            _update(result, matrix.systems[row], matrix.metric, first=first, last=last)
+            _update(result, system, metric, low=interval.low, high=interval.high)
+    return [f"{100 * confidence:g} % intervals: {how}", *_few_queries(min(map(len, scores.values())))]
 
 
-def _interval_note(statistics: Statistics) -> str:
-    resampled = (
-        "queries" if statistics.intervals == "queries" else "queries, and of bank entries within each query"
-    )
-    return (
-        f"Intervals of scores and ranks: {100 * statistics.confidence:g} %, {statistics.samples} bootstrap "
-        f"samples of {resampled} (seed {statistics.seed})."
-    )
+def _few_queries(queries: int) -> list[str]:
+    if queries == 1:
+        return ["one query says almost nothing about other queries."]
+    return [f"{queries} queries give wide intervals."] if queries <= _FEW_QUERIES else []
 
 
-def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> str | None:
-    """Add the letters of a metric; returns the note on its tests, None for fewer than two systems."""
+def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> list[str]:
+    """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
-        holm_matrix,
+        better,
+        can_differ,
         letters,
-        minimum_detectable_difference,
-        randomisation_tests,
-        smallest_p,
+        rank_intervals,
     )
 
-    if not matrix.complete:
-        return "systems were scored on different queries, so they are not tested."
-    means = matrix.values.mean(axis=1)
+    means = np.nanmean(matrix.values, axis=1)
     order = [
         row
         for row in sorted(range(len(means)), key=lambda row: -means[row])
         if matrix.systems[row] != OVERALL_SYSTEM
     ]
-    if len(order) < 2:
-        return None
-    alpha = 1 - statistics.confidence
-    values = matrix.values[order]
-    p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=statistics.seed))
-    for row, shared in zip(order, letters(p_values <= alpha), strict=True):
-        _update(result, matrix.systems[row], matrix.metric, letters=shared)
-    queries = len(matrix.query_ids)
-    note = (
-        f"systems that share a letter do not differ significantly (paired randomisation "
-        f"tests, Holm, α = {alpha:.2g})"
-    )
-    if smallest_p(queries) * len(order) * (len(order) - 1) / 2 > alpha:
-        note += (
-            f"; {queries} queries are too few for any difference of {len(order)} systems to be significant"
-        )
-    elif difference := minimum_detectable_difference(values, alpha=alpha):
-        note += (
-            f"; with these {queries} queries a single test detects a true difference of {difference:.3f} "
-            "with probability 0.8"
-        )
-    return f"{note}."
+    if not order:
+        return []
+    systems, queries, alpha = len(order), len(matrix.query_ids), 1 - statistics.confidence
+    with_ranks, with_letters = statistics.intervals is not None, statistics.significance and systems > 1
+    relation = np.zeros((systems, systems), dtype=np.bool_)
+    if not matrix.complete:
+        note = "systems were scored on different queries, so their differences are not tested"
+    elif not can_differ(systems, queries, alpha=alpha):
+        of_queries = counted(queries, "query is", "queries are")
+        note = f"{of_queries} too few for any difference of {systems} systems to be significant"
+    else:
+        relation = better(matrix.values[order], alpha=alpha, seed=statistics.seed)
+        shown = [
+            *(["systems that share a letter do not differ significantly"] if with_letters else []),
+            *(["ranks are those that significant differences leave possible"] if with_ranks else []),
+        ]
+        note = f"{' and '.join(shown)} (paired randomisation tests, Holm, α = {alpha:.2g})"
+        if with_letters:
+            for row, shared in zip(order, letters(relation), strict=True):
+                _update(result, matrix.systems[row], matrix.metric, letters=shared)
+    if with_ranks:
+        for row, (first, last) in zip(order, rank_intervals(relation), strict=True):
+            _update(result, matrix.systems[row], matrix.metric, first=first, last=last)
+    if with_letters:
+        result.tested.add(matrix.metric)
+    return [f"{note}."] if systems > 1 else []

@@ -20,8 +20,8 @@ def distributions_report(result: Distributions, *, decimals: int = 3) -> Report:
     """A table with a row for each measure and system, and a picture of each measure for HTML."""
     table = Table(COLUMNS, [_cells(row) for row in result.rows], decimals=decimals)
     notes = [
-        f"low and high: {_interval(result)} of the mean, by the percentile bootstrap over queries "
-        f"({result.samples:,} samples, seed {result.seed}).",
+        f"low and high: {_interval(result)} of the mean, by Gaffke's bound if the range of the measure is "
+        "known (it held for all laws of scores that were tried).",
         *result.notes,
     ]
     return Report(

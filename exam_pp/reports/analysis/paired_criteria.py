@@ -22,9 +22,9 @@ def paired_criteria_report(result: PairedCriteria) -> Report:
     )
     explanation = (
         f"Ratings by {result.grader}. Difference: system − other system, with its {result.confidence:.0%} "
-        f"interval from {result.samples} bootstrap samples of queries (seed {result.seed}). p: two-sided "
-        "paired randomisation test; Holm: adjusted over all rows. A star marks differences with an adjusted "
-        f"p of at most {1 - result.confidence:.2g}. The t test is two-sided and paired."
+        "interval (Gaffke's bound). p: two-sided paired randomisation test; Holm: adjusted over all rows. A "
+        f"star marks differences with an adjusted p of at most {1 - result.confidence:.2g}. The t test is "
+        "two-sided and paired; it assumes normal differences."
     )
     return Report(
         "Paired tests by criterion", [table, *map(Paragraph, [explanation, *result.notes])], result.provenance

@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.metrics.uncertainty import bootstrap_means, intervals
+from exam_pp.metrics.bounded_mean import interval
 from exam_pp.phases.analysis.distributions import score_distributions
 from exam_pp.rendering.document import Picture, Table
 from exam_pp.rendering.render import render
@@ -39,12 +38,12 @@ def rows(path: Path, *rows_of_systems: list[Score]) -> Path:
 def test_numbers_of_a_file(tmp_path: Path) -> None:
     """Intervals are those of `evaluate --intervals queries`; means and the upper bound are no scores."""
     values = [0.0, 0.25, 0.5, 1.0]
-    more = [Score("a", ALL_QUERIES, "F1", 0.9), *scores(OVERALL_SYSTEM, [1.0])]
-    result = score_distributions([rows(tmp_path / "s.jsonl", scores("a", values), more)])
+    more = [Score("a", ALL_QUERIES, "RR", 0.9), *scores(OVERALL_SYSTEM, [1.0], "RR")]
+    result = score_distributions([rows(tmp_path / "s.jsonl", scores("a", values, "RR"), more)])
     (row,) = result.rows
-    assert (row.measure, row.system, row.missing) == ("F1", "a", 0)
+    assert (row.measure, row.system, row.missing) == ("RR", "a", 0)
     assert (row.distribution.mean, row.distribution.median) == (0.4375, 0.375)
-    assert row.interval == intervals(bootstrap_means(np.array([values])))[0]
+    assert row.interval == interval(values, 0, 1)
     assert result.notes == []
 
 
@@ -58,20 +57,17 @@ def test_missing_scores_are_counted_and_never_zero(tmp_path: Path) -> None:
     assert first.distribution == row.distribution
     assert first.interval == row.interval
     assert first.distribution.mean == 0.6
-    (note,) = score_distributions([path]).notes
+    note, of_range = score_distributions([path]).notes
+    assert "F1: intervals are Student's, which assume normal scores" in of_range
     assert note == "2 scores are missing, of 1 system (a): not counted as 0, but in no number."
 
 
 @pytest.mark.parametrize("values", [[0.1], [0.1, 0.1, 0.1]])
 def test_one_query_and_constant_scores(values: list[float], tmp_path: Path) -> None:
-    result = score_distributions([rows(tmp_path / "s.jsonl", scores("a", values))])
+    result = score_distributions([rows(tmp_path / "s.jsonl", scores("a", values, "RR"))])
     (row,) = result.rows
     assert (row.distribution.mean, row.distribution.median, row.distribution.outliers) == (0.1, 0.1, ())
-    if len(values) == 1:
-        assert row.interval is None
-        assert "no interval" in result.notes[0]
-    else:
-        assert row.interval == pytest.approx((0.1, 0.1))
+    assert row.interval == interval(values, 0, 1)
     for form in ("text", "md", "tsv", "html", "json"):
         assert "0.100" in render(distributions_report(result), form) or form == "json"
 
@@ -181,8 +177,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
           "--plot", str(figure)])  # fmt: skip
     table = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
     assert [(row["measure"], row["mean"], row["low"]) for row in table] == [
-        ("RR", 1.0, 1.0),
-        ("F1", 0.3, 0.2),
+        ("RR", 1.0, pytest.approx(0.025**0.5)),
+        ("F1", 0.3, None),
     ]
     assert figure.read_bytes().startswith(b"\x89PNG")
 

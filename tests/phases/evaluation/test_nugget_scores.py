@@ -314,7 +314,7 @@ def test_intervals_and_letters(graded: Path, bank: Path) -> None:
     )
 
     assert list(formatted_rows[0])[:6] == ["Run ID", "V_strict", "interval", "rank", "letters", "bounds"]
-    assert formatted_rows[0]["interval"].startswith("[0.5000, 1.0000]")
+    assert formatted_rows[0]["interval"].startswith("[0.1118, 0.9937]")
     assert {"A low", "A high", "V_strict letters", "V stderr", "V_strict best case"} <= script_rows[0].keys()
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
+from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.columns import grader_columns
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
@@ -28,9 +30,9 @@ COVER = "Cover(min_grade=4)@20"
 ALL = Statistics("queries", significance=True, samples=200)
 
 
-def evaluation_of(**values: Sequence[float]) -> Evaluation:
+def evaluation_of(metric: str = "m", /, **values: Sequence[float]) -> Evaluation:
     return Evaluation(
-        [Score(s, str(n), "m", value) for s, row in values.items() for n, value in enumerate(row)]
+        [Score(s, str(n), metric, value) for s, row in values.items() for n, value in enumerate(row)]
     )
 
 
@@ -54,7 +56,7 @@ def test_letters_of_a_clear_difference_and_of_a_tie() -> None:
         "a",
         "b",
     )
-    assert actual["good", "m"][2:4] == (1, 1)
+    assert actual["good", "m"][2:4] == (1, 2)
     shown = leaderboard_report(leaderboard(evaluation_of(good=good, bad=bad), ALL), "").blocks[0]
     assert isinstance(shown, Table)
     assert [row[3] for row in shown.rows] == ["1", "2"]
@@ -93,17 +95,75 @@ def test_ungraded_pairs_can_change_the_order_of_tied_systems() -> None:
 
 def test_the_overall_system_has_an_interval_but_no_rank() -> None:
     values = {"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1.0, 1.0]}
-    row = uncertainty(evaluation_of(**values), ALL).systems
+    row = uncertainty(evaluation_of("RR", **values), ALL).systems
 
-    assert row[OVERALL_SYSTEM, "m"] == SystemUncertainty(low=1.0, high=1.0)
-    assert row["b", "m"].last == 1
+    low = (0.05 / 2) ** (1 / 2)
+    assert row[OVERALL_SYSTEM, "RR"] == SystemUncertainty(low=pytest.approx(low), high=1.0)
+    assert (row["b", "RR"].first, row["b", "RR"].last) == (1, 2)
 
 
-def test_a_single_query_gives_no_interval() -> None:
-    actual = uncertainty(evaluation_of(a=[0.5], b=[0.1]), ALL)
+@pytest.mark.parametrize("name", ["a", OVERALL_SYSTEM])
+def test_one_system_has_no_letters(name: str) -> None:
+    row = uncertainty(evaluation_of("RR", **{name: [0.5] * 8}), ALL).systems[name, "RR"]
+    assert (row.first, row.letters) == (1 if name == "a" else None, None)
 
-    assert not actual.systems
-    assert "at least two queries" in actual.notes[0]
+
+@pytest.mark.parametrize("queries", [1, 2, 5, 6])
+def test_few_queries(queries: int) -> None:
+    """Intervals by the range hold for any number of queries; two systems need six for a difference."""
+    evaluation = evaluation_of("RR", a=[1.0] * queries, b=[0.0] * queries)
+    actual = uncertainty(evaluation, ALL)
+    table = leaderboard_report(leaderboard(evaluation, ALL), "").blocks[0]
+    row, notes = actual.systems["a", "RR"], " ".join(actual.notes)
+
+    assert (row.low, row.high) == (pytest.approx(0.025 ** (1 / queries)), 1.0)
+    assert (row.first, row.last, row.letters) == ((1, 1, "a") if queries == 6 else (1, 2, None))
+    assert isinstance(table, Table)
+    assert "letters" in table.columns
+    assert ("one query says almost nothing" in notes) == (queries == 1)
+    assert (f"{queries} queries give wide intervals" in notes) == (queries in (2, 5))
+    assert ("too few for any difference of 2 systems" in notes) == (queries < 6)
+
+
+@pytest.mark.parametrize("queries", [1, 5, 6])
+def test_measures_without_a_range_assume_normal_scores(queries: int) -> None:
+    values = [0.5, 0.7, 0.4, 0.9, 0.2, 0.3][:queries]
+    actual = uncertainty(evaluation_of(a=values, b=[3.0] * queries), ALL)
+
+    assert actual.systems["b", "m"].low is None  # equal scores say nothing about the spread
+    assert (actual.systems["a", "m"].low is None) == (queries < 6)
+    if queries == 6:  # R: t.test(c(.5, .7, .4, .9, .2, .3))
+        assert actual.systems["a", "m"][:2] == pytest.approx((0.226341, 0.773659), abs=1e-6)
+    assert "assumes normal scores" in actual.notes[0]
+
+
+def test_a_score_outside_of_the_range_is_an_error() -> None:
+    with pytest.raises(DataError, match=r"RR is from 0 to 1, but the score of a for the query '1' is 50;"):
+        uncertainty(evaluation_of("RR", a=[0.5, 50.0]), ALL)
+    rounded = uncertainty(evaluation_of("RR", a=[-1e-10, 1 + 1e-10]), ALL).systems["a", "RR"]
+    exact = uncertainty(evaluation_of("RR", a=[0.0, 1.0]), ALL).systems["a", "RR"]
+    assert rounded[:2] == pytest.approx(exact[:2])
+
+
+def test_the_range_can_come_with_the_scores() -> None:
+    evaluation = evaluation_of("MeanLabel@3", a=[0.0] * 4)
+    evaluation.ranges["MeanLabel@3"] = (0.0, 3.0)
+    both = grader_columns({"x": evaluation, "y": evaluation})
+
+    assert uncertainty(evaluation, ALL).systems["a", "MeanLabel@3"].high == pytest.approx(
+        3 * (1 - 0.025**0.25)
+    )
+    assert both.range_of("MeanLabel@3[y]") == (0.0, 3.0)
+
+
+def test_totals_have_no_interval() -> None:
+    evaluation = evaluation_of("NumRet", a=[2.0, 3.0], b=[1.0, 5.0])
+    evaluation.scores = [
+        *evaluation.scores,
+        Score("a", "all", "NumRet", 5.0),
+        Score("b", "all", "NumRet", 6.0),
+    ]
+    assert not uncertainty(evaluation, Statistics("queries")).has("low", "NumRet")
 
 
 def test_the_tests_use_the_confidence() -> None:
@@ -117,7 +177,7 @@ def test_the_tests_use_the_confidence() -> None:
         for c in (0.95, 1 - 2 / 64, 0.99)
     ]
 
-    assert shown == [{"a", "b"}, {"a", "b"}, {"a"}]
+    assert shown == [{"a", "b"}, {"a", "b"}, set()]
 
 
 def test_the_tests_use_the_seed() -> None:
@@ -142,12 +202,13 @@ def test_intervals_of_skipped_queries_cannot_be_nested(incomplete: Path) -> None
 
 
 def test_systems_with_other_queries_are_not_tested() -> None:
-    evaluation = evaluation_of(a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
+    evaluation = evaluation_of("RR", a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
     actual = uncertainty(evaluation, ALL)
 
     assert any("different queries" in note for note in actual.notes)
-    assert actual.systems["a", "m"].letters is None
-    assert actual.systems["b", "m"].low == pytest.approx(0.1)
+    row = actual.systems["b", "RR"]
+    assert (row.first, row.last, row.letters) == (1, 2, None)
+    assert row[:2] == interval([0.1, 0.2], 0, 1)
 
 
 def test_nested_intervals_need_bank_entries() -> None:
@@ -235,6 +296,6 @@ def test_real_leaderboard(shared_data: Path) -> None:
     actual = uncertainty(evaluation, Statistics("nested", significance=True, samples=500)).systems
     metric = "Cover(min_grade=3)@20"
 
-    assert actual["BM25", metric].first == 5
+    assert (actual["BM25", metric].first, actual["BM25", metric].last) == (2, 6)
     assert set(actual["REP_LLAMA", metric].letters or "") & set(actual["OPEN_AI_ADA2", metric].letters or "")
     assert not set(actual["D_BERT_KD_TASB", metric].letters or "") & set(actual["BM25", metric].letters or "")

@@ -190,9 +190,8 @@ def audit_mined(data: AuditInput, sources: EntrySources, notes: Sequence[str]) -
         scores = full if not lost else {name: _mean(data, queries, name, lost) for name in systems}
         pairs = zip(_scores(data, queries, system, lost), _scores(data, queries, system, {}), strict=True)
         change = mean_interval(
-            [after - before for after, before in pairs],
-            data.options.confidence, samples=data.options.samples, seed=data.options.seed,
-        )  # fmt: skip
+            [after - before for after, before in pairs], (-1.0, 1.0), data.options.confidence
+        )
         count = sum(mask.bit_count() for mask in lost.values())
         rows.append(
             LeftOut(

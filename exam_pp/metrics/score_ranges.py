@@ -1,0 +1,68 @@
+"""The ranges of measures: the lowest and highest score that each of them can give."""
+
+from __future__ import annotations
+
+import re
+
+Range = tuple[float, float]
+"""The lowest and highest possible score of a measure."""
+
+ROUNDING = 1e-9
+"""Scores outside of the range by at most this are rounding errors, or by this share of an end above 1."""
+
+SHARES = frozenset(
+    {
+        # exam_pp
+        "Cover", "nCover", "SoftCover", "Answered", "V_strict", "V", "W_strict", "W", "A_strict", "A",
+        "citation_precision", "citation_recall", "citation_F1", "FactualConsistency",
+        "FactualConsistency_parts", "ROUGE-1", "ROUGE-2", "ROUGE-L",
+        # ir-measures, with other names that it knows
+        "AP", "MAP", "AP_top", "Accuracy", "Bpref", "BPref", "Compat", "ERR", "IPrec", "Judged", "P",
+        "Precision", "R", "Recall", "RBP", "Rprec", "RPrec", "RR", "MRR", "SetAP", "SetF", "SetP", "SetRelP",
+        "SetR", "Success", "infAP", "nDCG", "NDCG", "AP_IA", "MAP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP",
+        "P_IA", "StRecall", "alpha_nDCG", "α_nDCG",
+        # trec_eval; names at a cutoff are without it
+        "map", "map_cut", "bpref", "ndcg", "ndcg_cut", "recip_rank", "recall", "success", "set_map", "set_F",
+        "set_P", "set_relative_P", "set_recall", "iprec_at_recall",
+    }
+)  # fmt: skip
+"""Measures whose scores are from 0 to 1."""
+
+UNBOUNDED = frozenset(
+    {
+        # Sums, counts and lengths
+        "L", "alpha_DCG", "α_DCG", "NumQ", "NumRel", "NumRelRet", "NumRet",
+        # The highest label is not in the name.
+        "MeanLabel",
+        # Rescaled with a baseline, scores are below 0 without a limit.
+        "BERTScore",
+        # Other packages compute these, in units of their own.
+        "BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG",
+    }
+)  # fmt: skip
+"""Measures without a range that is known from their names."""
+
+_GRADER = re.compile(r"\[.*\]$")
+_OVER_REPEATS = re.compile(r"(?:mean|adjusted)\((.*)\)$")
+_CUTOFF = re.compile(r"_\d+(?:\.\d+)?$")
+
+
+def range_of(metric: str) -> Range | None:
+    """The range of a measure by its name, such as 0 to 1 of ``nDCG@10``; None if the name does not tell it.
+
+    Of repeats, the ranges of ``mean(M)`` and ``adjusted(M)`` are that of the measure M.
+
+    >>> range_of("Cover(min_grade=4)@20[human:ann]"), range_of("P_10"), range_of("adjusted(RR)")
+    ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
+    """
+    name = _GRADER.sub("", metric)
+    while over_repeats := _OVER_REPEATS.match(name):
+        name = over_repeats[1]
+    head = name.partition("@")[0].partition("(")[0]
+    return (0.0, 1.0) if head in SHARES or _CUTOFF.sub("", head) in SHARES else None
+
+
+def is_outside(value: float, bounds: Range) -> bool:
+    """Whether a score is outside of the range of its measure by more than a rounding error."""
+    low, high = bounds
+    return not low - ROUNDING * max(1.0, abs(low)) <= value <= high + ROUNDING * max(1.0, abs(high))

@@ -1,0 +1,66 @@
+"""Ranges of measures: every measure has one, or none on purpose."""
+
+from __future__ import annotations
+
+import pytest
+from ir_measures.measures import registry
+
+from exam_pp.metrics.cover import Cover, SoftCover
+from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.metrics.score_ranges import SHARES, UNBOUNDED, Range, is_outside, range_of
+from exam_pp.metrics.text_similarity import ROUGE
+from exam_pp.metrics.trec_measures import trec_eval_names
+from exam_pp.phases.evaluation.citations import METRICS
+from exam_pp.phases.evaluation.factual_consistency import OF_ANSWERS, OF_PARTS
+from exam_pp.phases.evaluation.repeats import BERT_SCORE
+from exam_pp.results import ANSWERED
+
+OWN = {
+    "Cover", "nCover", "SoftCover", ANSWERED, *NUGGET_METRICS, LENGTH, *METRICS, OF_ANSWERS, OF_PARTS,
+    *ROUGE.values(), BERT_SCORE,
+}  # fmt: skip
+
+
+def test_every_measure_has_a_range_or_none_on_purpose() -> None:
+    assert not SHARES & UNBOUNDED
+    assert OWN | registry.keys() <= SHARES | UNBOUNDED
+
+
+@pytest.mark.parametrize(
+    "measure", ["nDCG", "nDCG@10", "AP", "AP@5", "P@10", "R@20", "RR", "Success@1", "IPrec@0.1"]
+)
+def test_names_of_trec_eval(measure: str) -> None:
+    ((name, translated),) = trec_eval_names([measure]).items()
+    assert translated != name
+    assert range_of(translated) == range_of(name) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        str(Cover(4, 20)), str(Cover(4, 20, normalised=True)), str(SoftCover(4, 20)), "nDCG(min_grade=4)@10",
+        "P(rel=2)@10[human:ann]", "mean(nDCG@10)", "adjusted(RR)", "V_strict",
+    ],
+)  # fmt: skip
+def test_parameters_graders_and_repeats_keep_the_range(metric: str) -> None:
+    assert range_of(metric) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["variance(RR)", "cv(RR)", "MeanLabel@3", "NumRet", "L", "elo", "P-value", "num_rel", "unknown@10"],
+)
+def test_other_names_tell_no_range(metric: str) -> None:
+    assert range_of(metric) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "outside"),
+    [
+        (0.0, (0, 1), False), (1 + 9e-10, (0, 1), False), (-9e-10, (0, 1), False), (1.00001, (0, 1), True),
+        (-1e-8, (0, 1), True), (5 + 4e-9, (0, 5), False), (-0.5, (-1, 1), False),
+        (float("inf"), (0, 1), True),
+    ],
+)  # fmt: skip
+def test_rounding_errors_are_not_outside(value: float, bounds: Range, outside: bool) -> None:
+    assert is_outside(value, bounds) is outside
