@@ -220,8 +220,8 @@ def test_a_whole_entry_by_hand(graded: Path, bank: Path) -> None:
     rows = {row.system: row for row in result.boards[0].systems}
 
     assert values(result) == pytest.approx({"x": 0.5, "y": 0.75})
-    # Each of the 4 entries has the weight 1/4, so scores change by the mean error. Gaffke's bound of one error
-    # of -1 is 2 × 0.975 above it; that of one without an error is 0.975 on both sides.
+    # Each of the 4 entries has the weight 1/4, so scores change by the mean error. Gaffke's bound of one
+    # error of -1 is 2 × 0.975 above it; that of one without an error is 0.975 on both sides.
     assert rows["x"].scores.corrected[:4] == (0.5, 0, 1 + -1 + 2 * 0.975, False)
     assert rows["y"].scores.corrected.bounded
     assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 0.975)
@@ -272,6 +272,20 @@ def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> Non
     assert [row.scores.corrected.high for row in result.boards[0].systems] == [2, 1.75]
     assert any("rule of three" in note for note in result.notes)
     assert any("Fewer than 10 labels are above the judge's grade" in note for note in result.notes)
+
+
+def test_agreement_is_no_certainty(graded: Path, bank: Path) -> None:
+    """A label without an error: the mean error is within ±0.975.
+
+    The pairs of x weigh 1/4 (four of q1) and 1/2 (two of q2). As many of the largest weight bound the score:
+    6 × 1/2 / 2 queries = 1.5 times the mean error.
+    """
+    pairs = sample(0.5, [("p1", "a")])
+    rows = correct(graded, bank, pairs, measure="pair-share", intervals="labels").boards[0].systems
+    (x,) = (row for row in rows if row.system == "x")
+    assert (x.labels, x.errors, x.scores.corrected.bounded) == (1, 0, True)
+    ends = (x.scores.judged - 1.5 * 0.975, x.scores.judged + 1.5 * 0.975)
+    assert x.scores.corrected[1:3] == pytest.approx(ends)
 
 
 def test_the_share_of_pairs_is_a_mean(graded: Path, bank: Path) -> None:
