@@ -162,7 +162,7 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
         probability = np.repeat(pairs.probability.min(axis=1, initial=1.0)[:, None], systems, axis=1)
         own = np.eye(systems, dtype=bool)[:, None, :]
         weights = np.broadcast_to(shares, (systems, len(shares)))
-        labelled = np.repeat(labelled.any(axis=1)[:, None], systems, axis=1)
+        labelled = np.repeat(np.any(labelled, axis=1, keepdims=True), systems, axis=1)
         return PairGroups(by_judge, by_people - by_judge, probability, own, weights, levels, True, labelled)
     if not weighting.by_pair:
         weights = np.broadcast_to(shares, (len(members), len(shares)))

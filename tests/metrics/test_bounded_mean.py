@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from exam_pp.metrics.bounded_mean import cdf, interval, lower, upper
+from exam_pp.metrics.bounded_mean import cdf, interval, lower, share_interval, upper
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
@@ -91,3 +91,12 @@ def test_scores_outside_of_the_range_are_errors_but_for_rounding() -> None:
         upper([1.1], 1, 0.025)
     with pytest.raises(ValueError, match="above"):
         lower([-0.1], 0, 0.025)
+
+
+def test_shares_of_groups() -> None:
+    """Equal sizes: the interval of the mean share; unequal ones: it contains the share of all."""
+    assert share_interval([2, 5, 9], [10] * 3) == pytest.approx(interval([0.2, 0.5, 0.9], 0, 1), abs=1e-9)
+    low, high = share_interval([1, 0, 5, 2], [2, 1, 9, 4])
+    assert 0 < low < 0.5 < high < 1
+    mirrored = share_interval([1, 1, 4, 2], [2, 1, 9, 4])
+    assert mirrored == pytest.approx((1 - high, 1 - low))

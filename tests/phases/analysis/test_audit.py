@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import pstdev
 from typing import Any
 
 import pytest
@@ -89,7 +90,7 @@ LENGTHS = {
     query: (
         [(10, 0, 0), (20, 3, 1), (30, 2, 0), (50, 5, 2), (15, 1, 1)]
         if n % 2
-        else [(12, 1, 1), (9, 0, 2), (40, 4, 0), (44, 4, 1), (25, 2, 2)]
+        else [(12, 1, 1), (9, 0, 2), (40, 4, 0), (44, 4 if n else 1, 1), (25, 2, 2)]
     )
     for n, query in enumerate(TEN)
 }
@@ -152,15 +153,15 @@ def test_two_ways_to_hold_the_judgment_constant_disagree(write_jsonl: WriteLines
         return [
             graded(name, f"p{n}", rubric({f"{name}/a": y}), words=x, judgment=z)
             for n, (x, y, z) in enumerate(rows)
+            if n != 3 or name != TEN[0]
         ]
 
     path = write_jsonl("graded.jsonl", [[name, query(name)] for name in TEN])
     verdict = audit(path, options=QUICK).length.verdict
-    assert verdict.sentence == (
-        "Undecided: the two ways to hold the judgment constant disagree: partial Spearman correlation "
-        "-0.372 (95 % interval -0.372 to -0.372), and 0.693 (95 % interval 0.693 to 0.693) among units with "
-        "the same judgment."
+    assert verdict.sentence.startswith(
+        "Undecided: the two ways to hold the judgment constant disagree: partial Spearman correlation -0."
     )
+    assert verdict.sentence.endswith(" among units with the same judgment.")
 
 
 def test_without_people_length_is_not_separated(write_jsonl: WriteLines) -> None:
@@ -279,15 +280,16 @@ def test_other_graders_are_compared_without_judgments(write_jsonl: WriteLines) -
     lines = [
         [q, [graded(q, f"{q}-{name}", rubric({f"{q}/a": a}, llm="gpt-4"), rubric({f"{q}/a": b}, llm="t5"),
                     rubric({f"{q}/a": 0}, llm="human:ana"), ranks={name: 1})
-             for name, (a, b) in {"gpt-x": (5, 0), "bm25": (0, 5), "dpr": (5, 5)}.items()]]
+             for name, (a, b) in {"gpt-x": (5, 0), "bm25": (0, 5), "dpr": (5, 5 * (q != TEN[0]))}.items()]]
         for q in TEN
     ]  # fmt: skip
     path = write_jsonl("graded.jsonl", lines)
     found = audit(path, grade_filter=GradeFilter(model="gpt-4"), families=FAMILIES, options=QUICK).circularity
     assert [row.source for row in found.advantages] == ["gpt-4", "t5"]
     assert found.verdict.outcome == "evidence"
-    # Means 1, 0, 1 and 0, 1, 1: advantages 1/2 and -1, each over the deviation sqrt(2)/3.
-    assert f"by t5, by {1.5 / (2**0.5 / 3):.3f} standard deviations" in found.verdict.sentence
+    # Means 1, 0, 1 and 0, 1, 0.9: advantages 1/2 and -0.95, over the deviations sqrt(2)/3 and that of t5.
+    difference = 0.5 / (2**0.5 / 3) + 0.95 / pstdev([0, 1, 0.9])
+    assert f"by t5, by {difference:.3f} standard deviations" in found.verdict.sentence
 
 
 def test_writers_of_a_bank() -> None:
@@ -473,11 +475,6 @@ def test_games_have_their_own_verdicts(systems: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def wilson(queries: int) -> float:
-    """Lower end of Wilson's 95 % interval for a share of 1: n / (n + z²)."""
-    return queries / (queries + 1.959963984540054**2)
-
-
 def few_games(folder: Path, lines: Sequence[QueryGames]) -> Path:
     write_games(lines[:9], folder / "few.jsonl")
     return folder / "few.jsonl"
@@ -503,7 +500,7 @@ def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLine
     report = audit_report(audit(systems, families=FAMILIES, options=QUICK))
     outcomes = {row[0]: row[1] for row in tables_of(report)["Verdicts"].rows}
     assert outcomes == {
-        "Length": "evidence",
+        "Length": "undecided",
         "Position, length and self-preference in games": "undecided",
         "Circularity": "evidence",
         "Entries that only one system brought": "undecided",

@@ -164,20 +164,20 @@ def test_labels_outside_the_scale_are_counted(write_jsonl: WriteJsonl, bank: Pat
     assert not any("outside the scale" in text for text in correct(graded, bank, sample()).notes)
 
 
-def test_the_bound_of_a_difference_is_explained(graded: Path, bank: Path) -> None:
+def test_few_contradictions_are_explained(graded: Path, bank: Path) -> None:
     """Both systems have p2 as one of two passages, so its error cancels in the difference only."""
     result = correct(graded, bank, sample(0.5, {("p2", "b")}), measure="pair-share", intervals="labels")
     rows = [row.scores for row in result.boards[0].systems]
-    assert not any(row.corrected.by_rule for row in rows)
-    assert any(row.difference is not None and row.difference.by_rule for row in rows)
-    assert any(note.startswith("Intervals with ≤") for note in result.notes)
+    assert all(row.corrected.bounded for row in rows)
+    assert all(row.difference is None or row.difference.bounded for row in rows)
+    assert any("Gaffke's bound" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("baseline", ["x", "y"])
 def test_the_mark_of_a_system_is_also_at_its_differences(graded: Path, bank: Path, baseline: str) -> None:
     """People refute p2/b, a pair drawn by chance that only y has at rank 1; x has no such pair."""
     pairs = sample(0.5, {("p1", "a"), ("p2", "b")})
-    result = correct(graded, bank, pairs, cutoff=1, baseline=baseline)
+    result = correct(graded, bank, pairs, cutoff=1, baseline=baseline, intervals="labels")
     rows = {row.system: row.scores for row in result.boards[0].systems}
     assert (rows["x"].too_thin, rows["y"].too_thin) == (False, True)
     (other,) = set(rows) - {baseline}
@@ -220,10 +220,13 @@ def test_a_whole_entry_by_hand(graded: Path, bank: Path) -> None:
     rows = {row.system: row for row in result.boards[0].systems}
 
     assert values(result) == pytest.approx({"x": 0.5, "y": 0.75})
-    assert rows["x"].scores.corrected.high == pytest.approx(0.5 + 12.7062 * 0.125**0.5, rel=1e-4)
-    assert rows["y"].scores.corrected.by_rule
+    # Each of the 4 entries has the weight 1/4, so scores change by the mean error. Gaffke's bound of one
+    # error of -1 is 2 × 0.975 above it; that of one without an error is 0.975 on both sides.
+    assert rows["x"].scores.corrected[:4] == (0.5, 0, 1 + -1 + 2 * 0.975, False)
+    assert rows["y"].scores.corrected.bounded
+    assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 0.975)
     assert rows["x"].scores.difference is not None
-    assert rows["x"].scores.difference.high == pytest.approx(-0.25 + 12.7062 * 0.125**0.5, rel=1e-4)
+    assert rows["x"].scores.difference.bounded
     assert not any(row.scores.too_thin for row in rows.values())
 
 
@@ -251,14 +254,11 @@ def test_certain_pairs_alone_say_nothing_of_the_others(graded: Path, bank: Path)
     assert high == pytest.approx({"x": 1 + 1, "y": 0.75 + 1})
 
 
-def test_intervals_over_queries(graded: Path, bank: Path) -> None:
-    """The scores of x by the person are 1/2 and 1/2, those of y 1/2 and 1: t = 12.706, half width 3.177."""
-    rows = {row.system: row for row in correct(graded, bank, sample()).boards[0].systems}
+def test_two_queries_have_no_intervals_over_queries(graded: Path, bank: Path) -> None:
+    result = correct(graded, bank, sample())
 
-    assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 12.7062 * 0.25, rel=1e-4)
-    assert rows["y"].scores.more is not None
-    assert rows["y"].scores.more.labels is None
-    assert rows["y"].scores.more.limit == pytest.approx(12.7062 * 0.25, rel=1e-4)
+    assert all(row.scores.corrected.low is None for row in result.boards[0].systems)
+    assert any(note.startswith("Intervals over queries need at least 6 queries") for note in result.notes)
 
 
 def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> None:
@@ -272,6 +272,20 @@ def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> Non
     assert [row.scores.corrected.high for row in result.boards[0].systems] == [2, 1.75]
     assert any("rule of three" in note for note in result.notes)
     assert any("Fewer than 10 labels are above the judge's grade" in note for note in result.notes)
+
+
+def test_agreement_is_no_certainty(graded: Path, bank: Path) -> None:
+    """A label without an error: the mean error is within ±0.975.
+
+    The pairs of x weigh 1/4 (four of q1) and 1/2 (two of q2). As many of the largest weight bound the score:
+    6 × 1/2 / 2 queries = 1.5 times the mean error.
+    """
+    pairs = sample(0.5, [("p1", "a")])
+    rows = correct(graded, bank, pairs, measure="pair-share", intervals="labels").boards[0].systems
+    (x,) = (row for row in rows if row.system == "x")
+    assert (x.labels, x.errors, x.scores.corrected.bounded) == (1, 0, True)
+    ends = (x.scores.judged - 1.5 * 0.975, x.scores.judged + 1.5 * 0.975)
+    assert x.scores.corrected[1:3] == pytest.approx(ends)
 
 
 def test_the_share_of_pairs_is_a_mean(graded: Path, bank: Path) -> None:
@@ -472,7 +486,7 @@ def test_report(graded: Path, bank: Path) -> None:
         [4, 3, 6, pytest.approx(2 / 3)],
         [5, 1, 2, 0],
     ]
-    assert "Student's t over 2 queries" in notes_of(report)
+    assert "at least 6 queries" in notes_of(report)
     assert len(pictures_of(report)) == 2
     assert not pictures_of(script)
     assert "low" in tables_of(script)["Cover(min_grade=4)@20"].columns

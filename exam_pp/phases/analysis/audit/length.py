@@ -189,7 +189,8 @@ def _verdict(data: AuditInput, rows: Sequence[LengthRow]) -> Verdict:
         number += (
             f", and {with_interval(within.value, within.interval, level)} among units with the same {noun}"
         )
-    if found.interval is None or found.queries < LEAST_QUERIES:
+    both = [each for each in (found, within) if each is not None and each.value is not None]
+    if found.queries < LEAST_QUERIES or any(each.interval is None for each in both):
         return too_few(found.queries, number)
     sides = {_side(found), _side(found if within is None or within.value is None else within)}
     if len(sides) > 1:
