@@ -1,7 +1,7 @@
 """Coverage of the intervals of corrected scores, in made-up worlds and on real grades.
 
-Usage: python -m scripts.bench.coverage [--draws 1000]
-       python -m scripts.bench.coverage --graded FILE --bank FILE --judge MODEL --people MODEL [--draws 200]
+Usage: python -m scripts.bench.corrected [--draws 1000]
+       python -m scripts.bench.corrected --graded FILE --bank FILE --judge MODEL --people MODEL [--draws 200]
 
 In a made-up world, every query has entries of different difficulty and a pool of passages of different
 quality; systems of different skill rank the passages. Three judges err: ``flips`` on a random 4 % of the

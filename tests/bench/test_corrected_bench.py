@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exam_pp.pair_sample import SampledBy
-from scripts.bench.coverage import (
+from scripts.bench.corrected import (
     JUDGES,
     Judge,
     Measure,
