@@ -1,0 +1,318 @@
+"""How often intervals, verdicts of the gate and places are right, for made-up scores whose truth is known.
+
+Usage: python -m scripts.bench.coverage means [--samples 2000] [--processes 1]
+       python -m scripts.bench.coverage gate [--samples 2000] [--processes 1]
+       python -m scripts.bench.coverage ranks [--samples 300] [--processes 1]
+
+``means`` are intervals of the mean of scores from 0 to 1. Whether one misses the true mean takes a single
+value of the distribution function; the width takes two root searches, so it is a mean over the first tenth of
+the samples. ``gate`` are the shares of changes that pass at a limit of 0.02. ``ranks`` are the places and letters
+of ten systems.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import combinations
+from multiprocessing import Pool
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from exam_pp.metrics.bounded_mean import cdf, interval
+from exam_pp.metrics.drops import drop_bounds
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.significance import better, letters, rank_intervals
+
+Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
+
+TAIL = 0.025
+LOWEST_COVERAGE, HIGHEST_TAIL, HIGHEST_FALSE, LOWEST_JOINT = 0.93, 0.036, 0.06, 0.92
+"""What the tables must show; with 2,000 samples, simulation adds up to about 1 % to an error of 5 %."""
+FEW = 5
+"""From this number of queries on, the lowest coverage is judged."""
+
+
+class Law(NamedTuple):
+    """A distribution of scores or drops."""
+
+    name: str
+    mean: float
+    draw: Draw
+
+
+def _some(share: float, draw: Draw, otherwise: float | Draw = 0.0) -> Draw:
+    """Draws a value with a probability, else another one."""
+
+    def mixed(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
+        other = rng.random(size) < 1 - share
+        rest = otherwise(rng, size) if callable(otherwise) else otherwise
+        return np.where(other, rest, draw(rng, size))
+
+    return mixed
+
+
+def _beta(a: float, b: float, *, sign: int = 1, shift: float = 0.0) -> Draw:
+    return lambda rng, size: shift + sign * rng.beta(a, b, size)
+
+
+def _normal(mean: float, deviation: float) -> Draw:
+    return lambda rng, size: rng.normal(mean, deviation, size)
+
+
+def _always(value: float) -> Draw:
+    return lambda _, size: np.full(size, value)
+
+
+def _binary(share: float) -> Draw:
+    return lambda rng, size: (rng.random(size) < share).astype(float)
+
+
+_RANKS = np.append(1 / np.arange(1, 11), 0)
+_OF_RANKS = np.array([0.3, 0.14, 0.09, 0.055, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02, 0.225])
+
+LAWS = (
+    Law("Beta(.5, 2)", 0.2, _beta(0.5, 2)),
+    Law("Beta(2, .5)", 0.8, _beta(2, 0.5)),
+    Law("Beta(5, 5)", 0.5, _beta(5, 5)),
+    Law("50 % zeros, else Beta(2, 3)", 0.2, _some(0.5, _beta(2, 3))),
+    Law("85 % zeros, else Beta(2, 2)", 0.075, _some(0.15, _beta(2, 2))),
+    Law(
+        "reciprocal ranks",
+        float(_RANKS @ _OF_RANKS),
+        lambda rng, size: rng.choice(_RANKS, size, p=_OF_RANKS),
+    ),
+    Law("tenths, binomial", 0.25, lambda rng, size: rng.binomial(10, rng.beta(1, 3, size)) / 10),
+    Law("50 % ones", 0.5, _binary(0.5)),
+    Law("10 % ones", 0.1, _binary(0.1)),
+)
+QUERIES = (2, 3, 5, 8, 12, 25, 50, 100)
+
+
+class Means(NamedTuple):
+    """Shares of intervals above and below the true mean, and the mean width."""
+
+    above: float
+    below: float
+    width: float
+
+
+def means_of(law: int, queries: int, samples: int, widths: int) -> Means:
+    """Draw samples of scores of a law, and compare their intervals of 95 % with its mean."""
+    mean = LAWS[law].mean
+    scores = LAWS[law].draw(np.random.default_rng([1, law, queries]), (samples, queries))
+    above = sum(cdf(np.append(row, 0), mean) < TAIL for row in scores)
+    below = sum(cdf(np.append(row, 1), mean) > 1 - TAIL for row in scores)
+    intervals = np.array([interval(row, 0, 1) for row in scores[:widths]])
+    return Means(above / samples, below / samples, float(np.ptp(intervals, axis=1).mean()))
+
+
+def _means_row(law: int, samples: int) -> list[Means]:
+    return [means_of(law, queries, samples, samples // 10) for queries in QUERIES]
+
+
+def means_table(rows: Iterable[list[Means]]) -> Iterator[str]:
+    """A Markdown table of coverage, then the worst tails and the mean widths."""
+    yield from _header("scores", QUERIES)
+    cells = []
+    for law, row in zip(LAWS, rows, strict=True):
+        cells.append(row)
+        yield _line(law.name, (_percent(1 - cell.above - cell.below) for cell in row))
+    found = np.array(cells)
+    yield _line("worst share above the mean", map(_percent, found[..., 0].max(axis=0)))
+    yield _line("worst share below the mean", map(_percent, found[..., 1].max(axis=0)))
+    yield _line("mean width", (f"{width:.2f}" for width in found[..., 2].mean(axis=0)))
+    enough = found[:, [queries >= FEW for queries in QUERIES]]
+    holds = bool((1 - enough[..., :2].sum(axis=-1) >= LOWEST_COVERAGE).all())
+    small = bool((found[..., :2] <= HIGHEST_TAIL).all())
+    yield ""
+    yield f"At least {LOWEST_COVERAGE:.0%} from {FEW} queries on: {_verdict(holds)}"
+    yield f"No tail above {HIGHEST_TAIL:.1%}: {_verdict(small)}"
+
+
+LIMIT = 0.02
+CHANGES = (
+    Law("10 % break", 0.1, _binary(0.1)),
+    Law("10 % break, rest N(0, .02)", 0.1, _some(0.1, _always(1), _normal(0, 0.02))),
+    Law("10 % break, rest gain .05", 0.055, _some(0.1, _always(1), -0.05)),
+    Law("5 % break", 0.05, _binary(0.05)),
+    Law("2 % break (limit)", 0.02, _binary(0.02)),
+    Law("5 % break, rest gain (limit)", 0.02, _some(0.05, _always(1), -0.03 / 0.95)),
+    Law("N(.02, .1) (limit)", 0.02, _normal(0.02, 0.1)),
+    Law("N(.05, .1)", 0.05, _normal(0.05, 0.1)),
+    Law("N(.02, .005) (limit)", 0.02, _normal(0.02, 0.005)),
+    Law(".22 − Beta(.5, 2) (limit)", 0.02, _beta(0.5, 2, sign=-1, shift=0.22)),
+    Law("Beta(.5, 2) − .18 (limit)", 0.02, _beta(0.5, 2, shift=-0.18)),
+    Law("unchanged", 0, _always(0)),
+    Law("N(0, .02)", 0, _normal(0, 0.02)),
+    Law("N(0, .05)", 0, _normal(0, 0.05)),
+    Law("N(0, .1)", 0, _normal(0, 0.1)),
+    Law("90 % tie, else ±.2", 0, _some(0.1, lambda rng, size: rng.choice([-0.2, 0.2], size))),
+    Law("N(−.02, .1)", -0.02, _normal(-0.02, 0.1)),
+)
+"""Drops of changes; the gate should stop those with a mean of at least the limit."""
+GATE_QUERIES = (2, 5, 10, 20, 25, 30, 50, 100, 148, 149, 150, 200, 400)
+_COMPARED = 3
+"""Samples of a cell whose verdict is also computed by the bounds, which takes much longer."""
+
+
+def passed(change: int, queries: int, samples: int) -> float:
+    """The share of samples of a change that pass the gate."""
+    drops = CHANGES[change].draw(np.random.default_rng([2, change, queries]), (samples, queries))
+    verdicts = [1 - cdf(np.append(row, 1), LIMIT) <= 2 * TAIL for row in drops]
+    by_bounds = [drop_bounds(row, LIMIT).high <= LIMIT for row in drops[:_COMPARED]]
+    if verdicts[:_COMPARED] != by_bounds:
+        raise AssertionError(f"{CHANGES[change].name}, {queries} queries: bounds and p-values disagree")
+    return sum(verdicts) / samples
+
+
+def _gate_row(change: int, samples: int) -> list[float]:
+    return [passed(change, queries, samples) for queries in GATE_QUERIES]
+
+
+def gate_table(rows: Iterable[list[float]]) -> Iterator[str]:
+    """A Markdown table of the shares that pass."""
+    yield from _header("change", GATE_QUERIES)
+    worst = 0.0
+    for change, row in zip(CHANGES, rows, strict=True):
+        if change.mean >= LIMIT:
+            worst = max(worst, *row)
+        yield _line(change.name, map(_percent, row))
+    yield ""
+    verdict = _verdict(worst <= HIGHEST_FALSE)
+    yield f"At most {HIGHEST_FALSE:.0%} of drops of at least the limit pass: {verdict} ({worst:.1%})"
+
+
+SYSTEMS = 10
+SKILLS = {
+    "equal": np.zeros(SYSTEMS),
+    "even steps": -0.15 * np.arange(SYSTEMS),
+    "3 groups": np.repeat([0, -0.75, -1.5], [3, 3, 4]),
+    "one best": np.eye(SYSTEMS)[0],
+}
+SCORES: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
+    "tenths": lambda rng, chance: rng.binomial(10, chance) / 10,
+    "binary": lambda rng, chance: (rng.random(chance.shape) < chance).astype(float),
+    "reciprocal ranks": lambda rng, chance: _reciprocal(rng.geometric(chance)),
+    "dense": lambda _, chance: chance,
+}
+RANK_QUERIES = (12, 25, 50)
+
+
+class Places(NamedTuple):
+    """Shares of runs in which all true places are inside, and with a contradiction, and the mean width."""
+
+    all_inside: float
+    contradicted: float
+    width: float
+
+
+def _reciprocal(ranks: NDArray[np.int64]) -> Floats:
+    return np.where(ranks <= SYSTEMS, 1 / ranks, 0.0)
+
+
+def places(scores: str, skills: str, queries: int, samples: int) -> Places:
+    """Draw scores of ten systems, and compare their places with the true ones."""
+    number = list(SCORES).index(scores), list(SKILLS).index(skills)
+    rng = np.random.default_rng([3, *number, queries])
+    found = np.array([_one_run(rng, scores, SKILLS[skills], queries) for _ in range(samples)], dtype=float)
+    return Places(*found.mean(axis=0).tolist())
+
+
+def _one_run(rng: np.random.Generator, scores: str, skill: Floats, queries: int) -> tuple[bool, bool, float]:
+    difficulty = rng.normal(-0.5, 1.3, queries)
+    own = rng.normal(0, 0.5, (SYSTEMS, queries))
+    values = SCORES[scores](rng, expit(skill[:, None] + difficulty + own))
+    order = np.argsort(-values.mean(axis=1), kind="stable")
+    values, skill = values[order], skill[order]
+    relation = better(values, alpha=0.05)
+    ranks = rank_intervals(relation)
+    higher = (skill > skill[:, None]).sum(axis=1)
+    lower = (skill < skill[:, None]).sum(axis=1)
+    inside = all(
+        low <= 1 + above and high >= SYSTEMS - below
+        for (low, high), above, below in zip(ranks, higher, lower, strict=True)
+    )
+    width = float(np.mean([high - low + 1 for low, high in ranks]))
+    return inside, contradicts(letters(relation), ranks), width
+
+
+def contradicts(names: Sequence[str], ranks: Sequence[tuple[int, int]]) -> bool:
+    """Whether letters and places of systems, better ones first, contradict each other.
+
+    Two systems that share a letter need places in common; without one, both limits of the first are better.
+    """
+    for i, j in combinations(range(len(names)), 2):
+        (low, high), (other_low, other_high) = ranks[i], ranks[j]
+        agree = other_low < high if set(names[i]) & set(names[j]) else low < other_low and high < other_high
+        if not agree:
+            return True
+    return False
+
+
+def _places_row(key: tuple[str, str], samples: int) -> list[Places]:
+    return [places(*key, queries, samples) for queries in RANK_QUERIES]
+
+
+def places_table(rows: Iterable[list[Places]]) -> Iterator[str]:
+    """A Markdown table of the share of runs in which all places hold, and the mean number of places."""
+    yield from _header("scores, true means", RANK_QUERIES)
+    cells: list[Places] = []
+    for (scores, skills), row in zip(_kinds(), rows, strict=True):
+        cells += row
+        yield _line(
+            f"{scores}, {skills}", (f"{_percent(cell.all_inside)} / {cell.width:.1f}" for cell in row)
+        )
+    yield ""
+    worst = min(cell.all_inside for cell in cells)
+    verdict = _verdict(worst >= LOWEST_JOINT)
+    yield f"All ten places hold in at least {LOWEST_JOINT:.0%}: {verdict} ({worst:.1%})"
+    yield f"No contradiction in any run: {_verdict(not any(cell.contradicted for cell in cells))}"
+
+
+def _kinds() -> list[tuple[str, str]]:
+    return [(scores, skills) for scores in SCORES for skills in SKILLS]
+
+
+def _header(first: str, numbers: Sequence[int]) -> Iterator[str]:
+    yield _line(first, (f"n = {number}" for number in numbers))
+    yield "|---|" + "---:|" * len(numbers)
+
+
+def _line(first: str, cells: Iterable[str]) -> str:
+    return f"| {' | '.join([first, *cells])} |"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _verdict(met: bool) -> str:
+    return "met" if met else "**not met**"
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("table", choices=["means", "gate", "ranks"])
+    parser.add_argument("--samples", type=int, help="2,000, for ranks 300")
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    samples = options.samples or (300 if options.table == "ranks" else 2000)
+    with Pool(options.processes) as pool:
+        if options.table == "means":
+            lines = means_table(pool.imap(partial(_means_row, samples=samples), range(len(LAWS))))
+        elif options.table == "gate":
+            lines = gate_table(pool.imap(partial(_gate_row, samples=samples), range(len(CHANGES))))
+        else:
+            lines = places_table(pool.imap(partial(_places_row, samples=samples), _kinds()))
+        for line in lines:
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
