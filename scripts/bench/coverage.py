@@ -123,8 +123,8 @@ def means_table(rows: Iterable[list[Means]]) -> Iterator[str]:
         cells.append(row)
         yield _line(law.name, (_percent(1 - cell.above - cell.below) for cell in row))
     found = np.array(cells)
-    yield _line("worst share above the mean", map(_percent, found[..., 0].max(axis=0)))
-    yield _line("worst share below the mean", map(_percent, found[..., 1].max(axis=0)))
+    yield _line("intervals above the mean, worst law", map(_percent, found[..., 0].max(axis=0)))
+    yield _line("intervals below the mean, worst law", map(_percent, found[..., 1].max(axis=0)))
     yield _line("mean width", (f"{width:.2f}" for width in found[..., 2].mean(axis=0)))
     enough = found[:, [queries >= FEW for queries in QUERIES]]
     holds = bool((1 - enough[..., :2].sum(axis=-1) >= LOWEST_COVERAGE).all())
