@@ -6,8 +6,8 @@ Usage: python -m scripts.bench.coverage means [--samples 2000] [--processes 1]
 
 ``means`` are intervals of the mean of scores from 0 to 1. Whether one misses the true mean takes a single
 value of the distribution function; the width takes two root searches, so it is a mean over the first tenth of
-the samples. ``gate`` are the shares of changes that pass at a limit of 0.02. ``ranks`` are the places and letters
-of ten systems.
+the samples. ``gate`` are the shares of changes that pass at a limit of 0.02. ``ranks`` are the places and
+letters of ten systems.
 """
 
 from __future__ import annotations
