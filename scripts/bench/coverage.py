@@ -1,438 +1,317 @@
-"""Coverage of the intervals of corrected scores, in made-up worlds and on real grades.
+"""How often intervals, verdicts of the gate and places are right, for made-up scores whose truth is known.
 
-Usage: python -m scripts.bench.coverage [--draws 1000]
-       python -m scripts.bench.coverage --graded FILE --bank FILE --judge MODEL --people MODEL [--draws 200]
+Usage: python -m scripts.bench.coverage means [--samples 2000] [--processes 1]
+       python -m scripts.bench.coverage gate [--samples 2000] [--processes 1]
+       python -m scripts.bench.coverage ranks [--samples 300] [--processes 1]
 
-In a made-up world, every query has entries of different difficulty and a pool of passages of different
-quality; systems of different skill rank the passages. Three judges err: ``flips`` on a random 4 % of the
-pairs; ``lenient`` covers up to 12 % of the pairs that people do not cover, more in longer passages; ``own``
-covers a quarter of the wrong pairs of passages that only the last system found. For intervals of ``labels``,
-the world is fixed and only the sample is drawn again; for those of ``queries``, the queries are drawn again,
-too, and the true scores are those of very many queries.
-
-With real grades, a second model stands for people: all its grades are known, but the estimates use those of
-the drawn pairs only.
+``means`` are intervals of the mean of scores from 0 to 1. Whether one misses the true mean takes a single
+value of the distribution function; the width takes two root searches, so it is a mean over the first tenth of
+the samples. ``gate`` are the shares of changes that pass at a limit of 0.02. ``ranks`` are the places and
+letters of ten systems.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import combinations
+from multiprocessing import Pool
+from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import kendalltau
+from numpy.typing import NDArray
+from scipy.special import expit
 
-from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.corrected import (
-    Bools,
-    Evidence,
-    Floats,
-    PairGroups,
-    evidence,
-    group_scores,
-    label_covariance,
-    label_half_width,
-    most_errors,
-    query_half_width,
+from exam_pp.metrics.bounded_mean import cdf, interval
+from exam_pp.metrics.drops import drop_bounds
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.significance import better, letters, rank_intervals
+
+Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
+
+TAIL = 0.025
+LOWEST_COVERAGE, HIGHEST_TAIL, HIGHEST_FALSE, LOWEST_JOINT = 0.93, 0.036, 0.06, 0.92
+"""What the tables must show; with 2,000 samples, simulation adds up to about 1 % to an error of 5 %."""
+FEW = 5
+"""From this number of queries on, the lowest coverage is judged."""
+
+
+class Law(NamedTuple):
+    """A distribution of scores or drops."""
+
+    name: str
+    mean: float
+    draw: Draw
+
+
+def _some(share: float, draw: Draw, otherwise: float | Draw = 0.0) -> Draw:
+    """Draws a value with a probability, else another one."""
+
+    def mixed(rng: np.random.Generator, size: tuple[int, int]) -> Floats:
+        other = rng.random(size) < 1 - share
+        rest = otherwise(rng, size) if callable(otherwise) else otherwise
+        return np.where(other, rest, draw(rng, size))
+
+    return mixed
+
+
+def _beta(a: float, b: float, *, sign: int = 1, shift: float = 0.0) -> Draw:
+    return lambda rng, size: shift + sign * rng.beta(a, b, size)
+
+
+def _normal(mean: float, deviation: float) -> Draw:
+    return lambda rng, size: rng.normal(mean, deviation, size)
+
+
+def _always(value: float) -> Draw:
+    return lambda _, size: np.full(size, value)
+
+
+def _binary(share: float) -> Draw:
+    return lambda rng, size: (rng.random(size) < share).astype(float)
+
+
+_RANKS = np.append(1 / np.arange(1, 11), 0)
+_OF_RANKS = np.array([0.3, 0.14, 0.09, 0.055, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02, 0.225])
+
+LAWS = (
+    Law("Beta(.5, 2)", 0.2, _beta(0.5, 2)),
+    Law("Beta(2, .5)", 0.8, _beta(2, 0.5)),
+    Law("Beta(5, 5)", 0.5, _beta(5, 5)),
+    Law("50 % zeros, else Beta(2, 3)", 0.2, _some(0.5, _beta(2, 3))),
+    Law("85 % zeros, else Beta(2, 2)", 0.075, _some(0.15, _beta(2, 2))),
+    Law(
+        "reciprocal ranks",
+        float(_RANKS @ _OF_RANKS),
+        lambda rng, size: rng.choice(_RANKS, size, p=_OF_RANKS),
+    ),
+    Law("tenths, binomial", 0.25, lambda rng, size: rng.binomial(10, rng.beta(1, 3, size)) / 10),
+    Law("50 % ones", 0.5, _binary(0.5)),
+    Law("10 % ones", 0.1, _binary(0.1)),
 )
-from exam_pp.metrics.poisson_sampling import inclusion_probabilities, weights_of_equal_strata
-from exam_pp.pair_sample import SampledBy
-from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_of
-from exam_pp.phases.evaluation.inputs import views
-from exam_pp.phases.evaluation.sampled_labels import SampledLabels, sampled_labels
-from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
-from exam_pp.phases.trust.pairs import sample_pairs
-
-Judge = Literal["flips", "lenient", "own"]
-Measure = Literal["cover", "mean"]
-JUDGES: tuple[Judge, ...] = ("flips", "lenient", "own")
-CONFIDENCE = 0.95
+QUERIES = (2, 3, 5, 8, 12, 25, 50, 100)
 
 
-@dataclass(frozen=True)
-class Size:
-    """The size of a made-up world."""
+class Means(NamedTuple):
+    """Shares of intervals above and below the true mean, and the mean width."""
 
-    queries: int = 50
-    systems: int = 4
-    entries: int = 8
-    passages: int = 24
-    cutoff: int = 10
-
-
-class World(NamedTuple):
-    """What people cover (queries × entries × passages), and which passages a system has."""
-
-    people: Bools
-    members: Bools
-    length: Floats
-
-
-def make_world(rng: np.random.Generator, size: Size) -> World:
-    """A world of random queries."""
-    shape = (size.queries, size.entries, size.passages)
-    quality = rng.normal(size=(size.queries, 1, size.passages))
-    logit = -2.6 + 1.2 * rng.normal(size=(size.queries, size.entries, 1)) + quality
-    people = rng.random(shape) < 1 / (1 + np.exp(-logit))
-    skill = np.linspace(0.3, 1.5, size.systems)[:, None]
-    scores = quality * skill + rng.normal(size=(size.queries, size.systems, size.passages))
-    members = (-scores).argsort(axis=-1).argsort(axis=-1) < size.cutoff
-    return World(people, members, rng.random((size.queries, 1, size.passages)))
-
-
-def judged(rng: np.random.Generator, world: World, judge: Judge) -> Bools:
-    """What a judge with errors covers."""
-    chance = rng.random(world.people.shape)
-    if judge == "flips":
-        return world.people ^ (chance < 0.04)
-    if judge == "lenient":
-        return world.people | (chance < 0.12 * world.length)
-    own: Bools = np.logical_and(world.members[:, -1], ~world.members[:, :-1].any(axis=1))
-    flipped = world.people ^ (chance < 0.02)
-    found: Bools = np.where(own[:, None, :], world.people | (chance < 0.25), flipped)
-    return found
-
-
-def draw_groups(
-    rng: np.random.Generator, world: World, judge: Bools, labels: int, by: SampledBy, measure: Measure
-) -> PairGroups:
-    """A sample of pairs, with the labels of people, as the groups of a measure."""
-    found: Bools = np.any(world.members, axis=1, keepdims=True)
-    pool = np.broadcast_to(found, judge.shape)
-    if by == "entry":
-        return draw_entries(rng, world, judge, min(1.0, labels / pool.sum()), measure)
-    strata = [judge & pool, ~judge & pool] if by == "rating" else [pool]
-    probability = np.ones(judge.shape)
-    left = float(labels)
-    for number, stratum in enumerate(sorted(strata, key=np.count_nonzero)):
-        count = int(stratum.sum())
-        expected = min(float(count), left / (len(strata) - number))
-        probability[stratum] = expected / max(1, count)
-        left -= expected
-    drawn = (rng.random(judge.shape) < probability) & pool
-    return as_groups(world, judge, (world.people.astype(float) - judge) * drawn, probability, measure)
-
-
-def draw_entries(
-    rng: np.random.Generator, world: World, judge: Bools, probability: float, measure: Measure
-) -> PairGroups:
-    """A sample of entries with all their pairs, as the groups of a measure."""
-    queries, systems, _ = world.members.shape
-    entries = judge.shape[1]
-
-    def of_entries(values: Bools) -> Floats:
-        of_systems = world.members[:, None] & values[:, :, None, :]
-        if measure == "cover":
-            return of_systems.any(axis=-1).astype(float)
-        return np.asarray(of_systems.sum(axis=-1) / world.members.sum(axis=-1)[:, None])
-
-    drawn = rng.random((queries, entries, 1)) < probability
-    by_judge = of_entries(judge)
-    return PairGroups(
-        by_judge[:, None],
-        ((of_entries(world.people) - by_judge) * drawn)[:, None],
-        np.full((queries, entries, systems), probability),
-        np.eye(systems, dtype=bool)[:, None, :],
-        np.full((queries, systems, entries), 1 / entries),
-        np.ones(1),
-        together=True,
-    )
-
-
-def as_groups(
-    world: World, judge: Bools, errors: Floats, probability: Floats, measure: Measure
-) -> PairGroups:
-    """The pairs as the groups of Cover, or of the mean over all pairs of a system."""
-    queries, entries, passages = judge.shape
-    systems = world.members.shape[1]
-    if measure == "cover":
-        weights = np.full((queries, systems, entries), 1 / entries)
-        return PairGroups(
-            judge[:, None].astype(float), errors[:, None], probability,
-            world.members[:, :, None, :], weights, np.ones(1),
-        )  # fmt: skip
-    members = np.repeat(world.members[:, :, None, :], entries, axis=2).reshape(queries, systems, -1, 1)
-    flat = (queries, 1, entries * passages, 1)
-    weights = members[..., 0] / members[..., 0].sum(axis=-1, keepdims=True)
-    return PairGroups(
-        judge.astype(float).reshape(flat), errors.reshape(flat), probability.reshape(queries, -1, 1),
-        members, weights, np.ones(1),
-    )  # fmt: skip
-
-
-def true_scores(world: World, measure: Measure) -> Floats:
-    """The scores by people, queries × systems."""
-    pairs = as_groups(world, world.people, np.zeros(world.people.shape), np.ones(world.people.shape), measure)
-    return group_scores(pairs, pairs.judged)
-
-
-class Coverage(NamedTuple):
-    """The share of intervals that contain the true score, their mean width, and the share marked thin.
-
-    All are means over the systems; ``lowest`` is the coverage of the system with the lowest one.
-    """
-
-    coverage: float
-    lowest: float
+    above: float
+    below: float
     width: float
-    thin: float
 
 
-def label_coverage(
-    size: Size, judge: Judge, labels: int, by: SampledBy, measure: Measure, *, draws: int, seed: int = 0
-) -> Coverage:
-    """The coverage of intervals for fixed queries, over draws of the sample."""
-    rng = np.random.default_rng(seed)
-    world = make_world(rng, size)
-    grades = judged(rng, world, judge)
-    truth = true_scores(world, measure).mean(axis=0)
-    every = np.arange(size.systems)
-    single = measure == "cover" or by == "entry"
-    weight = 1 / (size.queries * size.entries * (1 if single else size.cutoff))
-
-    def once() -> tuple[Floats, Floats, Bools]:
-        pairs = draw_groups(rng, world, grades, labels, by, measure)
-        estimate = group_scores(pairs, pairs.corrected).mean(axis=0)
-        variances = label_covariance(pairs, every, every) / size.queries**2
-        bound = most_errors(float(pairs.probability.min()), CONFIDENCE) * weight
-        half = [label_half_width(column, bound, CONFIDENCE).value for column in variances.T]
-        return abs(estimate - truth) <= half, 2 * np.array(half), _thin(pairs, measure)
-
-    return _coverage(once, draws)
+def means_of(law: int, queries: int, samples: int, widths: int) -> Means:
+    """Draw samples of scores of a law, and compare their intervals of 95 % with its mean."""
+    mean = LAWS[law].mean
+    scores = LAWS[law].draw(np.random.default_rng([1, law, queries]), (samples, queries))
+    above = sum(cdf(np.append(row, 0), mean) < TAIL for row in scores)
+    below = sum(cdf(np.append(row, 1), mean) > 1 - TAIL for row in scores)
+    intervals = np.array([interval(row, 0, 1) for row in scores[:widths]])
+    return Means(above / samples, below / samples, float(np.ptp(intervals, axis=1).mean()))
 
 
-def query_coverage(
-    size: Size, judge: Judge, labels: int, by: SampledBy, measure: Measure, *, draws: int, seed: int = 0
-) -> Coverage:
-    """The coverage of intervals for random queries, over draws of queries and sample."""
-    rng = np.random.default_rng(seed)
-    many = replace(size, queries=1000)
-    worlds = max(5, min(30, draws // 30))
-    truth = np.mean([true_scores(make_world(rng, many), measure).mean(axis=0) for _ in range(worlds)], axis=0)
-
-    def once() -> tuple[Floats, Floats, Bools]:
-        world = make_world(rng, size)
-        pairs = draw_groups(rng, world, judged(rng, world, judge), labels, by, measure)
-        scores = group_scores(pairs, pairs.corrected)
-        half = np.array([query_half_width(column, CONFIDENCE) or 0.0 for column in scores.T])
-        return abs(scores.mean(axis=0) - truth) <= half, 2 * half, _thin(pairs, measure)
-
-    return _coverage(once, draws)
+def _means_row(law: int, samples: int) -> list[Means]:
+    return [means_of(law, queries, samples, samples // 10) for queries in QUERIES]
 
 
-def _thin(pairs: PairGroups, measure: Measure) -> Bools:
-    if measure == "mean" or pairs.together:
-        return np.zeros(pairs.weights.shape[1], dtype=bool)
-    return Evidence(*(counts.sum(axis=0) for counts in evidence(pairs))).too_thin
+def means_table(rows: Iterable[list[Means]]) -> Iterator[str]:
+    """A Markdown table of coverage, then the worst tails and the mean widths."""
+    yield from _header("scores", QUERIES)
+    cells = []
+    for law, row in zip(LAWS, rows, strict=True):
+        cells.append(row)
+        yield _line(law.name, (_percent(1 - cell.above - cell.below) for cell in row))
+    found = np.array(cells)
+    yield _line("intervals above the mean, worst law", map(_percent, found[..., 0].max(axis=0)))
+    yield _line("intervals below the mean, worst law", map(_percent, found[..., 1].max(axis=0)))
+    yield _line("mean width", (f"{width:.2f}" for width in found[..., 2].mean(axis=0)))
+    enough = found[:, [queries >= FEW for queries in QUERIES]]
+    holds = bool((1 - enough[..., :2].sum(axis=-1) >= LOWEST_COVERAGE).all())
+    small = bool((found[..., :2] <= HIGHEST_TAIL).all())
+    yield ""
+    yield f"At least {LOWEST_COVERAGE:.0%} from {FEW} queries on: {_verdict(holds)}"
+    yield f"No tail above {HIGHEST_TAIL:.1%}: {_verdict(small)}"
 
 
-def _coverage(once: Callable[[], tuple[Floats, Floats, Bools]], draws: int) -> Coverage:
-    hits, widths, thin = (np.array(rows) for rows in zip(*(once() for _ in range(draws)), strict=True))
-    by_system = hits.mean(axis=0)
-    return Coverage(float(by_system.mean()), float(by_system.min()), float(widths.mean()), float(thin.mean()))
-
-
-SETTINGS: tuple[tuple[SampledBy, int], ...] = (
-    ("even", 1000),
-    ("rating", 500),
-    ("rating", 1000),
-    ("rating", 2000),
-    ("entry", 500),
-    ("entry", 1000),
-    ("entry", 2000),
+LIMIT = 0.02
+CHANGES = (
+    Law("10 % break", 0.1, _binary(0.1)),
+    Law("10 % break, rest N(0, .02)", 0.1, _some(0.1, _always(1), _normal(0, 0.02))),
+    Law("10 % break, rest gain .05", 0.055, _some(0.1, _always(1), -0.05)),
+    Law("5 % break", 0.05, _binary(0.05)),
+    Law("2 % break (limit)", 0.02, _binary(0.02)),
+    Law("5 % break, rest gain (limit)", 0.02, _some(0.05, _always(1), -0.03 / 0.95)),
+    Law("N(.02, .1) (limit)", 0.02, _normal(0.02, 0.1)),
+    Law("N(.05, .1)", 0.05, _normal(0.05, 0.1)),
+    Law("N(.02, .005) (limit)", 0.02, _normal(0.02, 0.005)),
+    Law(".22 − Beta(.5, 2) (limit)", 0.02, _beta(0.5, 2, sign=-1, shift=0.22)),
+    Law("Beta(.5, 2) − .18 (limit)", 0.02, _beta(0.5, 2, shift=-0.18)),
+    Law("unchanged", 0, _always(0)),
+    Law("N(0, .02)", 0, _normal(0, 0.02)),
+    Law("N(0, .05)", 0, _normal(0, 0.05)),
+    Law("N(0, .1)", 0, _normal(0, 0.1)),
+    Law("90 % tie, else ±.2", 0, _some(0.1, lambda rng, size: rng.choice([-0.2, 0.2], size))),
+    Law("N(−.02, .1)", -0.02, _normal(-0.02, 0.1)),
 )
+"""Drops of changes; the gate should stop those with a mean of at least the limit."""
+GATE_QUERIES = (2, 5, 10, 20, 25, 30, 50, 100, 148, 149, 150, 200, 400)
+_COMPARED = 3
+"""Samples of a cell whose verdict is also computed by the bounds, which takes much longer."""
 
 
-def simulated(draws: int) -> Iterator[str]:
-    """A line of a Markdown table for each judge, sample, measure and kind of interval."""
-    yield "| measure | sample | judge | coverage `labels` | coverage `queries` | marked ? |"
-    yield "|---|---|---|---|---|---|"
-    measures: tuple[Measure, ...] = ("cover", "mean")
-    for measure in measures:
-        for by, labels in SETTINGS:
-            for judge in JUDGES:
-                fixed = label_coverage(Size(), judge, labels, by, measure, draws=draws)
-                redrawn = query_coverage(Size(), judge, labels, by, measure, draws=draws)
-                yield (
-                    f"| {measure} | {labels}, {by} | {judge} | {_percent(fixed)} | {_percent(redrawn)} "
-                    f"| {100 * fixed.thin:.0f} % |"
-                )
+def passed(change: int, queries: int, samples: int) -> float:
+    """The share of samples of a change that pass the gate."""
+    drops = CHANGES[change].draw(np.random.default_rng([2, change, queries]), (samples, queries))
+    verdicts = [1 - cdf(np.append(row, 1), LIMIT) <= 2 * TAIL for row in drops]
+    by_bounds = [drop_bounds(row, LIMIT).high <= LIMIT for row in drops[:_COMPARED]]
+    if verdicts[:_COMPARED] != by_bounds:
+        raise AssertionError(f"{CHANGES[change].name}, {queries} queries: bounds and p-values disagree")
+    return sum(verdicts) / samples
 
 
-def _percent(found: Coverage) -> str:
-    return f"{100 * found.coverage:.1f} % (± {found.width / 2:.3f})"
+def _gate_row(change: int, samples: int) -> list[float]:
+    return [passed(change, queries, samples) for queries in GATE_QUERIES]
 
 
-class GradedPair(NamedTuple):
-    """A pair of a graded file with its rating."""
-
-    rating: int
-    query_id: str
-    passage_id: str
-    entry_id: str
-
-
-def population(data: SelectedGrades, cutoff: int | None) -> Iterator[GradedPair]:
-    """The graded pairs within the cutoff of any system."""
-    ranked = data.file.first_ranks.items()
-    for query in data.queries:
-        indexes = set(range(len(query.passages)))
-        if cutoff is not None:
-            indexes = {index for system in ranked for index in query.top(*system, cutoff)}
-        for index in sorted(indexes):
-            passage = query.passages[index]
-            for rating, mask in passage.levels.items():
-                for entry_id, bit in query.entries.items():
-                    if mask >> bit & 1:
-                        yield GradedPair(rating, query.query_id, passage.passage_id, entry_id)
+def gate_table(rows: Iterable[list[float]]) -> Iterator[str]:
+    """A Markdown table of the shares that pass."""
+    yield from _header("change", GATE_QUERIES)
+    worst = 0.0
+    for change, row in zip(CHANGES, rows, strict=True):
+        if change.mean >= LIMIT:
+            worst = max(worst, *row)
+        yield _line(change.name, map(_percent, row))
+    yield ""
+    verdict = _verdict(worst <= HIGHEST_FALSE)
+    yield f"At most {HIGHEST_FALSE:.0%} of drops of at least the limit pass: {verdict} ({worst:.1%})"
 
 
-def probabilities(pairs: Sequence[GradedPair], labels: int, by: SampledBy) -> Floats:
-    """Probabilities of the pairs; ``rating`` expects equal numbers of each rating, as far as possible."""
-    strata = [pair.rating if by == "rating" else 0 for pair in pairs]
-    sizes = Counter(strata)
-    chance = inclusion_probabilities(sizes, weights_of_equal_strata(sizes), labels)
-    return np.array([chance[stratum] for stratum in strata])
+SYSTEMS = 10
+SKILLS = {
+    "equal": np.zeros(SYSTEMS),
+    "even steps": -0.15 * np.arange(SYSTEMS),
+    "3 groups": np.repeat([0, -0.75, -1.5], [3, 3, 4]),
+    "one best": np.eye(SYSTEMS)[0],
+}
+SCORES: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
+    "tenths": lambda rng, chance: rng.binomial(10, chance) / 10,
+    "binary": lambda rng, chance: (rng.random(chance.shape) < chance).astype(float),
+    "reciprocal ranks": lambda rng, chance: _reciprocal(rng.geometric(chance)),
+    "dense": lambda _, chance: chance,
+}
+RANK_QUERIES = (12, 25, 50)
 
 
-@dataclass(frozen=True)
-class RealCheck:
-    """Grades of a judge, and those of a model that stands for people."""
+class Places(NamedTuple):
+    """Shares of runs in which all true places are inside, and with a contradiction, and the mean width."""
 
-    graded: str
-    bank: str | None
-    judge: str
-    people: str
-    measure: CorrectedMeasure
-    cutoff: int | None
-    min_grade: int | None
-
-    def lines(self, settings: Sequence[tuple[SampledBy, int]], draws: int) -> Iterator[str]:
-        """A line of a Markdown table for each sample."""
-        kind: Literal["direct"] | None = "direct" if self.measure == "label-mean" else None
-        criteria = GradeFilter(model=self.judge, kind=kind)
-        data = read_selected(self.graded, None if kind else self.bank, criteria, self.min_grade, None)
-        pairs = list(population(data, self.cutoff))
-        everything = self._labels(data, kind)
-        full = corrected_of(data, everything, measure=self.measure, cutoff=self.cutoff)
-        board = full.boards[0]
-        truth = {row.system: row.scores.corrected.value for row in board.systems}
-        judge = {row.system: row.scores.judged for row in board.systems}
-        yield f"{board.measure}, {len(pairs)} pairs, {everything.labelled} with a label"
-        yield "| sample | contained | half width | error | error of judge | tau | tau of judge | marked ? |"
-        yield "|---|---|---|---|---|---|---|---|"
-        for by, number in settings:
-            chance = probabilities(pairs, number, by)
-            boards = [
-                corrected_of(
-                    data,
-                    _drawn(everything, pairs, chance, seed, whole_entries=by == "entry"),
-                    measure=self.measure,
-                    cutoff=self.cutoff,
-                    intervals="labels",
-                ).boards[0]
-                for seed in range(draws)
-            ]
-            rows = [row for board in boards for row in board.systems]
-            contained = [
-                (row.scores.corrected.low or 0.0) <= truth[row.system] <= (row.scores.corrected.high or 0.0)
-                for row in rows
-            ]
-            halves = [(row.scores.corrected.high or 0.0) - row.scores.corrected.value for row in rows]
-            error = np.mean([abs(row.scores.corrected.value - truth[row.system]) for row in rows])
-            of_judge = np.mean([abs(judge[system] - truth[system]) for system in truth])
-            taus = [
-                _tau(truth, {row.system: row.scores.corrected.value for row in board.systems})
-                for board in boards
-            ]
-            yield (
-                f"| {number}, {by} | {100 * np.mean(contained):.0f} % | {np.median(halves):.3f} "
-                f"| {error:.3f} | {of_judge:.3f} | {np.mean(taus):.2f} | {_tau(truth, judge):.2f} "
-                f"| {100 * np.mean([row.scores.too_thin for row in rows]):.0f} % |"
-            )
-
-    def _labels(self, data: SelectedGrades, kind: Literal["direct"] | None) -> SampledLabels:
-        """The labels of all pairs."""
-        everything = sample_pairs(
-            self.graded,
-            bank=None if kind else self.bank,
-            grade_filter=GradeFilter(model=self.judge, kind=kind),
-            budget=sys.maxsize,
-            cutoff=self.cutoff,
-        )
-        criteria = GradeFilter(kind=kind, prompt_class=data.selector.key.prompt_class)
-        return sampled_labels(views(self.graded), everything.sample, self.people, criteria, self.graded)
+    all_inside: float
+    contradicted: float
+    width: float
 
 
-def _drawn(
-    everything: SampledLabels, pairs: Sequence[GradedPair], chance: Floats, seed: int, *, whole_entries: bool
-) -> SampledLabels:
-    """The labels of a sample."""
-    rng = np.random.default_rng(seed)
-    if whole_entries:
-        numbers = {
-            key: rng.random() for key in dict.fromkeys((pair.query_id, pair.entry_id) for pair in pairs)
-        }
-        uniform = np.array([numbers[pair.query_id, pair.entry_id] for pair in pairs])
-    else:
-        uniform = rng.random(len(pairs))
-    drawn = uniform < chance
-    probability = {
-        pair[1:]: float(value) for pair, value, used in zip(pairs, chance, drawn, strict=True) if used
-    }
-    labels = {
-        query_id: [
-            replace(pair, probability=probability[key])
-            for pair in of_query
-            if (key := (query_id, pair.passage_id, pair.entry_id)) in probability
-        ]
-        for query_id, of_query in everything.pairs.items()
-    }
-    count = sum(map(len, labels.values()))
-    return replace(
-        everything,
-        pairs=labels,
-        drawn=count,
-        labelled=count,
-        lowest_probability=float(chance.min()),
-        unit="entry" if whole_entries else "pair",
+def _reciprocal(ranks: NDArray[np.int64]) -> Floats:
+    return np.where(ranks <= SYSTEMS, 1 / ranks, 0.0)
+
+
+def places(scores: str, skills: str, queries: int, samples: int) -> Places:
+    """Draw scores of ten systems, and compare their places with the true ones."""
+    number = list(SCORES).index(scores), list(SKILLS).index(skills)
+    rng = np.random.default_rng([3, *number, queries])
+    found = np.array([_one_run(rng, scores, SKILLS[skills], queries) for _ in range(samples)], dtype=float)
+    return Places(*found.mean(axis=0).tolist())
+
+
+def _one_run(rng: np.random.Generator, scores: str, skill: Floats, queries: int) -> tuple[bool, bool, float]:
+    difficulty = rng.normal(-0.5, 1.3, queries)
+    own = rng.normal(0, 0.5, (SYSTEMS, queries))
+    values = SCORES[scores](rng, expit(skill[:, None] + difficulty + own))
+    order = np.argsort(-values.mean(axis=1), kind="stable")
+    values, skill = values[order], skill[order]
+    relation = better(values, alpha=0.05)
+    ranks = rank_intervals(relation)
+    higher = (skill > skill[:, None]).sum(axis=1)
+    lower = (skill < skill[:, None]).sum(axis=1)
+    inside = all(
+        low <= 1 + above and high >= SYSTEMS - below
+        for (low, high), above, below in zip(ranks, higher, lower, strict=True)
     )
+    width = float(np.mean([high - low + 1 for low, high in ranks]))
+    return inside, contradicts(letters(relation), ranks), width
 
 
-def _tau(left: dict[str, float], right: dict[str, float]) -> float:
-    if len(left) < 2:
-        return float("nan")
-    return float(kendalltau(list(left.values()), [right[system] for system in left])[0])
+def contradicts(names: Sequence[str], ranks: Sequence[tuple[int, int]]) -> bool:
+    """Whether letters and places of systems, better ones first, contradict each other.
+
+    Two systems that share a letter need places in common; without one, both limits of the first are better.
+    """
+    for i, j in combinations(range(len(names)), 2):
+        (low, high), (other_low, other_high) = ranks[i], ranks[j]
+        agree = other_low < high if set(names[i]) & set(names[j]) else low < other_low and high < other_high
+        if not agree:
+            return True
+    return False
+
+
+def _places_row(key: tuple[str, str], samples: int) -> list[Places]:
+    return [places(*key, queries, samples) for queries in RANK_QUERIES]
+
+
+def places_table(rows: Iterable[list[Places]]) -> Iterator[str]:
+    """A Markdown table of the share of runs in which all places hold, and the mean number of places."""
+    yield from _header("scores, true means", RANK_QUERIES)
+    cells: list[Places] = []
+    for (scores, skills), row in zip(_kinds(), rows, strict=True):
+        cells += row
+        yield _line(
+            f"{scores}, {skills}", (f"{_percent(cell.all_inside)} / {cell.width:.1f}" for cell in row)
+        )
+    yield ""
+    worst = min(cell.all_inside for cell in cells)
+    verdict = _verdict(worst >= LOWEST_JOINT)
+    yield f"All ten places hold in at least {LOWEST_JOINT:.0%}: {verdict} ({worst:.1%})"
+    yield f"No contradiction in any run: {_verdict(not any(cell.contradicted for cell in cells))}"
+
+
+def _kinds() -> list[tuple[str, str]]:
+    return [(scores, skills) for scores in SCORES for skills in SKILLS]
+
+
+def _header(first: str, numbers: Sequence[int]) -> Iterator[str]:
+    yield _line(first, (f"n = {number}" for number in numbers))
+    yield "|---|" + "---:|" * len(numbers)
+
+
+def _line(first: str, cells: Iterable[str]) -> str:
+    return f"| {' | '.join([first, *cells])} |"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _verdict(met: bool) -> str:
+    return "met" if met else "**not met**"
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--graded")
-    parser.add_argument("--bank")
-    parser.add_argument("--judge")
-    parser.add_argument("--people")
-    parser.add_argument("--measure", default="cover")
-    parser.add_argument("--cutoff", type=int, default=20, help="0: all passages")
-    parser.add_argument("--min-grade", type=int)
-    parser.add_argument("--labels", type=int, nargs="+", default=[500, 1000, 2000])
+    parser.add_argument("table", choices=["means", "gate", "ranks"])
+    parser.add_argument("--samples", type=int, help="2,000, for ranks 300")
+    parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
-    if options.graded is None:
-        lines = simulated(options.draws)
-    else:
-        check = RealCheck(
-            options.graded, options.bank, options.judge, options.people, options.measure,
-            options.cutoff or None, options.min_grade,
-        )  # fmt: skip
-        kinds: tuple[SampledBy, ...] = ("even", "rating", "entry")
-        lines = check.lines([(by, number) for by in kinds for number in options.labels], options.draws)
-    for line in lines:
-        print(line, flush=True)
+    samples = options.samples or (300 if options.table == "ranks" else 2000)
+    with Pool(options.processes) as pool:
+        if options.table == "means":
+            lines = means_table(pool.imap(partial(_means_row, samples=samples), range(len(LAWS))))
+        elif options.table == "gate":
+            lines = gate_table(pool.imap(partial(_gate_row, samples=samples), range(len(CHANGES))))
+        else:
+            lines = places_table(pool.imap(partial(_places_row, samples=samples), _kinds()))
+        for line in lines:
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,52 +1,130 @@
-"""Intervals of corrected scores contain the true score as often as they promise, in made-up worlds."""
+"""Intervals, verdicts of the gate and places keep their promises, for made-up scores whose truth is known."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from exam_pp.pair_sample import SampledBy
+from exam_pp.metrics.bounded_mean import interval
 from scripts.bench.coverage import (
-    JUDGES,
-    Judge,
-    Measure,
-    Size,
-    label_coverage,
-    query_coverage,
+    CHANGES,
+    LAWS,
+    Law,
+    Means,
+    contradicts,
+    gate_table,
+    means_of,
+    means_table,
+    passed,
+    places,
 )
 
-SMALL = Size(queries=40, systems=2, entries=5, passages=12, cutoff=6)
-"""About 2,000 pairs."""
+REFERENCE = {
+    "Beta(.5, 2)": [(0, 0, 0.7380), (2, 0, 0.5743), (1, 0, 0.4404), (10, 0, 0.2167)],
+    "Beta(2, .5)": [(0, 0, 0.7352), (0, 1, 0.5755), (0, 0, 0.4392), (0, 7, 0.2157)],
+    "Beta(5, 5)": [(0, 0, 0.7175), (0, 0, 0.5398), (0, 0, 0.3982), (0, 0, 0.1765)],
+    "50 % zeros, else Beta(2, 3)": [(1, 0, 0.7459), (3, 0, 0.5909), (3, 0, 0.4607), (5, 0, 0.2356)],
+    "85 % zeros, else Beta(2, 2)": [(3, 0, 0.7336), (6, 0, 0.5655), (5, 0, 0.4253), (3, 0, 0.2065)],
+    "reciprocal ranks": [(0, 0, 0.7995), (1, 0, 0.6810), (6, 2, 0.5616), (8, 4, 0.3305)],
+    "tenths, binomial": [(0, 0, 0.7408), (0, 0, 0.5820), (4, 0, 0.4460), (4, 1, 0.2239)],
+    "50 % ones": [(0, 0, 0.8605), (0, 0, 0.7539), (2, 1, 0.6499), (13, 8, 0.4021)],
+    "10 % ones": [(0, 0, 0.7596), (3, 0, 0.6086), (3, 0, 0.4698), (6, 0, 0.2579)],
+}
+"""Of 500 samples of 3, 5, 8 and 25 scores: intervals above and below the mean, and the mean width."""
+REFERENCE_QUERIES = (3, 5, 8, 25)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["cover", "mean"])
-@pytest.mark.parametrize("judge", JUDGES)
-def test_coverage_of_95_percent_intervals_in_1000_draws(judge: Judge, measure: Measure) -> None:
-    """From 93 to 97 %, for three error models of the judge, with 2,000 labels of about 7,400 pairs."""
-    for coverage in (label_coverage, query_coverage):
-        found = coverage(Size(), judge, 2000, "rating", measure, draws=1000)
+@pytest.mark.parametrize("law", range(len(LAWS)), ids=[law.name for law in LAWS])
+def test_intervals_miss_as_often_as_those_of_another_implementation(law: int) -> None:
+    for queries, (above, below, width) in zip(REFERENCE_QUERIES, REFERENCE[LAWS[law].name], strict=True):
+        found = means_of(law, queries, 500, widths=500)
 
-        assert 0.93 <= found.coverage <= 0.97
-        assert found.thin < 0.05
+        assert 500 * found.above == pytest.approx(above, abs=1)
+        assert 500 * found.below == pytest.approx(below, abs=1)
+        assert found.width == pytest.approx(width, abs=2e-4)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["cover", "mean"])
-@pytest.mark.parametrize("judge", JUDGES)
-def test_coverage_with_whole_entries_in_1000_draws(judge: Judge, measure: Measure) -> None:
-    """Already with 1,000 labels; intervals of labels are too wide, up to 99 %."""
-    assert label_coverage(Size(), judge, 1000, "entry", measure, draws=1000).coverage >= 0.95
-    assert 0.925 <= query_coverage(Size(), judge, 1000, "entry", measure, draws=1000).coverage <= 0.97
+@pytest.mark.parametrize("law", range(len(LAWS)), ids=[law.name for law in LAWS])
+def test_coverage_of_95_percent_intervals_in_2000_samples(law: int) -> None:
+    for queries in (5, 12, 50):
+        found = means_of(law, queries, 2000, widths=1)
+
+        assert found.above + found.below <= 0.07
+        assert max(found.above, found.below) <= 0.036
 
 
-@pytest.mark.parametrize("by", ["even", "rating", "entry"])
-def test_coverage_in_a_few_draws(by: SampledBy) -> None:
-    found = label_coverage(SMALL, "lenient", 600, by, "mean", draws=100)
+@pytest.mark.slow
+def test_the_gate_passes_no_change_that_breaks_a_tenth_of_the_queries() -> None:
+    for change in range(3):  # 10 % break, the rest is unchanged, noisy or better
+        assert CHANGES[change].mean > 0.05
+        assert all(passed(change, queries, 1000) <= 0.02 for queries in (2, 5, 10, 20, 50))
+    assert all(passed(0, queries, 1000) == 0 for queries in (2, 5, 10, 20, 50))
 
-    assert 0.88 <= found.coverage < 1
-    assert 0.88 <= query_coverage(SMALL, "lenient", 600, by, "mean", draws=100).coverage < 1
+
+@pytest.mark.slow
+def test_the_gate_rarely_passes_a_change_at_the_limit() -> None:
+    at_limit = [change.name for change in CHANGES].index("2 % break (limit)")
+    for queries in (150, 300):
+        assert passed(at_limit, queries, 2000) <= 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5
 
 
-def test_samples_that_are_too_thin_are_marked() -> None:
-    """With 100 labels of 2,000 pairs, few of the lenient judge's wrong entries can be refuted."""
-    assert label_coverage(SMALL, "lenient", 100, "even", "cover", draws=20).thin > 0.8
+@pytest.mark.slow
+@pytest.mark.parametrize("skills", ["equal", "3 groups"])
+@pytest.mark.parametrize("scores", ["tenths", "dense"])
+def test_places_of_ten_systems_hold_together_and_agree_with_letters(scores: str, skills: str) -> None:
+    for queries in (12, 25, 50):
+        found = places(scores, skills, queries, 300)
+
+        assert found.all_inside >= 0.92
+        assert found.contradicted == 0
+
+
+@pytest.mark.parametrize("law", [0, 5, 8])
+def test_misses_are_those_of_the_intervals(law: int) -> None:
+    found = means_of(law, 8, 20, widths=20)
+    scores = LAWS[law].draw(np.random.default_rng([1, law, 8]), (20, 8))
+    limits = np.array([interval(row, 0, 1) for row in scores])
+
+    assert found.above == (limits[:, 0] > LAWS[law].mean).mean()
+    assert found.below == (limits[:, 1] < LAWS[law].mean).mean()
+    assert found.width == pytest.approx((limits[:, 1] - limits[:, 0]).mean())
+
+
+@pytest.mark.parametrize("law", [*LAWS, *CHANGES], ids=lambda law: law.name)
+def test_means_of_laws(law: Law) -> None:
+    drawn = law.draw(np.random.default_rng(1), (400, 100))
+
+    assert drawn.mean() == pytest.approx(law.mean, abs=5 * drawn.std() / 200 + 1e-12)
+
+
+def test_unchanged_scores_pass_with_149_queries() -> None:
+    unchanged = [change.name for change in CHANGES].index("unchanged")
+
+    assert [passed(unchanged, queries, 3) for queries in (20, 148, 149)] == [0, 0, 1]
+
+
+def test_a_contradiction_is_seen() -> None:
+    """Without the transitive closure: 1 and 4 share a letter, but have no place in common."""
+    assert contradicts(["a", "b", "b", "a"], [(1, 2), (2, 3), (2, 3), (3, 4)])
+    assert contradicts(["a", "b"], [(1, 2), (1, 2)])
+    assert not contradicts(["a", "ab", "b"], [(1, 2), (1, 3), (2, 3)])
+    assert not places("dense", "3 groups", 12, 2).contradicted
+
+
+def test_tables_say_whether_they_hold() -> None:
+    good, bad = Means(0.02, 0.01, 0.4), Means(0.06, 0.02, 0.2)
+
+    assert list(means_table([[good] * 8] * len(LAWS)))[-2:] == [
+        "At least 93% from 5 queries on: met",
+        "No tail above 3.6%: met",
+    ]
+    assert list(means_table([[good] * 7 + [bad]] * len(LAWS)))[-2:] == [
+        "At least 93% from 5 queries on: **not met**",
+        "No tail above 3.6%: **not met**",
+    ]
+    shares = [[0.07 if change.mean < 0.02 else 0.01] * 13 for change in CHANGES]
+    assert list(gate_table(shares))[-1].endswith("met (1.0%)")
+    shares[0][0] = 0.061
+    assert list(gate_table(shares))[-1].endswith("**not met** (6.1%)")
