@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import t
 
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.significance import holm_matrix
+from exam_pp.metrics.significance import closed, holm_matrix, rank_intervals
 
 _SMALLEST_SPREAD = 1e-9
 """In points; smaller spreads and differences are rounding errors."""
@@ -33,7 +33,6 @@ def rating_ranks(
     Source: Bazylik, Mogstad, Romano, Shaikh and Wilhelm, "Finite- and large-sample inference for ranks using
     multinomial data with an application to ranking political parties", arXiv:2402.00192 (2024).
     """
-    systems = len(ratings)
     # Samples of n queries spread by √((n − 1) / n) too little.
     covariance = np.atleast_2d(np.cov(samples, rowvar=False, ddof=0)) * queries / (queries - 1)
     variances = np.diag(covariance)
@@ -42,7 +41,4 @@ def rating_ranks(
     scaled = np.abs(differences) / np.maximum(spread, _SMALLEST_SPREAD)
     p_values = np.maximum(2 * t.sf(scaled, queries - 1), 2.0 ** (1 - queries))
     shown = holm_matrix(p_values) <= 1 - confidence
-    better = shown & (differences > 0)
-    first = 1 + better.sum(axis=0)
-    last = systems - better.sum(axis=1)
-    return [(int(low), int(high)) for low, high in zip(first, last, strict=True)]
+    return rank_intervals(closed(shown & (differences > 0)))

@@ -31,7 +31,8 @@ SHARES = frozenset(
 UNBOUNDED = frozenset(
     {
         # Sums, counts and lengths
-        "L", "alpha_DCG", "α_DCG", "NumQ", "NumRel", "NumRelRet", "NumRet",
+        "L", "alpha_DCG", "α_DCG", "NumQ", "NumRel", "NumRelRet", "NumRet", "num_q", "num_rel", "num_rel_ret",
+        "num_ret", "utility",
         # The highest label is not in the name.
         "MeanLabel",
         # Rescaled with a baseline, scores are below 0 without a limit.
@@ -55,11 +56,20 @@ def range_of(metric: str) -> Range | None:
     >>> range_of("Cover(min_grade=4)@20[human:ann]"), range_of("P_10"), range_of("adjusted(RR)")
     ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
     """
+    head = _head(metric)
+    return (0.0, 1.0) if head in SHARES or _CUTOFF.sub("", head) in SHARES else None
+
+
+def is_unbounded(metric: str) -> bool:
+    """Whether a measure is known to have another range than 0 to 1, whatever the scores of a file are."""
+    return _head(metric) in UNBOUNDED
+
+
+def _head(metric: str) -> str:
     name = _GRADER.sub("", metric)
     while over_repeats := _OVER_REPEATS.match(name):
         name = over_repeats[1]
-    head = name.partition("@")[0].partition("(")[0]
-    return (0.0, 1.0) if head in SHARES or _CUTOFF.sub("", head) in SHARES else None
+    return name.partition("@")[0].partition("(")[0]
 
 
 def is_outside(value: float, bounds: Range) -> bool:

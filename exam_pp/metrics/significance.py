@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.stats import chi2, nct, norm, t
+from scipy.stats import chi2, norm, t
 
 from exam_pp.metrics.entry_values import Floats
 
@@ -29,7 +28,7 @@ _BLOCK = 1000
 _CELLS = 10**7
 """Maximum number of signs per block, because of the memory."""
 
-_MILLION, _BILLION = 10**6, 10**9
+_BILLION = 10**9
 _SMALLEST_EFFECT = 1e-6
 
 _KURTOSIS_SAFETY = 1.5
@@ -224,53 +223,6 @@ def can_differ(systems: int, queries: int, *, alpha: float = 0.05) -> bool:
     it by the number of pairs. Two systems need 6 queries for α = 0.05, ten systems 11.
     """
     return bool(2.0 ** (1 - queries) * systems * (systems - 1) / 2 <= alpha)
-
-
-def detectable_mean(spread: float, queries: int, *, tail: float = 0.05, power: float = 0.8) -> float:
-    """The true mean difference that a t-test on differences detects with ``power``.
-
-    Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences" (1988), chapter 2; the power is
-    exact, from the noncentral t distribution.
-
-    Args:
-        spread: Standard deviation of the differences.
-        queries: Number of queries, at least 2.
-        tail: Level of a one-sided test, or half the level of a two-sided test.
-        power: Probability of detection.
-    """
-    critical = float(t.ppf(1 - tail, queries - 1))
-
-    def excess_power(noncentrality: float) -> float:
-        return _power(noncentrality, queries, tail) - power
-
-    noncentrality = float(np.float64(brentq(excess_power, 0.0, 3 * critical + 10)))
-    return float(noncentrality * spread / queries**0.5)
-
-
-def queries_to_detect(
-    difference: float, spread: float, *, tail: float = 0.05, power: float = 0.8
-) -> int | None:
-    """The smallest number of queries on which a t-test detects a true mean difference with ``power``.
-
-    Arguments and source as of :func:`detectable_mean`; ``difference`` and ``spread`` are above 0. Above a
-    million queries, the normal approximation is used; returns None above a billion queries.
-    """
-    effect = difference / spread
-    ratio = float(norm.isf(tail) + norm.ppf(power)) / max(effect, _SMALLEST_EFFECT)
-    if effect < _SMALLEST_EFFECT or ratio**2 > _BILLION:
-        return None
-    # The t-test needs at least as many queries as the test with a known spread, and only a few more.
-    queries = max(2, ceil(ratio**2))
-    while queries < _MILLION and _power(effect * queries**0.5, queries, tail) < power:
-        queries += 1
-    return queries
-
-
-def _power(noncentrality: float, queries: int, tail: float) -> float:
-    """The power of a t-test in one direction."""
-    freedom = queries - 1
-    # The other tail of a two-sided test adds less than 1e-4 and is ignored. `sf` is NaN for large values.
-    return float(np.nan_to_num(nct.sf(t.ppf(1 - tail, freedom), freedom, noncentrality), nan=1.0))
 
 
 class QueriesNeeded(NamedTuple):

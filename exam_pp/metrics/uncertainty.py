@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import bootstrap, norm, rankdata, t
+from scipy.stats import bootstrap, norm, t
 
 from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.entry_values import EntryValues, Floats, ratio
@@ -215,15 +215,3 @@ def mean_interval(values: Sequence[float], bounds: Range | None, confidence: flo
     error = float(scores.std(ddof=1)) / scores.size**0.5
     half = float(t.ppf((1 + confidence) / 2, scores.size - 1)) * error
     return Interval((float(scores.mean()) - half) * scale, (float(scores.mean()) + half) * scale)
-
-
-def rank_intervals(means: Floats, confidence: float = 0.95) -> list[tuple[int, int]]:
-    """First and last rank of each column in the central share ``confidence`` of the samples.
-
-    Rank 1 is best; tied systems share the best rank.
-    """
-    ranks = rankdata(-means.round(_TIE_DECIMALS), axis=1, method="min")
-    tail = 50 * (1 - confidence)
-    low = np.percentile(ranks, tail, axis=0, method="higher")
-    high = np.percentile(ranks, 100 - tail, axis=0, method="lower")
-    return [(int(first), int(last)) for first, last in zip(low, high, strict=True)]

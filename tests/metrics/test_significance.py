@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2, norm, permutation_test, t
+from scipy.stats import norm, permutation_test
 
 from exam_pp.metrics import significance
 from exam_pp.metrics.significance import (
     better,
     can_differ,
     closed,
-    detectable_mean,
     holm,
     holm_matrix,
     letters,
-    queries_to_detect,
     queries_to_detect_range,
     random_signs,
     randomisation_tests,
@@ -250,43 +248,6 @@ def test_holm_over_a_matrix() -> None:
     p = np.array([[1, 0.01, 0.04], [0.01, 1, 0.03], [0.04, 0.03, 1]])
 
     assert holm_matrix(p)[0].tolist() == pytest.approx([1, 0.03, 0.06])
-
-
-@pytest.mark.parametrize(
-    ("effect", "tail", "queries"), [(0.5, 0.025, 34), (0.5, 0.05, 27), (0.2, 0.025, 199)]
-)
-def test_queries_to_detect_are_those_of_r(effect: float, tail: float, queries: int) -> None:
-    """R, ``power.t.test(delta = 0.5, sd = 1, power = 0.8, type = "paired")``: n = 33.37, one-sided 26.14.
-
-    For delta = 0.2, two-sided: n = 198.15.
-    """
-    assert queries_to_detect(effect, 1, tail=tail) == queries
-    assert detectable_mean(1, queries, tail=tail) <= effect < detectable_mean(1, queries - 1, tail=tail)
-
-
-def power_by_integration(effect: float, queries: int, tail: float) -> float:
-    """The power of a t-test without the noncentral t distribution: over all standard deviations."""
-    freedom = queries - 1
-    quantiles = chi2.ppf((np.arange(100_000) + 0.5) / 100_000, freedom)
-    critical = t.ppf(1 - tail, freedom) * np.sqrt(quantiles / freedom)
-    return float(norm.sf(critical - effect * queries**0.5).mean())
-
-
-@pytest.mark.parametrize(("queries", "tail"), [(2, 0.05), (8, 0.05), (43, 0.05), (43, 0.005)])
-def test_detectable_mean_has_the_power_by_integration(queries: int, tail: float) -> None:
-    effect = detectable_mean(1, queries, tail=tail)
-
-    assert power_by_integration(effect, queries, tail) == pytest.approx(0.8, abs=1e-4)
-    assert detectable_mean(0.3, queries, tail=tail) == pytest.approx(0.3 * effect)
-
-
-def test_queries_to_detect_extreme_differences() -> None:
-    """(1.645 + 0.842)² / 0.0001² = 618 million, by the normal approximation."""
-    assert queries_to_detect(5, 1) == 3
-    assert queries_to_detect(1e300, 1) == 2
-    assert queries_to_detect(1e-4, 1) == pytest.approx(618_255_724, abs=2)
-    assert queries_to_detect(1e-5, 1) is None
-    assert queries_to_detect(1e-300, 1e100) is None
 
 
 def test_range_of_the_queries_to_detect() -> None:

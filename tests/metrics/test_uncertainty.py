@@ -12,7 +12,6 @@ from exam_pp.metrics.uncertainty import (
     expanded_tail,
     intervals,
     nested_bootstrap_means,
-    rank_intervals,
     score_matrices,
 )
 from exam_pp.results import ALL_QUERIES, Score
@@ -113,25 +112,3 @@ def test_weights_of_entries_and_queries_without_weight() -> None:
 
     assert query.scores() == pytest.approx([1 / 3])
     assert nested_bootstrap_means([zero_weight, zero_weight], samples=10) == pytest.approx(0)
-
-
-def test_rank_intervals() -> None:
-    """The first is best in every sample; the order of the other two varies."""
-    means = np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]] * 50)
-
-    assert rank_intervals(means) == [(1, 1), (2, 3), (2, 3)]
-
-
-def test_rank_intervals_leave_out_the_tails_on_both_sides() -> None:
-    """40 samples, 95 %: one on either side."""
-    means = np.array([[0.5, 1.0, 0.0]] * 1 + [[0.5, 0.1, 0.0]] * 38 + [[0.5, 1.0, 2.0]])
-
-    assert rank_intervals(means) == [(1, 2), (2, 2), (3, 3)]
-
-
-def test_exact_ties_share_a_rank() -> None:
-    """As floats, .1 + .2 is more than .3."""
-    means = np.array([[0.3, 0.1 + 0.2]] * 10)
-    assert means[0, 0] != means[0, 1]
-
-    assert rank_intervals(means) == [(1, 1), (1, 1)]

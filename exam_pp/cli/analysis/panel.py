@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED, confidence_option
+from exam_pp.cli.leaderboard_options import SEED, confidence_option
 from exam_pp.cli.options import (
     CUTOFF,
     GRADED,
@@ -38,7 +38,6 @@ from exam_pp.cli.options import (
 )
 @ROLE
 @confidence_option()
-@SAMPLES
 @SEED
 @format_option()
 @output_option()
@@ -55,7 +54,6 @@ def command(
     measure: str | None,
     role: Any,
     confidence: float,
-    samples: int,
     seed: int,
     form: str,
     output: Path,
@@ -82,6 +80,6 @@ def command(
         graded, bank,
         rule=rule, min_graders=min_graders, grade_filter=grade_filter(None, None, **criteria),
         graders=graders, prompt_classes=prompt_classes, min_grade=min_grade, cutoff=cutoff, measure=measure,
-        role=role, confidence=confidence, samples=samples, seed=seed,
+        role=role, confidence=confidence, seed=seed,
     )  # fmt: skip
     emit_report(panel_report(result, decimals=6 if form == "tsv" else 3), form, output, [graded, bank])

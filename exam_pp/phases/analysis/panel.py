@@ -14,18 +14,12 @@ from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_a
 from exam_pp.metrics.consensus import ConsensusRule, consensus_ratings
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.cover import Cover
-from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.qrels import rubric_qrels
-from exam_pp.metrics.uncertainty import (
-    Interval,
-    ScoreMatrix,
-    bootstrap_means,
-    intervals,
-    rank_intervals,
-    score_matrices,
-)
+from exam_pp.metrics.score_ranges import range_of
+from exam_pp.metrics.significance import better, rank_intervals
+from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, mean_interval, score_matrices
 from exam_pp.phases.analysis.grader_pairs import Ratings, Unit
 from exam_pp.phases.analysis.graders import ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
@@ -150,8 +144,7 @@ class PanelAnalysis:
         systems: The places of the systems, best first by the consensus.
         swaps: Pairs of systems whose order differs between graders; the most disputed ones first.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
+        seed: Seed of the tests behind the places.
         notes: Sentences on graders that differ from the rest, and on missing data.
         provenance: Graders, bank, threshold, cutoff and number of queries.
     """
@@ -167,7 +160,6 @@ class PanelAnalysis:
     systems: Sequence[SystemPlaces] = ()
     swaps: Sequence[Swap] = ()
     confidence: float = 0.95
-    samples: int = 2000
     seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -187,7 +179,6 @@ def analyze_panel(
     measure: str | None = None,
     role: Role | None = None,
     confidence: float = 0.95,
-    samples: int = 2000,
     seed: int = 0,
 ) -> PanelAnalysis:
     """Compare the graders of a file: their ratings, their leaderboards, and the consensus of the others.
@@ -209,8 +200,7 @@ def analyze_panel(
             as its label (Rubric-Qrels). Default: Rubric-Cover.
         role: As for :func:`exam_pp.cover`.
         confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
+        seed: Seed of the tests behind the places.
 
     Returns:
         The analysis.
@@ -244,7 +234,7 @@ def analyze_panel(
     scorer = _Scorer(
         base, lines, None if test_bank is not None else ratings.values(), threshold, cutoff, measure
     )
-    result = _Analysis(ratings, scorer, rule, min_graders).result(confidence, samples, seed)
+    result = _Analysis(ratings, scorer, rule, min_graders).result(confidence, seed)
     provenance = replace(
         graded_by(members.keys),
         banks=file_names(bank) if test_bank is not None else (),
@@ -330,7 +320,7 @@ class _Analysis:
     rule: ConsensusRule
     min_graders: int
 
-    def result(self, confidence: float, samples: int, seed: int) -> PanelAnalysis:
+    def result(self, confidence: float, seed: int) -> PanelAnalysis:
         """The analysis; it lacks the provenance."""
         together = consensus_ratings(self.ratings.values(), self.rule, self.min_graders)
         matrix = self.scorer(together)
@@ -339,11 +329,8 @@ class _Analysis:
         systems: list[SystemPlaces] = []
         swaps: list[Swap] = []
         if matrix is not None:
-            means = None
-            if len(matrix.query_ids) > 1:
-                means = bootstrap_means(matrix.values, samples=samples, seed=seed)
-            systems = _places(matrix.systems, board, graders, means, confidence)
-            swaps = _swaps(matrix.systems, board, graders, means, confidence)
+            systems = _places(matrix, board, graders, 1 - confidence, seed)
+            swaps = _swaps(matrix, board, graders, confidence)
         units: dict[Unit, list[int]] = {}
         for rated in self.ratings.values():
             for unit, rating in rated.items():
@@ -363,7 +350,6 @@ class _Analysis:
             systems,
             swaps,
             confidence,
-            samples,
             seed,
             list(_notes(graders, self, len(units), len(together))),
         )
@@ -418,18 +404,18 @@ def _kendall(a: PanelLeaderboard, b: PanelLeaderboard) -> float | None:
 
 
 def _places(
-    systems: Sequence[str],
+    matrix: ScoreMatrix,
     board: PanelLeaderboard,
     graders: Sequence[PanelGrader],
-    means: Floats | None,
-    confidence: float,
+    alpha: float,
+    seed: int,
 ) -> list[SystemPlaces]:
     """The places of the systems, best first; systems without scores of a grader have no rank by it."""
-    ends: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(systems)
-    if means is not None:
-        ends = rank_intervals(means, confidence)
+    ends: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(matrix.systems)
+    if len(matrix.query_ids) > 1 and matrix.complete:
+        ends = rank_intervals(better(matrix.values, alpha=alpha, seed=seed))
     rows = []
-    for system, (first, last) in zip(systems, ends, strict=True):
+    for system, (first, last) in zip(matrix.systems, ends, strict=True):
         ranks = [grader.leaderboard.ranks.get(system) for grader in graders]
         known = [rank for rank in ranks if rank is not None]
         rows.append(
@@ -442,15 +428,13 @@ def _places(
 
 
 def _swaps(
-    systems: Sequence[str],
-    board: PanelLeaderboard,
-    graders: Sequence[PanelGrader],
-    means: Floats | None,
-    confidence: float,
+    matrix: ScoreMatrix, board: PanelLeaderboard, graders: Sequence[PanelGrader], confidence: float
 ) -> list[Swap]:
     """The pairs of systems with graders for both orders, most opposing graders first."""
-    column = {system: number for number, system in enumerate(systems)}
-    ordered = sorted(systems, key=lambda system: (board.ranks[system], system))
+    values = dict(zip(matrix.systems, matrix.values, strict=True))
+    bounds = range_of(matrix.metric)
+    width = None if bounds is None else bounds[1] - bounds[0]
+    ordered = sorted(matrix.systems, key=lambda system: (board.ranks[system], system))
     rows = []
     for above, below in combinations(ordered, 2):
         sides: dict[int, list[str]] = {1: [], -1: [], 0: []}
@@ -460,16 +444,13 @@ def _swaps(
                 difference = round(scores[above] - scores[below], _DECIMALS)
                 sides[(difference > 0) - (difference < 0)].append(grader.name)
         if sides[1] and sides[-1]:
-            interval = None
-            if means is not None:
-                change = means[:, [column[above]]] - means[:, [column[below]]]
-                interval = intervals(change, board.queries, confidence)[0]
+            differences = (values[above] - values[below]).tolist()
             rows.append(
                 Swap(
                     above,
                     below,
                     board.means[above] - board.means[below],
-                    interval,
+                    mean_interval(differences, None if width is None else (-width, width), confidence),
                     sides[1],
                     sides[-1],
                     sides[0],

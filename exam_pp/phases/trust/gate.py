@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.drops import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.leaderboard import exact_mean
+from exam_pp.metrics.score_ranges import is_unbounded
 from exam_pp.metrics.significance import QueriesNeeded, holm
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
@@ -27,10 +27,6 @@ _LARGEST = 1e100
 """Larger scores would overflow in squares."""
 _ROUNDING = 1e-9
 """Scores outside of the range by at most this are rounding errors."""
-_OTHER_RANGES = re.compile(
-    r"MeanLabel|Num(Q|Rel|RelRet|Ret)\b|num_(q|ret|rel|rel_ret)\b|(alpha|α)_DCG|utility"
-)
-"""Measures with other ranges than 0 to 1, even if the scores of a file are in it."""
 
 
 class QueryDrop(NamedTuple):
@@ -228,7 +224,7 @@ def _pairs(
         raise SelectionError(f"The baseline and the new version have no query of {measure} in common.")
     values = [*old.values(), *new.values()]
     lowest, highest = min(values), max(values)
-    in_range = lowest >= -_ROUNDING and highest <= 1 + _ROUNDING and not _OTHER_RANGES.match(measure)
+    in_range = lowest >= -_ROUNDING and highest <= 1 + _ROUNDING and not is_unbounded(measure)
     if worst_drop is None and not in_range:
         raise SelectionError(
             f"{measure} has scores from {lowest:g} to {highest:g}, and its range is not 0 to 1; name the "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.panel import PanelAnalysis
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import matrix, rank_grid
@@ -139,15 +138,15 @@ def _explanations(result: PanelAnalysis) -> Iterator[str]:
         "τ with the others: the leaderboard of the grader with the consensus of the other graders. τ without "
         "it: this consensus with that of all graders; moved: the number of systems with another rank."
     )
-    interval = "without an interval, which needs two queries"
+    interval = "without an interval, which needs two queries and scores of all systems on all queries"
     if any(row.first is not None for row in result.systems):
         interval = (
-            f"its {100 * result.confidence:.4g} % interval over {result.samples:,} bootstrap samples of the "
-            f"queries (seed {result.seed})"
+            f"the ranks that significant differences leave possible (paired randomisation tests, Holm, α = "
+            f"{1 - result.confidence:.2g})"
         )
     yield (
         f"Places: rank by the consensus, {interval}, best and worst rank by a single grader. Tied systems "
-        f"share the best rank. Intervals of differences: {few_units_note()[0].lower()}{few_units_note()[1:]}"
+        f"share the best rank. Intervals of differences: {100 * result.confidence:.4g} %, Gaffke's bound."
     )
     count = len(result.swaps)
     pairs = len(result.systems) * (len(result.systems) - 1) // 2
