@@ -208,7 +208,7 @@ class _Errors(NamedTuple):
 
 
 def _unit_errors(pairs: PairGroups, row: int, base: int | None) -> tuple[Floats, Floats]:
-    """What each error adds to a score or difference, and the most that it could, for an error of 1.
+    """The effect of each error on a score or difference, and its largest possible one, for an error of 1.
 
     If scores are no weighted sums, it is the errors of the pairs of either system, without weights.
     """

@@ -49,7 +49,7 @@ _CUTOFF = re.compile(r"_\d+(?:\.\d+)?$")
 
 
 def range_of(metric: str) -> Range | None:
-    """The range of a measure by its name, such as 0 to 1 of ``nDCG@10``; None if the name does not tell it.
+    """The range of a measure by its name, such as 0 to 1 of ``nDCG@10``; None if the name leaves it open.
 
     Of repeats, the ranges of ``mean(M)`` and ``adjusted(M)`` are that of the measure M.
 

@@ -130,7 +130,7 @@ def paired_test(first: Sequence[float], second: Sequence[float], *, samples: int
 
 
 def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.bool_]:
-    """Which systems are shown to be better than which: row better than column.
+    """The pairs of systems of which one is shown to be better: row better than column.
 
     Pairs with a p-value of at most ``alpha`` (:func:`randomisation_tests`, Holm's correction) are in the
     order of their means. Then a system that is better than a second one, which is better than a third, is

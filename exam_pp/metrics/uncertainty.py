@@ -132,10 +132,10 @@ def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 200
 
 
 def few_units_note(units: str = "queries") -> str:
-    """What readers must know of intervals by resampling."""
+    """The note that readers of intervals by resampling need."""
     return (
         f"With fewer than {FEW_UNITS} {units} they are approximate, and with fewer than {FEWEST_UNITS} or "
-        "without any spread there are none."
+        "without any spread they are missing."
     )
 
 

@@ -54,7 +54,7 @@ class Evaluation:
         worst_case: Lower bounds. A score with only an upper bound is its own lower bound.
         entry_values: Metric to a function that returns, for each query, the scores of the systems (in the
             order of :attr:`systems`) on every bank entry.
-        ranges: Metric to its lowest and highest possible score, if its name does not tell them
+        ranges: Metric to its lowest and highest possible score, if its name leaves them open
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
         canaries: Scores with the canaries in the pool; None if the pool has none. All other attributes ignore

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -21,10 +20,11 @@ def compared(old: list[float], new: list[float], **options: Any) -> Gate:
     return gate(scores(old, "main"), scores(new, "pull"), **{"max_drop": 0.02, **options})
 
 
-PASSED = ([0.5, 0.6, 0.7], [0.51, 0.61, 0.705])
-FAILED = ([0.5, 0.6, 0.7], [0.1, 0.21, 0.3])
+PASSED = ([0.5, 0.6, 0.7] * 50, [0.51, 0.61, 0.705] * 50)
+FAILED = ([0.5, 0.6, 0.7] * 10, [0.1, 0.21, 0.3] * 10)
 WORSE = ([0.5, 0.6, 0.7], [0.5, 0.2, 0.8])
 BETTER = ([0.5, 0.6, 0.7], [0.7, 0.5, 0.7])
+SAME = ([0.5, 0.6], [0.5, 0.6])
 
 
 @pytest.mark.parametrize(
@@ -34,19 +34,45 @@ BETTER = ([0.5, 0.6, 0.7], [0.7, 0.5, 0.7])
          "there is no drop by more than the accepted 0.02."),
         (FAILED, {}, "Failed: pull against main, F1 drops by 0.3967 (0.6000 to 0.2033), with 95 % confidence "
          "by more than the accepted 0.02."),
+        (FAILED, {"worst_drop": 0.5}, "Failed: pull against main, F1 drops by 0.3967 (0.6000 to 0.2033), "
+         "with 95 % confidence by more than the accepted 0.02, if no query changes by more than 0.5."),
         (WORSE, {}, "Failed, but undecided: pull against main, F1 drops by 0.1000 (0.6000 to 0.5000); "
-         "3 queries show neither a drop by more than the accepted 0.02 nor the opposite. The gate fails "
-         "because the measured drop is above this."),
+         "3 queries show neither a drop by more than the accepted 0.02 nor the opposite. To show a drop "
+         "of at most 0.02, at least 149 queries are needed unless scores rise. The gate fails because the "
+         "measured drop is above this."),
         (BETTER, {}, "Passed, but undecided: pull against main, F1 rises by 0.0333 (0.6000 to 0.6333); "
-         "3 queries show neither a drop by more than the accepted 0.02 nor the opposite. The gate passes "
+         "3 queries show neither a drop by more than the accepted 0.02 nor the opposite. To show a drop "
+         "of at most 0.02, at least 149 queries are needed unless scores rise. The gate passes because the "
+         "measured drop is at most this."),
+        (SAME, {}, "Passed, but undecided: pull against main, F1 stays at 0.5500; 2 queries show neither a "
+         "drop by more than the accepted 0.02 nor the opposite. F1: unchanged on these 2 queries; up to "
+         "77.6 % could break unseen. A break of 10 % of all queries stays unseen in so few with a "
+         "probability of 81 %. To show a drop of at most 0.02, at least 149 queries are needed unless scores "
+         "rise. The gate passes because the measured drop is at most this."),
+        (SAME, {"max_drop": 0}, " A drop of at most 0 cannot be shown unless scores rise. The gate passes "
          "because the measured drop is at most this."),
-        (WORSE, {"undecided": "pass"}, "The gate passes because of --undecided pass."),
-        (BETTER, {"undecided": "fail"}, "The gate fails because of --undecided fail."),
-        (([0.5, 0.6], [0.5, 0.6]), {"max_drop": 0}, "F1 stays at 0.5500; with 95 % confidence there is no"),
     ],
 )  # fmt: skip
 def test_sentences(values: tuple[list[float], list[float]], options: dict[str, Any], sentence: str) -> None:
-    assert sentence in gate_sentence(compared(*values, **options))
+    text = gate_sentence(compared(*values, **options))
+    assert text.endswith(sentence) if sentence.startswith(" ") else text == sentence
+
+
+def test_the_sentence_names_the_option_that_decides() -> None:
+    passed, failed = compared(*WORSE, undecided="pass"), compared(*BETTER, undecided="fail")
+
+    assert gate_sentence(passed).startswith("Passed, but undecided: ")
+    assert gate_sentence(passed).endswith(" The gate passes because of --undecided pass.")
+    assert gate_sentence(failed).startswith("Failed, but undecided: ")
+    assert gate_sentence(failed).endswith(" The gate fails because of --undecided fail.")
+
+
+def test_enough_queries_that_show_nothing_ask_for_no_fewest() -> None:
+    """150 queries could show a drop of at most 0.02, but these vary too much."""
+    text = gate_sentence(compared([0.5, 0.6] * 75, [0.6, 0.5] * 75))
+
+    assert "; 150 queries show neither" in text
+    assert "are needed" not in text
 
 
 def test_the_sentence_names_the_measure_that_fails_an_undecided_gate() -> None:
@@ -87,18 +113,40 @@ def test_markdown_is_a_short_summary() -> None:
 
 
 def test_tables_and_notes() -> None:
-    report = gate_report(compared(*FAILED, test="randomisation", seed=3))
+    old, new = FAILED
+    report = gate_report(compared(old, [0.05, *new[1:-1], 0.2]))
 
     tables = tables_of(report)
     assert list(tables) == ["Measures", "Largest drops"]
-    assert [row[1] for row in tables["Largest drops"].rows] == ["q0", "q2", "q1"]
-    assert "paired randomisation test (10,000 samples, seed 3)" in notes_of(report)
+    largest = [row[1] for row in tables["Largest drops"].rows]
+    assert len(largest) == 5
+    assert largest[:2] == ["q29", "q0"]
+    assert "The bounds assume that no query changes by more than 1, as all scores are from 0" in notes_of(
+        report
+    )
     assert "Holm" not in notes_of(report)
     assert "Largest drops" not in tables_of(gate_report(compared(*PASSED)))
 
 
-def test_explanations_name_the_level_of_the_tests() -> None:
-    notes = notes_of(gate_report(compared(*FAILED, confidence=0.9)))
+@pytest.mark.parametrize(
+    ("values", "max_drop", "needed"),
+    [(WORSE, 0.02, "at least 621"), (SAME, 0.02, "149"), (SAME, 0, None)],
+)
+def test_queries_needed(values: tuple[list[float], list[float]], max_drop: float, needed: str | None) -> None:
+    measures = tables_of(gate_report(compared(*values, max_drop=max_drop)))["Measures"]
 
-    assert re.search(r"one-sided 90 % confidence bounds .* p \(above\) is at most 0\.1, ", notes)
-    assert "Queries needed: so many are needed to detect a difference of 0.02" in notes
+    assert measures.rows[0][measures.columns.index("queries needed")] == needed
+
+
+def test_queries_needed_have_a_range() -> None:
+    (row,) = tables_of(gate_report(compared(WORSE[0] * 50, WORSE[1] * 50)))["Measures"].rows
+
+    assert row[-1] == "877 (782 to 1001)"
+
+
+def test_explanations_name_the_level_of_the_bounds_and_the_worst_drop() -> None:
+    notes = notes_of(gate_report(compared(*FAILED, confidence=0.9, worst_drop=0.5)))
+
+    assert "one-sided bounds of the drop, each wrong with a probability of at most 0.1." in notes
+    assert "p (above) is below 0.1, which shows a drop by more than 0.02." in notes
+    assert "The bounds assume that no query changes by more than 0.5 (--worst-drop)." in notes
