@@ -210,6 +210,7 @@ def test_scores_of_consistency_in_the_file_count_beside_a_model(tides: Path, tmp
     section = next(
         s for s in evaluate_rag(scored, tmp_path / "out", lexical).sections if s.stem == "hallucination"
     )
+    assert section.evaluation.provenance is not None
     assert section.evaluation.provenance.models == ("fake",)
     assert "name it in [hallucination.model]." in section.evaluation.notes[-1]
 
@@ -217,6 +218,7 @@ def test_scores_of_consistency_in_the_file_count_beside_a_model(tides: Path, tmp
     section = next(
         s for s in evaluate_rag(scored, tmp_path / "own", own).sections if s.stem == "hallucination"
     )
+    assert section.evaluation.provenance is not None
     assert section.evaluation.provenance.models == ("lexical",)
 
 
