@@ -32,7 +32,10 @@ def _are_qrels(sample: Sample) -> bool:
     rows = [row for row in rows if not row[0].startswith("#")] or rows
     if is_qrels_header(rows[0] if rows else ()):
         return True
-    return most(len(row) == 4 and is_number(row[3]) and _is_integer(row[1]) for row in rows)
+    # Results of AutoJudge have topics in the second column, and scores. Topics differ, iterations do not.
+    has_iterations = len({row[1] for row in rows if len(row) == 4}) == 1
+    is_grade = is_number if has_iterations else _is_integer
+    return most(len(row) == 4 and is_grade(row[3]) and _is_integer(row[1]) for row in rows)
 
 
 def _is_integer(text: str) -> bool:

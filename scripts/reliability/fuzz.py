@@ -184,6 +184,9 @@ def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
 def _query(value: Any) -> tuple[Any, list[Any]]:
     """The id of a line's query, and its passages; a line of a games file counts as one passage."""
     if isinstance(value, dict):
+        # Files of queries may call the text of a query "text"; it is written as "query_text".
+        if "text" in value and "query_text" not in value:
+            value = {"query_text" if key == "text" else key: item for key, item in value.items()}
         return value.get("query_id"), [value]
     query_id, passages = value
     return query_id, passages

@@ -72,6 +72,8 @@ def test_unknown_files_have_no_format(content: str, tmp_path: Path) -> None:
 DAMAGED = {
     "q Q0 p 1 2.0 t\nq Q0 r x 1.0 t\nbroken\nq Q0 s 3 1.0 t\nq Q0 u 3 1.0 t\n": "run",
     "q 0 p 1\nq 0 r x\nq 0 s 1\n": "qrels",
+    "q 0 p 1.8\nq 0 r 2.\nq 0 s 1\n": "qrels",
+    "one\t1\tF1\t1.0\none\t2\tF1\t0.8\none\tall\tF1\t0.9\n": "autojudge-eval",
     "q1\tone\nq2\nq3\tthree\n": "queries-tsv",
     "system\tcover\nbm25\t0.5\ndense\t0.6\nx\ty\n": "leaderboard",
     json.dumps({f"s{n}": n for n in range(12)} | {"t": "two"}): "official-json",

@@ -404,6 +404,15 @@ class _Run:
         """Factual consistency of answers and of their parts."""
         step = self.config.hallucination
         model = self.config.model_of(step)
+        # Models with code of their own, such as HHEM, run in `exam-pp score-answers` alone.
+        if step.model is None and _are_scored(self.passages):
+            evaluation = factual_consistency(self.passages)
+            if model is not None:
+                evaluation.notes.append(
+                    f"The scores in {self.passages} count; for scores by a model, name it in "
+                    "[hallucination.model]."
+                )
+            return evaluation
         source = self.passages
         if model is not None:
             prompt = None if step.prompt_class is None else PROMPTS.get(step.prompt_class)
@@ -453,6 +462,11 @@ class _Run:
             names = counted_names(lacking, "metric", "metrics")
             evaluation.notes.append(f"Left out, because the repeats have no scores of them: {names}.")
         return evaluation
+
+
+def _are_scored(path: Path) -> bool:
+    """Whether a file has scores of factual consistency."""
+    return any(passage.consistency_grades for query in read_passages(path) for passage in query.passages)
 
 
 def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Evaluation:

@@ -271,6 +271,5 @@ def test_agreement_of_real_labels_and_judgments(shared_data: Path, tmp_path: Pat
     graded = tables_of(report)["GRADED"]
 
     assert sum(row[-3] for row in graded.rows if isinstance(row[-3], int)) == 7263
-    assert not is_on_the_scale_of_judgments(source, GradeFilter(prompt_class=direct)), (
-        "its words are not ours"
-    )
+    # The prompt is not ours, and its scale is not recorded; its highest grade is 3.
+    assert is_on_the_scale_of_judgments(source, GradeFilter(prompt_class=direct))

@@ -202,6 +202,26 @@ def test_without_a_model_the_grades_of_the_file_count(tides: Path, tmp_path: Pat
     }  # fmt: skip
 
 
+def test_scores_of_consistency_in_the_file_count_beside_a_model(tides: Path, tmp_path: Path) -> None:
+    """Models with code of their own, such as HHEM, run in `score-answers` alone."""
+    evaluate_rag(tides, tmp_path / "first", FAKE)
+    scored = tmp_path / "first" / "steps" / "scored.jsonl.gz"
+    lexical = RagConfig(model=ModelOptions("lexical"))
+    section = next(
+        s for s in evaluate_rag(scored, tmp_path / "out", lexical).sections if s.stem == "hallucination"
+    )
+    assert section.evaluation.provenance is not None
+    assert section.evaluation.provenance.models == ("fake",)
+    assert "name it in [hallucination.model]." in section.evaluation.notes[-1]
+
+    own = RagConfig.model_validate({"hallucination": {"model": ModelOptions("lexical")}})
+    section = next(
+        s for s in evaluate_rag(scored, tmp_path / "own", own).sections if s.stem == "hallucination"
+    )
+    assert section.evaluation.provenance is not None
+    assert section.evaluation.provenance.models == ("lexical",)
+
+
 def test_a_file_without_any_metric_is_refused(tmp_path: Path, tiny_passages: Path) -> None:
     config = RagConfig(consistency=ConsistencyStep(enabled=False))
     with pytest.raises(SelectionError, match=r"No metric has a result\. "):
