@@ -428,8 +428,8 @@ _GAMES_COMMANDS = (
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --tournaments 3 --samples 100 -o out",
     "evaluate elo {} --grader model -m bradley-terry --all-pairs --samples 100 --format html -o out",
-    "analyze biases {} --samples 100 -o out",
-    "analyze biases {} --families families.toml --samples 100 --format tsv -o out",
+    "analyze biases {} -o out",
+    "analyze biases {} --families families.toml --format tsv -o out",
     "analyze verdicts {} --samples 100 -o out",
 )
 _GAMES_KEEPING_COMMANDS = (
@@ -444,8 +444,8 @@ _TOURNAMENT_COMMANDS = (
     ("ragelo_games.csv", "evaluate elo {} --tournaments 3 --samples 100 -o out", False),
     ("ragelo_games.jsonl", "evaluate elo {} --tournaments 3 --samples 100 -o out", False),
     ("board.tsv", "evaluate elo all.games.jsonl --grader model --tournaments 3 --official {} -o out", False),
-    ("families.toml", "analyze biases all.games.jsonl --families {} --samples 100 -o out", False),
-    ("families.json", "analyze biases all.games.jsonl --families {} --samples 100 -o out", False),
+    ("families.toml", "analyze biases all.games.jsonl --families {} -o out", False),
+    ("families.json", "analyze biases all.games.jsonl --families {} -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake --both-orders -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake --adaptive --budget 1 -o out", False),
     ("reasoned.jsonl", "compare {} --queries queries.tsv --model fake --evidence both --min-relevance 1 "
@@ -456,7 +456,7 @@ _TOURNAMENT_COMMANDS = (
     ("judged-games.jsonl", f"{_COMPARE} --adaptive --budget 1 --games {{}}", True),
     ("all.games.jsonl", "apply-games compared.jsonl decisions.json --games {} -o out", True),
     ("cited.jsonl", "apply-ratings {} ratings.csv --reviewer ann -o out", True),
-    ("rated.jsonl", "analyze paired {} --grader m --samples 100 -o out", False),
+    ("rated.jsonl", "analyze paired {} --grader m -o out", False),
     ("rated.jsonl", "analyze graders {} --per-criterion --samples 100 --format html -o out", False),
     ("ratings.csv", "apply-ratings cited.jsonl {} --reviewer ann -o out", False),
     ("rows.csv", "apply-ratings cited.jsonl {} --reviewer ann -o out", False),

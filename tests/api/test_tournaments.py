@@ -21,18 +21,31 @@ def file(tmp_path: Path) -> Path:
     )
 
 
-def test_ratings_equal_those_of_the_command(file: Path, tmp_path: Path) -> None:
+def test_ratings_equal_those_of_the_command(tmp_path: Path) -> None:
+    """Six queries, as intervals need five, and every system wins and loses. Place A wins 8 games of 12."""
+    usual = [game("a", "b", "A"), game("c", "b", "B")]
+    upset = [game("b", "a", "A"), game("c", "a", "A")]
+    queries = {f"q{number}": upset if number in (3, 6) else usual for number in range(1, 7)}
+    file = games_file(tmp_path / "games.jsonl", queries)
     board = exam_pp.elo(file, method=["elo", "bradley-terry"], tournaments=20, samples=100)
     line = f"-q evaluate elo {file} -m elo -m bradley-terry --tournaments 20 --samples 100"
     main([*line.split(), "--format", "json", "-o", str(tmp_path / "out.json")])
-    rows = json.loads((tmp_path / "out.json").read_text())["tables"][0]["rows"]
+    rows = {
+        row["system"]: row for row in json.loads((tmp_path / "out.json").read_text())["tables"][0]["rows"]
+    }
 
     assert board.metrics == ["Elo", "Bradley-Terry"]
-    assert list(board.means()) == ["a", "b", "c"]
-    assert board.means("Elo") == pytest.approx({row["system"]: row["Elo"] for row in rows})
-    assert board[0].low == pytest.approx(rows[0]["Elo low"])
-    assert [row.queries for row in board[:3]] == [2, 2, 2]
-    assert any(note.startswith("Place A wins 66.7 % (2 of 3") for note in board.notes)
+    assert sorted(board.means()) == ["a", "b", "c"]
+    for row in board:
+        of_command = rows[row.system]
+        assert row.low is not None
+        assert row.high is not None
+        assert row.low < row.mean < row.high
+        assert (row.mean, row.low, row.high) == pytest.approx(
+            tuple(of_command[f"{row.metric}{end}"] for end in ("", " low", " high"))
+        )
+        assert row.queries == 6
+    assert any(note.startswith("Place A wins 66.7 % (8 of 12") for note in board.notes)
 
 
 def test_games_of_files_and_objects_are_equal(file: Path, tmp_path: Path) -> None:

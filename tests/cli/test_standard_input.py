@@ -154,7 +154,7 @@ COMMANDS = (
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
     "analyze agreement qrels.txt --qrels other-qrels.txt -o out",
     "analyze graders graded.jsonl --bank bank.jsonl --prompt-type question -o out",
-    "analyze panel graded.jsonl --bank bank.jsonl --samples 100 -o out",
+    "analyze panel graded.jsonl --bank bank.jsonl -o out",
     "analyze verdicts judge-games.jsonl human-games.jsonl -o out",
     "analyze paired rated.jsonl -o out",
     "analyze nuggets assigned.jsonl assigned-too.jsonl --bank nuggets-bank.jsonl --queries queries.json "

@@ -27,6 +27,10 @@ Ratings = Mapping[str, tuple[int, int]]
 GOOD, HALF, BAD = (5, 5), (5, 0), (0, 0)
 X: Ratings = {"a": GOOD, "b": HALF, "c": BAD}
 Z: Ratings = {"a": BAD, "b": HALF, "c": GOOD}
+HALF_APART = (-1 + 1.5 * 0.025**0.5, 1 - 0.5 * 0.025**0.5)
+ONE_APART = (-1 + 2 * 0.025**0.5, 1.0)
+"""95 % intervals of two equal differences d from -1 to 1: the lower end of Gaffke's bound is the .025 quantile
+of -1 + (d + 1) U, where U is the larger of two uniform numbers, P(U < u) = u²; the upper end mirrors it."""
 
 
 def lines(graders: Mapping[str, Ratings], queries: int = 2, **keys: Any) -> list[Any]:
@@ -67,7 +71,10 @@ def grader(result: PanelAnalysis, name: str) -> Any:
     return next(grader for grader in result.graders if grader.name == name)
 
 
-@pytest.mark.parametrize(("queries", "interval"), [(1, "without an interval"), (2, "its 95 % interval over")])
+@pytest.mark.parametrize(
+    ("queries", "interval"),
+    [(1, "without an interval"), (2, "the ranks that significant differences leave possible")],
+)
 def test_places_name_the_interval_that_they_have(
     write_jsonl: WriteLines, queries: int, interval: str
 ) -> None:
@@ -105,18 +112,30 @@ def test_a_grader_that_is_far_from_the_rest(write_jsonl: WriteLines) -> None:
 
 
 def test_places_and_swaps(disputed: Path) -> None:
+    """Two queries show no order, as the smallest p-value is 1/2."""
     result = analyze_panel(disputed)
     assert [row[:1] + row[2:] for row in result.systems] == [
-        ("a", 1, 1, 1, 1, 3, [1, 1, 3]),
-        ("b", 2, 2, 2, 2, 2, [2, 2, 2]),
-        ("c", 3, 3, 3, 1, 3, [3, 3, 1]),
+        ("a", 1, 1, 3, 1, 3, [1, 1, 3]),
+        ("b", 2, 1, 3, 2, 2, [2, 2, 2]),
+        ("c", 3, 1, 3, 1, 3, [3, 3, 1]),
     ]
     assert [(swap.above, swap.below, swap.difference, swap.interval) for swap in result.swaps] == [
-        ("a", "b", 0.5, None), ("a", "c", 1.0, None), ("b", "c", 0.5, None),
-    ]  # fmt: skip
+        ("a", "b", 0.5, pytest.approx(HALF_APART)),
+        ("a", "c", 1.0, pytest.approx(ONE_APART)),
+        ("b", "c", 0.5, pytest.approx(HALF_APART)),
+    ]
     assert {(tuple(s.agreeing), tuple(s.opposing), tuple(s.tied)) for s in result.swaps} == {
         (("x", "y"), ("z",), ())
     }
+
+
+@pytest.mark.parametrize(("queries", "places"), [(6, [(1, 3)] * 3), (7, [(1, 1), (2, 2), (3, 3)])])
+def test_places_need_significant_differences(
+    write_jsonl: WriteLines, queries: int, places: list[tuple[int, int]]
+) -> None:
+    """Equal differences on n queries have p = 2 / 2^n, three times that for three pairs: .094, then .047."""
+    result = analyze_panel(write_jsonl("disputed.jsonl", lines({"x": X, "y": X, "z": Z}, queries)))
+    assert [(row.first, row.last) for row in result.systems] == places
 
 
 def test_agreement(disputed: Path) -> None:
@@ -246,9 +265,9 @@ def test_report(disputed: Path) -> None:
     report = panel_report(analyze_panel(disputed))
     tables = tables_of(report)
     assert [list(row) for row in tables["Systems whose order differs between graders"].rows] == [
-        ["a", "b", 0.5, None, None, 2, 1, 0, "z"],
-        ["a", "c", 1.0, None, None, 2, 1, 0, "z"],
-        ["b", "c", 0.5, None, None, 2, 1, 0, "z"],
+        ["a", "b", 0.5, *map(pytest.approx, HALF_APART), 2, 1, 0, "z"],
+        ["a", "c", 1.0, *map(pytest.approx, ONE_APART), 2, 1, 0, "z"],
+        ["b", "c", 0.5, *map(pytest.approx, HALF_APART), 2, 1, 0, "z"],
     ]
     assert [list(row) for row in tables["Graders"].rows][2] == ["z", 12, 2, 2.5, -1.0, 1.0, 0]
     assert list(pictures_of(report)) == [
