@@ -96,9 +96,10 @@ class PanelGrader:
 class SystemPlaces(NamedTuple):
     """The places of a system.
 
-    ``first`` and ``last`` are the interval of its rank by the consensus, over resampled queries; None for
-    fewer than two queries. ``best`` and ``worst`` are its best and worst rank by a single grader, and
-    ``ranks`` its ranks by the graders of the panel, in their order; None without a score.
+    ``first`` and ``last`` are the ranks by the consensus that significant differences leave possible; None
+    for fewer than two queries and for missing scores. ``best`` and ``worst`` are its best and worst
+    rank by a single grader, and ``ranks`` its ranks by the graders of the panel, in their order; None without
+    a score.
     """
 
     system: str
@@ -115,7 +116,7 @@ class Swap(NamedTuple):
     """Two systems whose order differs between graders.
 
     ``difference`` is the score of ``above`` minus that of ``below`` by the consensus, with its interval over
-    resampled queries. ``agreeing`` are the graders with this order, ``opposing`` those with the other order,
+    queries. ``agreeing`` are the graders with this order, ``opposing`` those with the other order,
     ``tied`` those with equal scores.
     """
 
