@@ -168,7 +168,7 @@ class EndpointLLM:
 
         They may lead to other servers, which later requests then use.
         """
-        transport = self._transport
+        transport = self._transport  # the first use checks URL and key
         if not self._options.allow_redirects:
             return
         transport.follows_new_redirects = True

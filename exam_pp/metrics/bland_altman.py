@@ -9,14 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t
 
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval
 
 WITHIN_LIMITS = 1.96
 """Number of standard deviations from the mean within which 95 % of normally distributed values are."""
 
 
-FEWEST_ITEMS = 6
-"""Fewest items for intervals, which assume normal differences."""
 _JITTER = 0.25
 """Largest shift of a point, as a share of the distance of neighbouring values."""
 
@@ -77,7 +75,7 @@ def bland_altman(
     quantile = float(t.ppf((1 + confidence) / 2, count - 1))
 
     def estimate(value: float, error: float) -> Estimate:
-        if count < FEWEST_ITEMS or not error:
+        if count < FEWEST_FOR_T or not error:
             return Estimate(value, None)
         return Estimate(value, Interval(value - quantile * error, value + quantile * error))
 

@@ -27,6 +27,7 @@ from exam_pp.metrics.corrected import (
     most_errors,
     query_half_width,
 )
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 
 Source = Literal["queries", "labels"]
 """The content of an interval: the choice of the queries and the judge's error, or only the latter."""
@@ -34,8 +35,6 @@ Source = Literal["queries", "labels"]
 _FACTORS = 24
 """Number of factors of the probabilities at which the variance of larger samples is estimated."""
 _TIE_DECIMALS = 12
-FEWEST_QUERIES = 6
-"""Fewest queries for an interval over queries, which assumes normal scores."""
 
 
 class Interval(NamedTuple):
@@ -234,7 +233,7 @@ def _interval(
     """
     value, confidence, width = float(scores.mean()), sampling.confidence, 0.0
     over_queries = sampling.intervals == "queries"
-    if over_queries and len(scores) < FEWEST_QUERIES:
+    if over_queries and len(scores) < FEWEST_FOR_T:
         return Interval(value), None
     few = errors.contradictions if 0 < errors.contradictions < FEWEST_ERRORS else None
     if errors.mean is not None:

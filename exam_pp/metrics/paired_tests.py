@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import ttest_rel
 
-from exam_pp.metrics.score_ranges import Range
+from exam_pp.metrics.score_ranges import Range, range_of_differences
 from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.metrics.uncertainty import Interval, mean_interval
 
@@ -66,7 +66,6 @@ def paired_tests(
         ValueError: A difference is larger than the range.
     """
     differences = [a - b for a, b in zip(first, second, strict=True)]
-    widest = None if bounds is None else bounds[1] - bounds[0]
     statistic = p_value = None
     if len(set(differences)) > 1:
         result = ttest_rel(first, second)
@@ -75,7 +74,7 @@ def paired_tests(
         len(differences),
         float(np.mean(first)),
         float(np.mean(second)),
-        mean_interval(differences, None if widest is None else (-widest, widest), confidence),
+        mean_interval(differences, range_of_differences(bounds), confidence),
         statistic,
         p_value,
         float(randomisation_tests(np.array([first, second], dtype=float), seed=seed)[0, 1]),

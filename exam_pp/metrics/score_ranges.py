@@ -28,7 +28,7 @@ SHARES = frozenset(
 )  # fmt: skip
 """Measures whose scores are from 0 to 1."""
 
-UNBOUNDED = frozenset(
+OTHER_RANGES = frozenset(
     {
         # Sums, counts and lengths
         "L", "alpha_DCG", "α_DCG", "NumQ", "NumRel", "NumRelRet", "NumRet", "num_q", "num_rel", "num_rel_ret",
@@ -41,7 +41,7 @@ UNBOUNDED = frozenset(
         "BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG",
     }
 )  # fmt: skip
-"""Measures without a range that is known from their names."""
+"""Measures with another range, which their names leave open."""
 
 _GRADER = re.compile(r"\[.*\]$")
 _OVER_REPEATS = re.compile(r"(?:mean|adjusted)\((.*)\)$")
@@ -60,9 +60,14 @@ def range_of(metric: str) -> Range | None:
     return (0.0, 1.0) if head in SHARES or _CUTOFF.sub("", head) in SHARES else None
 
 
-def is_unbounded(metric: str) -> bool:
+def has_other_range(metric: str) -> bool:
     """Whether a measure is known to have another range than 0 to 1, whatever the scores of a file are."""
-    return _head(metric) in UNBOUNDED
+    return _head(metric) in OTHER_RANGES
+
+
+def range_of_differences(bounds: Range | None) -> Range | None:
+    """The lowest and highest possible difference of two scores of a measure."""
+    return None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
 
 
 def _head(metric: str) -> str:

@@ -157,7 +157,7 @@ def closed(relation: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return closure
 
 
-def rank_intervals(better: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def rank_intervals(relation: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """The first and last rank that each system can have; rank 1 is best.
 
     The first is 1 plus the number of systems that are better, the last the number of all systems minus those
@@ -167,13 +167,13 @@ def rank_intervals(better: NDArray[np.bool_]) -> list[tuple[int, int]]:
     neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024).
 
     Args:
-        better: The result of :func:`better`.
+        relation: The result of :func:`better`.
     """
-    above, below = better.sum(axis=0), better.sum(axis=1)
-    return [(1 + int(b), len(better) - int(w)) for b, w in zip(above, below, strict=True)]
+    above, below = relation.sum(axis=0), relation.sum(axis=1)
+    return [(1 + int(b), len(relation) - int(w)) for b, w in zip(above, below, strict=True)]
 
 
-def letters(better: NDArray[np.bool_]) -> list[str]:
+def letters(relation: NDArray[np.bool_]) -> list[str]:
     """Return the letters of each system: two systems share a letter if and only if neither is better.
 
     Letters follow the order of the systems, which is best first.
@@ -184,9 +184,9 @@ def letters(better: NDArray[np.bool_]) -> list[str]:
     (2007).
 
     Args:
-        better: The result of :func:`better`.
+        relation: The result of :func:`better`.
     """
-    different = better | better.T
+    different = relation | relation.T
     count = len(different)
     groups: list[list[int]] = []
     missing = ~different  # pairs that still need a letter in common

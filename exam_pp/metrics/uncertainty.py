@@ -21,9 +21,9 @@ FEW_UNITS = 12
 """With fewer resampled queries, such intervals are approximate: they cover less often than they say."""
 _SAMPLES_OF_FEW = 10_000
 FEWEST_FOR_T = 6
-"""With fewer scores of a measure without a range, no interval of their mean is made."""
-_TIE_DECIMALS = 12
-"""Resampled means are rounded to this number of decimals, so that rounding errors do not break ties."""
+"""With fewer values, no interval of their mean is made that assumes normal ones."""
+_NO_SPREAD = 1e-12
+"""Numbers that differ by less are equal but for rounding errors."""
 
 
 class Interval(NamedTuple):
@@ -131,6 +131,16 @@ def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 200
     return totals / len(queries)
 
 
+def interval_method(bounds: Range | None) -> str:
+    """How :func:`mean_interval` makes intervals for this range, and what they rest on."""
+    if bounds is not None:
+        return "Gaffke's bound, which held for all laws of scores that were tried"
+    return (
+        "Student's t, which assumes normal scores, because the range of the measure is unknown; none for "
+        f"fewer than {FEWEST_FOR_T} queries or equal scores"
+    )
+
+
 def few_units_note(units: str = "queries") -> str:
     """The note that readers of intervals by resampling need."""
     return (
@@ -176,7 +186,7 @@ def intervals(values: Floats, units: int, confidence: float = 0.95) -> list[Inte
     found: list[Interval | None] = []
     for column in values.T:
         known = column[~np.isnan(column)]
-        if len(known) * tail < 100 or np.ptp(known) < 10.0**-_TIE_DECIMALS:
+        if len(known) * tail < 100 or np.ptp(known) < _NO_SPREAD:
             found.append(None)
         else:
             low, high = np.percentile(known, [tail, 100 - tail]).tolist()
@@ -210,7 +220,7 @@ def mean_interval(values: Sequence[float], bounds: Range | None, confidence: flo
         return Interval(*bounded_mean.interval(scores, *bounds, confidence))
     scale = float(np.abs(scores).max())  # sums and squares of scaled scores do not overflow
     scores = scores / (scale or 1.0)
-    if scores.size < FEWEST_FOR_T or np.ptp(scores) <= 10.0**-_TIE_DECIMALS:
+    if scores.size < FEWEST_FOR_T or np.ptp(scores) <= _NO_SPREAD:
         return None
     error = float(scores.std(ddof=1)) / scores.size**0.5
     half = float(t.ppf((1 + confidence) / 2, scores.size - 1)) * error

@@ -17,7 +17,7 @@ from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.qrels import rubric_qrels
-from exam_pp.metrics.score_ranges import range_of
+from exam_pp.metrics.score_ranges import range_of, range_of_differences
 from exam_pp.metrics.significance import better, rank_intervals
 from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, mean_interval, score_matrices
 from exam_pp.phases.analysis.grader_pairs import Ratings, Unit
@@ -433,8 +433,7 @@ def _swaps(
 ) -> list[Swap]:
     """The pairs of systems with graders for both orders, most opposing graders first."""
     values = dict(zip(matrix.systems, matrix.values, strict=True))
-    bounds = range_of(matrix.metric)
-    width = None if bounds is None else bounds[1] - bounds[0]
+    bounds = range_of_differences(range_of(matrix.metric))
     ordered = sorted(matrix.systems, key=lambda system: (board.ranks[system], system))
     rows = []
     for above, below in combinations(ordered, 2):
@@ -451,7 +450,7 @@ def _swaps(
                     above,
                     below,
                     board.means[above] - board.means[below],
-                    mean_interval(differences, None if width is None else (-width, width), confidence),
+                    mean_interval(differences, bounds, confidence),
                     sides[1],
                     sides[-1],
                     sides[0],

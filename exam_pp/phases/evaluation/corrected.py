@@ -12,7 +12,6 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.corrected import FEW_ERRORS, FEWEST_ERRORS, PairGroups
 from exam_pp.metrics.corrected_estimates import (
-    FEWEST_QUERIES,
     Estimate,
     Sampling,
     Source,
@@ -29,6 +28,7 @@ from exam_pp.metrics.corrected_pairs import (
     rated_pairs,
 )
 from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names
@@ -478,14 +478,14 @@ def _board_notes(
             f"Intervals: {level}, for these queries; they contain the error of the judge as estimated from "
             "the labels (Student's t)."
         )
-    elif queries >= FEWEST_QUERIES:
+    elif queries >= FEWEST_FOR_T:
         yield (
             f"Intervals: {level}, Student's t over {counted(queries, 'query')}, which assumes normal scores; "
             "they contain the choice of the queries and the error of the judge."
         )
     else:
         yield (
-            f"Intervals over queries need at least {FEWEST_QUERIES} queries; use --intervals labels for the "
+            f"Intervals over queries need at least {FEWEST_FOR_T} queries; use --intervals labels for the "
             "error of the judge on these."
         )
     systems = boards[0].systems

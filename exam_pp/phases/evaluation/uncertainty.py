@@ -166,8 +166,8 @@ def _add_intervals(
 ) -> list[str]:
     """Add the intervals of a metric; returns the notes on them."""
     from exam_pp.metrics.uncertainty import (  # noqa: PLC0415 - scipy is slow to import
-        FEWEST_FOR_T,
         few_units_note,
+        interval_method,
         intervals,
         mean_interval,
         nested_bootstrap_means,
@@ -195,12 +195,7 @@ def _add_intervals(
             for query_id, value in by_query.items():
                 check_range(Score(system, query_id, metric, value), bounds)
         found = [mean_interval(list(by_query.values()), bounds, confidence) for by_query in scores.values()]
-        how = "Gaffke's bound, which held for all laws of scores that were tried."
-        if bounds is None:
-            how = (
-                "Student's t, which assumes normal scores, because the range of the measure is unknown; none "
-                f"for fewer than {FEWEST_FOR_T} queries or equal scores."
-            )
+        how = f"{interval_method(bounds)}."
     for system, interval in zip(matrix.systems, found, strict=True):
         if interval is not None:
             _update(result, system, metric, low=interval.low, high=interval.high)

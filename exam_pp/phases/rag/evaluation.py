@@ -231,7 +231,9 @@ class _Run:
         result = self.result
         answers = rankings = False
         distinct = DistinctNames()
+        self._has_consistency_scores = False
         for query in read_passages(self.passages):
+            self._has_consistency_scores |= any(passage.consistency_grades for passage in query.passages)
             for (system, repeat), output in outputs_of(query).items():
                 if is_canary(system):
                     continue
@@ -405,7 +407,7 @@ class _Run:
         step = self.config.hallucination
         model = self.config.model_of(step)
         # Models with code of their own, such as HHEM, run in `exam-pp score-answers` alone.
-        if step.model is None and _are_scored(self.passages):
+        if step.model is None and self._has_consistency_scores:
             evaluation = factual_consistency(self.passages)
             if model is not None:
                 evaluation.notes.append(
@@ -462,11 +464,6 @@ class _Run:
             names = counted_names(lacking, "metric", "metrics")
             evaluation.notes.append(f"Left out, because the repeats have no scores of them: {names}.")
         return evaluation
-
-
-def _are_scored(path: Path) -> bool:
-    """Whether a file has scores of factual consistency."""
-    return any(passage.consistency_grades for query in read_passages(path) for passage in query.passages)
 
 
 def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Evaluation:

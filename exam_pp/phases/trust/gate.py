@@ -11,7 +11,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.drops import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.score_ranges import is_unbounded
+from exam_pp.metrics.score_ranges import has_other_range, is_outside
 from exam_pp.metrics.significance import QueriesNeeded, holm
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
@@ -25,8 +25,6 @@ Undecided = Literal["estimate", "pass", "fail"]
 
 _LARGEST = 1e100
 """Larger scores would overflow in squares."""
-_ROUNDING = 1e-9
-"""Scores outside of the range by at most this are rounding errors."""
 
 
 class QueryDrop(NamedTuple):
@@ -224,23 +222,24 @@ def _pairs(
         raise SelectionError(f"The baseline and the new version have no query of {measure} in common.")
     values = [*old.values(), *new.values()]
     lowest, highest = min(values), max(values)
-    in_range = lowest >= -_ROUNDING and highest <= 1 + _ROUNDING and not is_unbounded(measure)
-    if worst_drop is None and not in_range:
+    is_other = has_other_range(measure) or any(is_outside(value, (0, 1)) for value in (lowest, highest))
+    if worst_drop is None and is_other:
         raise SelectionError(
             f"{measure} has scores from {lowest:g} to {highest:g}, and its range is not 0 to 1; name the "
             "largest possible drop of one query, such as the highest minus the lowest possible score, with "
             "--worst-drop."
         )
+    # 0 would be a reward where scores are below it.
+    below = worst_drop if worst_drop is not None and lowest < 0 else None
     queries = [
-        # 0 would be a reward where scores are below it.
-        QueryDrop(query_id, value, None, value - (worst_drop or 1.0) if lowest < -_ROUNDING else 0.0)
+        QueryDrop(query_id, value, None, 0.0 if below is None else value - below)
         if query_id not in new
         else QueryDrop(query_id, value, new[query_id], new[query_id])
         for query_id, value in old.items()
         if query_id in new or missing_queries == "zero"
     ]
     largest = max(queries, key=lambda query: abs(query.drop))
-    if worst_drop is not None and abs(largest.drop) > worst_drop + _ROUNDING:
+    if worst_drop is not None and is_outside(largest.drop, (-worst_drop, worst_drop)):
         verb = "drops" if largest.drop > 0 else "rises"
         without = ", which has no score of the new version," if largest.new is None else ""
         raise SelectionError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from exam_pp.metrics.score_ranges import range_of
+from exam_pp.metrics.uncertainty import interval_method
 from exam_pp.phases.analysis.panel import PanelAnalysis
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import matrix, rank_grid
@@ -146,7 +148,8 @@ def _explanations(result: PanelAnalysis) -> Iterator[str]:
         )
     yield (
         f"Places: rank by the consensus, {interval}, best and worst rank by a single grader. Tied systems "
-        f"share the best rank. Intervals of differences: {100 * result.confidence:.4g} %, Gaffke's bound."
+        f"share the best rank. {100 * result.confidence:.4g} % intervals of differences: "
+        f"{interval_method(range_of(result.measure))}."
     )
     count = len(result.swaps)
     pairs = len(result.systems) * (len(result.systems) - 1) // 2
