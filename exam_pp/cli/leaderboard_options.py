@@ -66,7 +66,7 @@ PLOT_LENGTH = click.option(
     ".svg).",
 )
 SEED = click.option(
-    "--seed", type=IntRange(0), default=0, show_default=True, help="Seed of bootstrap samples and tests."
+    "--seed", type=IntRange(0), default=0, show_default=True, help="Seed of random samples and tests."
 )
 
 RATING = click.option(

@@ -27,7 +27,7 @@ from exam_pp.metrics.corrected import (
     most_errors,
     query_half_width,
 )
-from exam_pp.metrics.uncertainty import FEWEST_FOR_T
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, NO_SPREAD
 
 Source = Literal["queries", "labels"]
 """The content of an interval: the choice of the queries and the judge's error, or only the latter."""
@@ -38,7 +38,7 @@ _TIE_DECIMALS = 12
 
 
 class Interval(NamedTuple):
-    """An estimate with its interval; ``low`` and ``high`` are None with too few queries.
+    """An estimate with its interval; ``low`` and ``high`` are None over too few queries or equal scores.
 
     ``by_rule``: no error of the judge was seen, so the ends are bounds by the rule of three. ``bounded``: few
     errors were seen, so the ends are by Gaffke's bound of the mean error. ``few``: the number of errors if
@@ -233,7 +233,9 @@ def _interval(
     """
     value, confidence, width = float(scores.mean()), sampling.confidence, 0.0
     over_queries = sampling.intervals == "queries"
-    if over_queries and len(scores) < FEWEST_FOR_T:
+    of_queries = scores if errors.mean is None else judged
+    # Equal scores of few queries say nothing of other queries.
+    if over_queries and (len(scores) < FEWEST_FOR_T or np.ptp(of_queries) <= NO_SPREAD):
         return Interval(value), None
     few = errors.contradictions if 0 < errors.contradictions < FEWEST_ERRORS else None
     if errors.mean is not None:
@@ -250,8 +252,6 @@ def _interval(
         width = (query_half_width(scores, (1 + confidence) / 2) or 0.0) + bound
         return Interval(value, value - width, value + width, by_rule=True), None
     width = query_half_width(scores, confidence) or 0.0
-    if not width:
-        return Interval(value), None
     spread = _Spread(
         float(scores.var(ddof=1)) / len(scores), float(t.ppf((1 + confidence) / 2, len(scores) - 1))
     )

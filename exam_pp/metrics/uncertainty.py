@@ -22,7 +22,7 @@ FEW_UNITS = 12
 _SAMPLES_OF_FEW = 10_000
 FEWEST_FOR_T = 6
 """With fewer values, no interval of their mean is made that assumes normal ones."""
-_NO_SPREAD = 1e-12
+NO_SPREAD = 1e-12
 """Numbers that differ by less are equal but for rounding errors."""
 
 
@@ -131,10 +131,14 @@ def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 200
     return totals / len(queries)
 
 
+GAFFKE = "Gaffke's bound, which held for all laws of scores that were tried"
+"""The name of the method for readers of its intervals."""
+
+
 def interval_method(bounds: Range | None) -> str:
     """How :func:`mean_interval` makes intervals for this range, and what they rest on."""
     if bounds is not None:
-        return "Gaffke's bound, which held for all laws of scores that were tried"
+        return GAFFKE
     return (
         "Student's t, which assumes normal scores, because the range of the measure is unknown; none for "
         f"fewer than {FEWEST_FOR_T} queries or equal scores"
@@ -144,7 +148,8 @@ def interval_method(bounds: Range | None) -> str:
 def few_units_note(units: str = "queries") -> str:
     """The note that readers of intervals by resampling need."""
     return (
-        f"With fewer than {FEW_UNITS} {units} they are approximate, and with fewer than {FEWEST_UNITS} or "
+        f"They know nothing of {units} unlike these. With fewer than {FEW_UNITS} {units} they are "
+        f"approximate, from at least {_SAMPLES_OF_FEW:,} samples, and with fewer than {FEWEST_UNITS} or "
         "without any spread they are missing."
     )
 
@@ -186,7 +191,7 @@ def intervals(values: Floats, units: int, confidence: float = 0.95) -> list[Inte
     found: list[Interval | None] = []
     for column in values.T:
         known = column[~np.isnan(column)]
-        if len(known) * tail < 100 or np.ptp(known) < _NO_SPREAD:
+        if len(known) * tail < 100 or np.ptp(known) < NO_SPREAD:
             found.append(None)
         else:
             low, high = np.percentile(known, [tail, 100 - tail]).tolist()
@@ -220,7 +225,7 @@ def mean_interval(values: Sequence[float], bounds: Range | None, confidence: flo
         return Interval(*bounded_mean.interval(scores, *bounds, confidence))
     scale = float(np.abs(scores).max())  # sums and squares of scaled scores do not overflow
     scores = scores / (scale or 1.0)
-    if scores.size < FEWEST_FOR_T or np.ptp(scores) <= _NO_SPREAD:
+    if scores.size < FEWEST_FOR_T or np.ptp(scores) <= NO_SPREAD:
         return None
     error = float(scores.std(ddof=1)) / scores.size**0.5
     half = float(t.ppf((1 + confidence) / 2, scores.size - 1)) * error

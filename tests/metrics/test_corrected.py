@@ -23,6 +23,7 @@ from exam_pp.metrics.corrected import (
     most_errors,
     query_half_width,
 )
+from exam_pp.metrics.corrected_estimates import Sampling, Source, estimates
 from exam_pp.metrics.corrected_pairs import RatedPairs, Weighting, groups_of
 
 LENIENT = np.array([0.5, 0.5])
@@ -223,6 +224,38 @@ def test_half_width_over_queries() -> None:
     """Mean 0.5, standard error 0.1 / √3 and t = 4.303 for 2 degrees of freedom (tables of t)."""
     assert query_half_width(np.array([0.4, 0.5, 0.6]), 0.95) == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
     assert query_half_width(np.array([0.4]), 0.95) is None
+
+
+def with_labels_that_agree(judged: Sequence[float]) -> list[PairGroups]:
+    """Queries with a passage of each of two systems; the judge gives the first these scores, the second .1.
+
+    Half of all pairs were drawn, and people agree with the judge.
+    """
+    even, own = np.full((2, 1), 0.5), np.eye(2)
+    return [
+        PairGroups(
+            np.array([[[score], [0.1]]]), np.zeros((1, 2, 1)), even, own[..., None] > 0, own, np.ones(1),
+            labelled=even > 0,
+        )
+        for score in judged
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("intervals", "exists"), [("queries", False), ("labels", True)])
+def test_equal_scores_say_nothing_of_other_queries(intervals: Source, exists: bool) -> None:
+    """Nor do sums of equal scores with rounding errors, as .1 of eight queries."""
+    queries = with_labels_that_agree([0.3, 0.1 + 0.2] * 4)
+    for estimate in estimates(queries, Sampling(intervals, 0.95, [0.5] * 16, lowest=0.5), 0):
+        assert (estimate.corrected.low is not None) == exists
+
+
+def test_scores_with_a_spread_have_an_interval_over_queries() -> None:
+    queries = with_labels_that_agree([0.3, 0.5] * 4)
+    varied, equal = estimates(queries, Sampling("queries", 0.95, [0.5] * 16, lowest=0.5), 0)
+
+    assert varied.corrected.bounded
+    assert varied.corrected.low is not None
+    assert equal.corrected.low is None
 
 
 def test_labels_that_halve_an_interval_of_labels() -> None:

@@ -481,7 +481,8 @@ def _board_notes(
     elif queries >= FEWEST_FOR_T:
         yield (
             f"Intervals: {level}, Student's t over {counted(queries, 'query')}, which assumes normal scores; "
-            "they contain the choice of the queries and the error of the judge."
+            "they contain the choice of the queries and the error of the judge, and are missing for equal "
+            "scores."
         )
     else:
         yield (

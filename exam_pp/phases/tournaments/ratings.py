@@ -361,7 +361,7 @@ def _interval_note(
     if counts is None:
         return f"Intervals need games on at least {FEWEST_UNITS} queries; here are {queries}."
     and_tournaments = ", for Elo also of tournaments" if "elo" in methods else ""
-    few = f" ≈: with {queries} queries, they are approximate." if queries < FEW_UNITS else ""
+    few = f" With {queries} queries, they are approximate." if queries < FEW_UNITS else ""
     return (
         f"Intervals of ratings: {100 * statistics.confidence:g} %, {len(counts)} bootstrap samples of "
         f"queries{and_tournaments} (seed {statistics.seed}).{few} Ranks: those that differences of ratings "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from exam_pp.metrics.uncertainty import GAFFKE
 from exam_pp.phases.analysis.distributions import Distributions, SystemDistribution
 from exam_pp.rendering import plots
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
@@ -20,8 +21,7 @@ def distributions_report(result: Distributions, *, decimals: int = 3) -> Report:
     """A table with a row for each measure and system, and a picture of each measure for HTML."""
     table = Table(COLUMNS, [_cells(row) for row in result.rows], decimals=decimals)
     notes = [
-        f"low and high: {_interval(result)} of the mean, by Gaffke's bound if the range of the measure is "
-        "known (it held for all laws of scores that were tried).",
+        f"low and high: {_interval(result)} of the mean, by {GAFFKE}, if the range of the measure is known.",
         *result.notes,
     ]
     return Report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exam_pp.metrics.uncertainty import GAFFKE
 from exam_pp.phases.analysis.paired_criteria import CriterionTest, PairedCriteria
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.analysis.notes import formatted_interval
@@ -21,10 +22,10 @@ def paired_criteria_report(result: PairedCriteria) -> Report:
         significant=[9, 10, 11, 12],
     )
     explanation = (
-        f"Ratings by {result.grader}. Difference: system − other system, with its {result.confidence:.0%} "
-        "interval (Gaffke's bound). p: two-sided paired randomisation test; Holm: adjusted over all rows. A "
-        f"star marks differences with an adjusted p of at most {1 - result.confidence:.2g}. The t test is "
-        "two-sided and paired; it assumes normal differences."
+        f"Ratings by {result.grader}. Difference: system − other system, with its "
+        f"{100 * result.confidence:.4g} % interval ({GAFFKE}). p: two-sided paired randomisation test; Holm: "
+        f"adjusted over all rows. A star marks differences with an adjusted p of at most "
+        f"{1 - result.confidence:.2g}. The t test is two-sided and paired; it assumes normal differences."
     )
     return Report(
         "Paired tests by criterion", [table, *map(Paragraph, [explanation, *result.notes])], result.provenance

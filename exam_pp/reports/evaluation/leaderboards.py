@@ -222,12 +222,12 @@ def _bars(standings: Standings) -> list[plots.Bar]:
 
 
 def _interval_label(standings: Standings) -> str:
-    """The kind of the intervals; empty without intervals."""
+    """Level and units of the intervals, whose method is in the notes; empty without intervals."""
     if all(bar.low is None for bar in _bars(standings)):
         return ""
     options = standings.statistics
-    resampled = "queries" if options.intervals == "queries" else "queries and entries"
-    return f"{100 * options.confidence:g} % intervals (bootstrap over {resampled})"
+    units = "queries" if options.intervals == "queries" else "queries and entries"
+    return f"{100 * options.confidence:g} % intervals over {units}"
 
 
 def per_query_report(evaluation: Evaluation, title: str) -> Report:

@@ -87,7 +87,8 @@ def _steps() -> list[str]:
 def _notes(result: GameBiases) -> Iterator[str]:
     yield (
         f"low and high: {100 * result.confidence:.4g} % intervals by Gaffke's bound, with queries as the "
-        "units. p: exact randomisation test over queries, for a share of one half."
+        "units; other queries are assumed to have no more games than the largest here. p: exact "
+        "randomisation test over queries, for a share of one half."
     )
     if any(row.biases.longer.total for row in result.judges):
         yield (

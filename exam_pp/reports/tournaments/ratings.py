@@ -51,9 +51,9 @@ def ratings_report(
 
 
 _TEST_NOTE = (
-    "Head to head: shares of the games of two systems, with intervals over queries (Gaffke's bound). The "
-    "two-sided sign test counts a query for the system that won more of its games, and drops ties; Holm "
-    "corrects for all compared pairs."
+    "Head to head: shares of the games of two systems, with intervals over queries (Gaffke's bound, if no "
+    "other query has more games than the largest here). The two-sided sign test counts a query for the "
+    "system that won more of its games, and drops ties; Holm corrects for all compared pairs."
 )
 
 

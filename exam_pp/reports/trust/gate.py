@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from exam_pp.metrics.drops import fewest_queries, unseen_share
 from exam_pp.metrics.significance import QueriesNeeded
+from exam_pp.metrics.uncertainty import GAFFKE
 from exam_pp.phases.trust.gate import Gate, MeasureGate
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.wording import counted, listed
@@ -85,10 +86,12 @@ def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
             share = 100 * unseen_share(row.queries, result.confidence)
             queries = "this query" if row.queries == 1 else f"these {row.queries} queries"
             yield f"{row.measure}: unchanged on {queries}; up to {share:.3g} % could break unseen."
-            yield (
-                "A break of 10 % of all queries stays unseen in so few with a probability of "
-                f"{90 * 0.9 ** (row.queries - 1):.2g} %."
-            )
+            hidden = 0.9**row.queries
+            if hidden > 1 - result.confidence:
+                yield (
+                    "A break of 10 % of all queries stays unseen in so few with a probability of "
+                    f"{100 * hidden:.2g} %."
+                )
 
 
 def _too_few(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
@@ -127,9 +130,9 @@ def _explanations(result: Gate) -> Iterator[str]:
     alpha = f"{1 - result.confidence:.2g}"
     yield (
         "Drop: mean of the baseline minus mean of the new version over the same queries. Low and high: "
-        f"one-sided bounds of the drop, each wrong with a probability of at most {alpha}. Failed: p (above) "
-        f"is below {alpha}, which shows a drop by more than {result.max_drop:g}. Passed: p (within) is at "
-        f"most {alpha}, which shows that the drop is not larger."
+        f"one-sided bounds of the drop for α = {alpha}, by {GAFFKE}. Failed: p (above) is below {alpha}, "
+        f"which shows a drop by more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which "
+        "shows that the drop is not larger."
     )
     worst = f"The bounds assume that no query changes by more than {result.worst:g}"
     if result.worst_drop is None:

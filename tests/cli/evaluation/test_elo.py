@@ -232,7 +232,7 @@ def test_several_judges_need_a_choice(capsys: pytest.CaptureFixture[str]) -> Non
 def test_figures() -> None:
     pytest.importorskip("matplotlib")
     run("games.jsonl.gz --plot elo.svg --plot-matrix matrix.svg -o out")
-    assert b"bootstrap over queries" in Path("elo.svg").read_bytes()
+    assert b"95 % intervals over queries" in Path("elo.svg").read_bytes()
     assert b"share of games won" in Path("matrix.svg").read_bytes()
 
 

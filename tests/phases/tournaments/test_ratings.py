@@ -139,7 +139,7 @@ def test_intervals_of_eight_queries_are_marked() -> None:
     assert row.low < 1000 < row.high
     assert (row.first, row.last) == (1, 2)
     assert "10000 bootstrap samples" in standings.uncertainty.notes[-1]
-    assert "≈: with 8 queries, they are approximate." in standings.uncertainty.notes[-1]
+    assert "With 8 queries, they are approximate." in standings.uncertainty.notes[-1]
 
 
 def test_intervals_can_be_left_out() -> None:

@@ -65,7 +65,8 @@ def test_pictures_show_the_systems_without_the_upper_bound() -> None:
     assert "± standard error" in drawn["Systems by RR"].caption
     statistics = Statistics(intervals="queries", samples=100)
     (intervals, _) = pictures_of(leaderboard_report(leaderboard(EVALUATION, statistics), "Title")).values()
-    assert "95 % intervals (bootstrap over queries)" in intervals.caption
+    assert "95 % intervals over queries" in intervals.caption
+    assert "bootstrap" not in intervals.caption
     assert list(pictures_of(per_query_report(EVALUATION, ""))) == ["RR by system and query"]
 
 

@@ -67,6 +67,15 @@ def test_the_sentence_names_the_option_that_decides() -> None:
     assert gate_sentence(failed).endswith(" The gate fails because of --undecided fail.")
 
 
+@pytest.mark.parametrize(("queries", "named"), [(28, True), (29, False)])
+def test_a_break_of_a_tenth_is_named_while_it_can_stay_unseen(queries: int, named: bool) -> None:
+    """.9^28 is .052, and .9^29 is .047."""
+    text = gate_sentence(compared([0.5] * queries, [0.5] * queries))
+
+    assert ("A break of 10 % of all queries stays unseen" in text) == named
+    assert f"unchanged on these {queries} queries; up to" in text
+
+
 def test_enough_queries_that_show_nothing_ask_for_no_fewest() -> None:
     """150 queries could show a drop of at most 0.02, but these vary too much."""
     text = gate_sentence(compared([0.5, 0.6] * 75, [0.6, 0.5] * 75))
@@ -147,6 +156,6 @@ def test_queries_needed_have_a_range() -> None:
 def test_explanations_name_the_level_of_the_bounds_and_the_worst_drop() -> None:
     notes = notes_of(gate_report(compared(*FAILED, confidence=0.9, worst_drop=0.5)))
 
-    assert "one-sided bounds of the drop, each wrong with a probability of at most 0.1." in notes
+    assert "one-sided bounds of the drop for α = 0.1, by Gaffke's bound, which held for all laws" in notes
     assert "p (above) is below 0.1, which shows a drop by more than 0.02." in notes
     assert "The bounds assume that no query changes by more than 0.5 (--worst-drop)." in notes
