@@ -175,7 +175,8 @@ class _Errors(NamedTuple):
     """The errors of the judge that people revealed for a score or a difference of two.
 
     Attributes:
-        contradictions: Labels that contradict the judge, without pairs that are always drawn.
+        contradictions: Labels that contradict the judge, without pairs that are always drawn; for a
+            difference, at most those of either system, since many for one say nothing of the other.
         mean: Interval of the error of the score by Gaffke's bound; None if these are not few, if pairs
             have unequal probabilities, or if the score is no weighted sum of pairs.
     """
@@ -195,6 +196,9 @@ class _Errors(NamedTuple):
                 values.append(error[counts & pairs.labelled.any(axis=-1)])
                 largest = max(largest, float(weight.max(initial=0.0)))
                 units += int(counts.sum())
+        if base is not None:
+            of_each = [cls.of(queries, system, None, sampling).contradictions for system in (row, base)]
+            count = min(count, *of_each)
         equal = {sampling.lowest, *sampling.probabilities}
         if count >= FEWEST_ERRORS or not values or len(equal) > 1 or min(equal) >= 1:
             return cls(count, None)

@@ -258,6 +258,24 @@ def test_scores_with_a_spread_have_an_interval_over_queries() -> None:
     assert equal.corrected.low is None
 
 
+@pytest.mark.parametrize(("of_second", "bounded"), [(0, True), (4, True), (5, False)])
+def test_a_difference_needs_contradictions_of_both_systems(of_second: int, bounded: bool) -> None:
+    """Each system has twenty passages of its own, all labelled; people contradict six of the first."""
+    errors = np.zeros((1, 40, 1))
+    errors[0, :6] = errors[0, 20 : 20 + of_second] = -1
+    own = np.repeat(np.eye(2), 20, axis=1)
+    half = np.full((40, 1), 0.5)
+    pairs = PairGroups(
+        np.ones((1, 40, 1)), errors, half, own[..., None] > 0, own / 20, np.ones(1), labelled=half > 0
+    )
+    first, second = estimates([pairs], Sampling("labels", 0.95, [0.5] * 40, lowest=0.5), 1)
+
+    assert not first.corrected.bounded
+    assert second.corrected.bounded == bounded
+    assert first.difference is not None
+    assert first.difference.bounded == bounded
+
+
 def test_labels_that_halve_an_interval_of_labels() -> None:
     """π = 0.1: (1 - π') / π' is a quarter of 9 for π' = 4 / 13, so 100 labels become 307.7."""
     factors = np.geomspace(1, 10, 200).tolist()
