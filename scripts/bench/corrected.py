@@ -1,6 +1,6 @@
 """Coverage of the intervals of corrected scores, in made-up worlds and on real grades.
 
-Usage: python -m scripts.bench.corrected [--draws 1000]
+Usage: python -m scripts.bench.corrected [--draws 300]
        python -m scripts.bench.corrected --graded FILE --bank FILE --judge MODEL --people MODEL [--draws 200]
 
 In a made-up world, every query has entries of different difficulty and a pool of passages of different
@@ -172,12 +172,13 @@ def population_scores(size: Size, measure: Measure) -> Floats:
 class Coverage(NamedTuple):
     """The share of intervals that contain the true score, half their mean width, and the share with a ``?``.
 
-    All are means over draws and systems.
+    All are means over draws and systems; ``unmarked`` is the coverage of the intervals without a ``?``.
     """
 
     coverage: float
     half_width: float
     marked: float
+    unmarked: float
 
 
 def coverage(
@@ -196,7 +197,13 @@ def coverage(
                 low, high = interval.low or 0.0, interval.high or 0.0
                 marked = estimate.too_thin or interval.few is not None
                 rows.append((low <= score <= high, (high - low) / 2, marked))
-    return {source: Coverage(*map(float, np.mean(rows, axis=0))) for source, rows in found.items()}
+    return {source: _coverage(np.array(rows, dtype=float)) for source, rows in found.items()}
+
+
+def _coverage(rows: Floats) -> Coverage:
+    inside, half_width, marked = rows.mean(axis=0).tolist()
+    without = rows[rows[:, 2] == 0, 0]
+    return Coverage(inside, half_width, marked, float(without.mean()) if without.size else float("nan"))
 
 
 def estimates_of(pairs: PairGroups, source: Source) -> list[Estimate]:
@@ -228,19 +235,18 @@ SETTINGS: tuple[tuple[SampledBy, int], ...] = (
 
 def simulated(draws: int) -> Iterator[str]:
     """A line of a Markdown table for each judge, sample, measure and kind of interval."""
-    yield "| measure | sample | judge | coverage `labels` | coverage `queries` | marked ? |"
-    yield "|---|---|---|---|---|---|"
+    yield "| measure | sample | judge | coverage `labels` | coverage `queries` | marked ? | without ? |"
+    yield "|---|---|---|---|---|---|---|"
     measures: tuple[Measure, ...] = ("cover", "mean")
     for measure in measures:
         for by, labels in SETTINGS:
             for judge in JUDGES:
                 found = coverage(Size(), judge, labels, by, measure, draws=draws)
-                cells = " | ".join(
-                    f"{100 * of_source.coverage:.1f} % (± {of_source.half_width:.3f})"
-                    for of_source in found.values()
-                )
-                marked = f"{100 * found['labels'].marked:.0f} %"
-                yield f"| {measure} | {labels}, {by} | {judge} | {cells} | {marked} |"
+                cells = [f"{100 * of.coverage:.1f} % (± {of.half_width:.3f})" for of in found.values()]
+                marked = found["labels"].marked
+                without = ", ".join(f"{100 * of.unmarked:.1f} %" for of in found.values())
+                cells += [f"{100 * marked:.0f} %", without if marked else ""]
+                yield f"| {' | '.join([measure, f'{labels}, {by}', judge, *cells])} |"
 
 
 class GradedPair(NamedTuple):
@@ -388,7 +394,7 @@ def _tau(left: dict[str, float], right: dict[str, float]) -> float:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--graded")
     parser.add_argument("--bank")
     parser.add_argument("--judge")
