@@ -1,14 +1,13 @@
 """Coverage of the intervals of corrected scores, in made-up worlds and on real grades.
 
-Usage: python -m scripts.bench.corrected [--draws 1000]
+Usage: python -m scripts.bench.corrected [--draws 300]
        python -m scripts.bench.corrected --graded FILE --bank FILE --judge MODEL --people MODEL [--draws 200]
 
 In a made-up world, every query has entries of different difficulty and a pool of passages of different
 quality; systems of different skill rank the passages. Three judges err: ``flips`` on a random 4 % of the
 pairs; ``lenient`` covers up to 12 % of the pairs that people do not cover, more in longer passages; ``own``
-covers a quarter of the wrong pairs of passages that only the last system found. For intervals of ``labels``,
-the world is fixed and only the sample is drawn again; for those of ``queries``, the queries are drawn again,
-too, and the true scores are those of very many queries.
+covers a quarter of the wrong pairs of passages that only the last system found. Intervals of ``labels``
+should contain the true scores of the world's queries, those of ``queries`` those of very many queries.
 
 With real grades, a second model stands for people: all its grades are known, but the estimates use those of
 the drawn pairs only.
@@ -19,26 +18,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import kendalltau
 
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.corrected import (
-    Bools,
-    Evidence,
-    Floats,
-    PairGroups,
-    evidence,
-    group_scores,
-    label_covariance,
-    label_half_width,
-    most_errors,
-    query_half_width,
-)
+from exam_pp.metrics.corrected import Bools, Floats, PairGroups, group_scores
+from exam_pp.metrics.corrected_estimates import Estimate, Sampling, Source, estimates
 from exam_pp.metrics.poisson_sampling import inclusion_probabilities, weights_of_equal_strata
 from exam_pp.pair_sample import SampledBy
 from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_of
@@ -114,7 +104,7 @@ def draw_groups(
         probability[stratum] = expected / max(1, count)
         left -= expected
     drawn = (rng.random(judge.shape) < probability) & pool
-    return as_groups(world, judge, (world.people.astype(float) - judge) * drawn, probability, measure)
+    return as_groups(world, judge, drawn, probability, measure)
 
 
 def draw_entries(
@@ -136,104 +126,100 @@ def draw_entries(
         by_judge[:, None],
         ((of_entries(world.people) - by_judge) * drawn)[:, None],
         np.full((queries, entries, systems), probability),
-        np.eye(systems, dtype=bool)[:, None, :],
+        np.broadcast_to(np.eye(systems, dtype=bool)[:, None, :], (queries, systems, 1, systems)),
         np.full((queries, systems, entries), 1 / entries),
         np.ones(1),
         together=True,
+        labelled=np.repeat(drawn, systems, axis=2),
     )
 
 
-def as_groups(
-    world: World, judge: Bools, errors: Floats, probability: Floats, measure: Measure
-) -> PairGroups:
+def as_groups(world: World, judge: Bools, drawn: Bools, probability: Floats, measure: Measure) -> PairGroups:
     """The pairs as the groups of Cover, or of the mean over all pairs of a system."""
+    errors = (world.people.astype(float) - judge) * drawn
     queries, entries, passages = judge.shape
     systems = world.members.shape[1]
     if measure == "cover":
         weights = np.full((queries, systems, entries), 1 / entries)
         return PairGroups(
             judge[:, None].astype(float), errors[:, None], probability,
-            world.members[:, :, None, :], weights, np.ones(1),
+            world.members[:, :, None, :], weights, np.ones(1), labelled=drawn,
         )  # fmt: skip
     members = np.repeat(world.members[:, :, None, :], entries, axis=2).reshape(queries, systems, -1, 1)
     flat = (queries, 1, entries * passages, 1)
     weights = members[..., 0] / members[..., 0].sum(axis=-1, keepdims=True)
     return PairGroups(
         judge.astype(float).reshape(flat), errors.reshape(flat), probability.reshape(queries, -1, 1),
-        members, weights, np.ones(1),
+        members, weights, np.ones(1), labelled=drawn.reshape(queries, -1, 1),
     )  # fmt: skip
 
 
 def true_scores(world: World, measure: Measure) -> Floats:
     """The scores by people, queries × systems."""
-    pairs = as_groups(world, world.people, np.zeros(world.people.shape), np.ones(world.people.shape), measure)
+    everything = np.ones(world.people.shape)
+    pairs = as_groups(world, world.people, everything > 0, everything, measure)
     return group_scores(pairs, pairs.judged)
 
 
-class Coverage(NamedTuple):
-    """The share of intervals that contain the true score, their mean width, and the share marked thin.
+@cache
+def population_scores(size: Size, measure: Measure) -> Floats:
+    """The true scores of the systems over very many queries."""
+    rng, many = np.random.default_rng(1), replace(size, queries=1000)
+    means = [true_scores(make_world(rng, many), measure).mean(axis=0) for _ in range(20)]
+    return np.asarray(np.mean(means, axis=0))
 
-    All are means over the systems; ``lowest`` is the coverage of the system with the lowest one.
+
+class Coverage(NamedTuple):
+    """The share of intervals that contain the true score, half their mean width, and the share with a ``?``.
+
+    All are means over draws and systems; ``unmarked`` is the coverage of the intervals without a ``?``.
     """
 
     coverage: float
-    lowest: float
-    width: float
-    thin: float
+    half_width: float
+    marked: float
+    unmarked: float
 
 
-def label_coverage(
+def coverage(
     size: Size, judge: Judge, labels: int, by: SampledBy, measure: Measure, *, draws: int, seed: int = 0
-) -> Coverage:
-    """The coverage of intervals for fixed queries, over draws of the sample."""
+) -> dict[Source, Coverage]:
+    """The coverage of both kinds of intervals that exam_pp reports, over draws of worlds and samples."""
     rng = np.random.default_rng(seed)
-    world = make_world(rng, size)
-    grades = judged(rng, world, judge)
-    truth = true_scores(world, measure).mean(axis=0)
-    every = np.arange(size.systems)
-    single = measure == "cover" or by == "entry"
-    weight = 1 / (size.queries * size.entries * (1 if single else size.cutoff))
-
-    def once() -> tuple[Floats, Floats, Bools]:
-        pairs = draw_groups(rng, world, grades, labels, by, measure)
-        estimate = group_scores(pairs, pairs.corrected).mean(axis=0)
-        variances = label_covariance(pairs, every, every) / size.queries**2
-        bound = most_errors(float(pairs.probability.min()), CONFIDENCE) * weight
-        half = [label_half_width(column, bound, CONFIDENCE).value for column in variances.T]
-        return abs(estimate - truth) <= half, 2 * np.array(half), _thin(pairs, measure)
-
-    return _coverage(once, draws)
-
-
-def query_coverage(
-    size: Size, judge: Judge, labels: int, by: SampledBy, measure: Measure, *, draws: int, seed: int = 0
-) -> Coverage:
-    """The coverage of intervals for random queries, over draws of queries and sample."""
-    rng = np.random.default_rng(seed)
-    many = replace(size, queries=1000)
-    worlds = max(5, min(30, draws // 30))
-    truth = np.mean([true_scores(make_world(rng, many), measure).mean(axis=0) for _ in range(worlds)], axis=0)
-
-    def once() -> tuple[Floats, Floats, Bools]:
+    found: dict[Source, list[tuple[bool, float, bool]]] = {"labels": [], "queries": []}
+    for _ in range(draws):
         world = make_world(rng, size)
         pairs = draw_groups(rng, world, judged(rng, world, judge), labels, by, measure)
-        scores = group_scores(pairs, pairs.corrected)
-        half = np.array([query_half_width(column, CONFIDENCE) or 0.0 for column in scores.T])
-        return abs(scores.mean(axis=0) - truth) <= half, 2 * half, _thin(pairs, measure)
-
-    return _coverage(once, draws)
-
-
-def _thin(pairs: PairGroups, measure: Measure) -> Bools:
-    if measure == "mean" or pairs.together:
-        return np.zeros(pairs.weights.shape[1], dtype=bool)
-    return Evidence(*(counts.sum(axis=0) for counts in evidence(pairs))).too_thin
+        truths = true_scores(world, measure).mean(axis=0), population_scores(size, measure)
+        for (source, rows), truth in zip(found.items(), truths, strict=True):
+            for estimate, score in zip(estimates_of(pairs, source), truth, strict=True):
+                interval = estimate.corrected
+                low, high = interval.low or 0.0, interval.high or 0.0
+                marked = estimate.too_thin or interval.few is not None
+                rows.append((low <= score <= high, (high - low) / 2, marked))
+    return {source: _coverage(np.array(rows, dtype=float)) for source, rows in found.items()}
 
 
-def _coverage(once: Callable[[], tuple[Floats, Floats, Bools]], draws: int) -> Coverage:
-    hits, widths, thin = (np.array(rows) for rows in zip(*(once() for _ in range(draws)), strict=True))
-    by_system = hits.mean(axis=0)
-    return Coverage(float(by_system.mean()), float(by_system.min()), float(widths.mean()), float(thin.mean()))
+def _coverage(rows: Floats) -> Coverage:
+    inside, half_width, marked = rows.mean(axis=0).tolist()
+    without = rows[rows[:, 2] == 0, 0]
+    return Coverage(inside, half_width, marked, float(without.mean()) if without.size else float("nan"))
+
+
+def estimates_of(pairs: PairGroups, source: Source) -> list[Estimate]:
+    """The estimates of all systems by the groups of all queries."""
+    assert pairs.labelled is not None
+    chances = pairs.probability[pairs.labelled].tolist()
+    sampling = Sampling(source, CONFIDENCE, chances, lowest=float(pairs.probability.min()))
+    arrays = (pairs.judged, pairs.errors, pairs.probability, pairs.members, pairs.weights, pairs.labelled)
+    queries = [
+        replace(
+            pairs, judged=judged, errors=errors, probability=chance, members=members, weights=weights,
+            labelled=labelled,
+        )
+        for judged, errors, chance, members, weights, labelled in zip(*arrays, strict=True)
+    ]  # fmt: skip
+    return estimates(queries, sampling, 0)
 
 
 SETTINGS: tuple[tuple[SampledBy, int], ...] = (
@@ -249,22 +235,18 @@ SETTINGS: tuple[tuple[SampledBy, int], ...] = (
 
 def simulated(draws: int) -> Iterator[str]:
     """A line of a Markdown table for each judge, sample, measure and kind of interval."""
-    yield "| measure | sample | judge | coverage `labels` | coverage `queries` | marked ? |"
-    yield "|---|---|---|---|---|---|"
+    yield "| measure | sample | judge | coverage `labels` | coverage `queries` | marked ? | without ? |"
+    yield "|---|---|---|---|---|---|---|"
     measures: tuple[Measure, ...] = ("cover", "mean")
     for measure in measures:
         for by, labels in SETTINGS:
             for judge in JUDGES:
-                fixed = label_coverage(Size(), judge, labels, by, measure, draws=draws)
-                redrawn = query_coverage(Size(), judge, labels, by, measure, draws=draws)
-                yield (
-                    f"| {measure} | {labels}, {by} | {judge} | {_percent(fixed)} | {_percent(redrawn)} "
-                    f"| {100 * fixed.thin:.0f} % |"
-                )
-
-
-def _percent(found: Coverage) -> str:
-    return f"{100 * found.coverage:.1f} % (± {found.width / 2:.3f})"
+                found = coverage(Size(), judge, labels, by, measure, draws=draws)
+                cells = [f"{100 * of.coverage:.1f} % (± {of.half_width:.3f})" for of in found.values()]
+                marked = found["labels"].marked
+                without = ", ".join(f"{100 * of.unmarked:.1f} %" for of in found.values())
+                cells += [f"{100 * marked:.0f} %", without if marked else ""]
+                yield f"| {' | '.join([measure, f'{labels}, {by}', judge, *cells])} |"
 
 
 class GradedPair(NamedTuple):
@@ -412,7 +394,7 @@ def _tau(left: dict[str, float], right: dict[str, float]) -> float:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--graded")
     parser.add_argument("--bank")
     parser.add_argument("--judge")

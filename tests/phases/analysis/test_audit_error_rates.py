@@ -37,7 +37,7 @@ def share_with_evidence_of_length(queries: int, slope: float, seed: int) -> floa
             rows = np.column_stack([words, grade, judgment]).tolist()
             whole.append([rows])
             strata.append([[row[:2] for row in rows if row[2] == label] for label in range(4)])
-        sides = {side(correlation_within(data, samples=300, seed=draw).interval) for data in (whole, strata)}
+        sides = {side(correlation_within(data, seed=draw).interval) for data in (whole, strata)}
         hits += sides in ({1}, {-1})
     return hits / DRAWS
 
@@ -59,7 +59,7 @@ def test_calibrated_graders_cause_few_alarms() -> None:
         for _ in range(25):
             p = rng.beta(1, 2, 40)
             queries.append(list(zip(p.tolist(), (rng.random(40) < p).tolist(), strict=True)))
-        found = calibration(queries, samples=300, seed=draw)
+        found = calibration(queries, seed=draw)
         assert found is not None
         alarms += found.ece.value > found.highest_ece
     assert alarms / DRAWS <= HIGHEST
@@ -73,7 +73,7 @@ def test_two_fair_sources_of_scores_cause_few_alarms() -> None:
         quality = rng.normal(0, 1, (8, 1))
         first, second = (scale * (quality + rng.normal(0, 1.5, (8, 43))) for scale in (1, 2))
         found = difference_in_differences(
-            first.tolist(), second.tolist(), [True] * 2 + [False] * 6, samples=300, seed=draw
+            first.tolist(), second.tolist(), [True] * 2 + [False] * 6, seed=draw
         )
         alarms += side(found.interval) != 0
     assert alarms / DRAWS <= HIGHEST

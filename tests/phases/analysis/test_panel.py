@@ -192,6 +192,20 @@ def test_qrels_measure(disputed: Path) -> None:
     assert result.measure == "P@1"
 
 
+@pytest.mark.parametrize(
+    ("measure", "method"), [("P@1", "Gaffke's bound"), ("NumRelRet", "Student's t, which assumes normal")]
+)
+def test_the_note_names_the_intervals_of_the_measure(
+    write_jsonl: WriteLines, measure: str, method: str
+) -> None:
+    """Counts have no range, and equal differences then no interval."""
+    queries = write_jsonl("graded.jsonl", lines({"x": X, "z": Z}, queries=6))
+    result = analyze_panel(queries, measure=measure, min_grade=5, min_graders=1)
+    assert f"95 % intervals of differences: {method}" in notes_of(panel_report(result))
+    assert [swap.interval is None for swap in result.swaps] == [measure == "NumRelRet"] * len(result.swaps)
+    assert result.swaps
+
+
 def test_a_reviewer_with_few_pairs_and_equal_ratings(write_jsonl: WriteLines) -> None:
     """Models come before reviewers; the consensus needs ratings of two graders."""
     graders = {"human:ann": {"c": GOOD}, "x": X, "low": dict.fromkeys("abc", (1, 1))}
