@@ -4,7 +4,8 @@ Usage: scripts/site [FOLDER]
 
 FOLDER (default: site) gets the HTML pages, which need no server; a site that was there before is replaced.
 The pages are staged in a temporary folder: there, pages of other folders (CHANGELOG.md, ...) and notebooks
-become pages of the site, and formulas become MathML, which browsers show without a script.
+become pages of the site, listings of the code are added, and formulas become MathML, which browsers show
+without a script.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pathlib import Path
 import nbformat
 from latex2mathml.converter import convert
 
+from scripts.listings import with_listings
+
 ROOT = Path(__file__).resolve().parents[1]
 ELSEWHERE = {
     "CHANGELOG.md": "docs/project/changelog.md",
@@ -32,8 +35,8 @@ ELSEWHERE = {
 """Files outside docs/ that are pages of the site, to their paths in it."""
 WORKERS = "https://unpkg.com/iframe-worker/shim"
 """The theme loads this script, so that the search works from disk; ours needs no other server."""
-NOT_SEARCHED = "CHANGELOG.md"
-"""A page whose results would hide those of the pages that explain things."""
+NOT_SEARCHED = ("CHANGELOG.md", "docs/reference/messages.md")
+"""Pages whose results would hide those of the pages that explain things."""
 _MARK = ".made-by-exam_pp"
 """A file of every site, so that no other folder is replaced."""
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
@@ -119,9 +122,9 @@ def stage(folder: Path) -> None:
         page = (
             notebook_page(path, target.parent / f"{path.stem}-pictures")
             if path.suffix == ".ipynb"
-            else path.read_text(encoding="utf-8")
+            else with_listings(path.read_text(encoding="utf-8"))
         )
-        head = "---\nsearch:\n  exclude: true\n---\n\n" if source == NOT_SEARCHED else ""
+        head = "---\nsearch:\n  exclude: true\n---\n\n" if source in NOT_SEARCHED else ""
         target.write_text(head + with_mathml(with_staged_links(page, source)), encoding="utf-8")
 
 

@@ -80,11 +80,11 @@ class Checkout:
         assert text.count(old) == 1, f"{path} has {old!r} {text.count(old)} times"
         (self.folder / path).write_text(text.replace(old, new), encoding="utf-8")
 
-    def python(self, *arguments: str) -> str:
+    def python(self, *arguments: str, text: str = "") -> str:
         """Standard output of a Python command in the copy."""
         done = subprocess.run(
             [sys.executable, *arguments],
-            cwd=self.folder, capture_output=True, text=True, check=False,
+            cwd=self.folder, capture_output=True, text=True, check=False, input=text,
             env=os.environ | {"PYTHONPATH": str(self.folder)},
         )  # fmt: skip
         assert not done.returncode, f"{arguments}\n{done.stdout}{done.stderr}"
@@ -95,9 +95,11 @@ class Checkout:
         return self.python("-c", RUN, *commands)
 
     def page(self, name: str) -> str:
-        """A regenerated page of the documentation."""
-        self.python("scripts/make_docs.py")
-        return (self.folder / "docs" / name).read_text(encoding="utf-8")
+        """A page of the site."""
+        code = (
+            "import sys; from scripts.listings import with_listings; print(with_listings(sys.stdin.read()))"
+        )
+        return self.python("-c", code, text=(self.folder / "docs" / name).read_text(encoding="utf-8"))
 
 
 QUESTIONS = {

@@ -24,7 +24,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("zensical")
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "docs_site.py", folder],
+        [sys.executable, "-m", "scripts.docs_site", folder],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

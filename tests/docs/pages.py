@@ -11,11 +11,6 @@ from pathlib import Path
 from textwrap import dedent
 
 ROOT = Path(__file__).resolve().parents[2]
-GENERATED = {
-    "docs/reference/cli.md": "texts of --help, whose examples tests/cli/test_help_examples.py runs",
-    "docs/reference/messages.md": "messages of the code",
-}
-"""Pages without blocks of commands, and where their content comes from."""
 PAGES = [
     str(path.relative_to(ROOT))
     for path in sorted(
@@ -26,7 +21,6 @@ PAGES = [
             *(ROOT / "docs").rglob("*.md"),
         ]
     )
-    if str(path.relative_to(ROOT)) not in GENERATED
 ]
 _BLOCK = re.compile(
     r"^(?: *<!-- not run: (?P<reason>[^\n]*?) -->\n\n?)?"

@@ -39,7 +39,8 @@ def test_the_navigation_has_every_page_once() -> None:
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     pytest.importorskip("zensical", reason="zensical is not installed")
     done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "docs_site.py", tmp_path / "site"],
+        [sys.executable, "-m", "scripts.docs_site", tmp_path / "site"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -52,7 +53,8 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     pytest.importorskip("zensical", reason="zensical is not installed")
     (tmp_path / "notes.txt").touch()
     done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "docs_site.py", tmp_path],
+        [sys.executable, "-m", "scripts.docs_site", tmp_path],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

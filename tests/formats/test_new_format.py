@@ -19,7 +19,7 @@ from exam_pp.store.files import read_text_lines
 from exam_pp.store.json_lines import read_records, write_records
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import Query
-from scripts.make_docs import converting_page, validation_page
+from scripts.listings import LISTINGS
 
 
 class Ask(Record):
@@ -115,9 +115,9 @@ def test_the_schema_of_the_new_format_is_listed_and_printed() -> None:
 
 def test_the_new_format_is_in_lists_and_documentation() -> None:
     assert "questions of Asker" in run("convert", "--list").stdout
-    assert "| queries | `asks` | yes | yes | questions of Asker |" in converting_page()
-    assert "| scores | `equations` |  |  | scores of Solver |" not in converting_page()
-    assert "| `asks` | a line of Asker |" in validation_page()
+    assert "| queries | `asks` | yes | yes | questions of Asker |" in LISTINGS["formats"]()
+    assert "| scores | `equations` |  |  | scores of Solver |" not in LISTINGS["formats"]()
+    assert "| `asks` | a line of Asker |" in LISTINGS["schemas"]()
 
 
 def test_results_of_open_rag_eval_are_read_as_scores(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The collection of messages that docs/reference/messages.md lists."""
+"""The collection of messages: a listing of docs/reference/messages.md."""
 
 from __future__ import annotations
 
