@@ -140,7 +140,7 @@ def _unknown(name: str) -> str:
     close = [names[match] for match in get_close_matches(bare.lower(), names, n=1)]
     hint = (
         f"Did you mean {close[0] + name.removeprefix(bare)!r}?"
-        if close
+        if close and close[0] != bare  # ir-measures refuses the parameters of a name that it knows
         else "Examples: nDCG@10, RR, AP, P(rel=2)@10."
     )
     return f"No measure named {name!r}. {hint}"
