@@ -187,6 +187,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--rescale": "Rescale BERTScore with a baseline",
         "--rouge": "Compare answers by ROUGE",
         "--role": "Retrieved passages of systems, or their answers",
+        "--canaries": "Canaries, too",
         "--secret": "Share of secret entries",
         "--skip-missing-texts": "Drop passages without a text",
         "--sources": "Passages against which a part of an answer is scored",
