@@ -130,7 +130,6 @@ COMMANDS = (
     f"{ASK} -o out",
     "verify citations cited.jsonl -o out",
     "manifest show board.tsv.manifest.json -o out",
-    "manifest diff board.tsv.manifest.json board.tsv.manifest.json -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate criteria cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
