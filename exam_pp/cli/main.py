@@ -78,7 +78,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show", "Show a prompt in full."),
     },
     "tournaments": {
-        "tournament": ("tournament", "Rate systems by games between their answers, in one command."),
         "compare": ("compare", "Let a model play games between the answers of systems."),
     },
     "review": {
