@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
-
 from exam_pp.data_model import Integer, Record
 
 FORMAT: Literal["exam_pp.manifest.v1"] = "exam_pp.manifest.v1"
@@ -30,6 +28,8 @@ class NamedContent(Record):
             ``sha256sum`` prints for ``files``. None if the content was not read again; ``note`` says why.
         files: The files of a folder, by name.
         note: The reason of a missing digest.
+        parameter: The option or argument that names it, such as ``--bank``; None for a file of a folder, and
+            for a file that another input names.
     """
 
     path: str
@@ -37,32 +37,7 @@ class NamedContent(Record):
     sha256: str | None = None
     files: list[NamedContent] | None = None
     note: str | None = None
-
-
-class MadeBy(Record):
-    """The manifest of an input: the command that made the input, and the SHA-256 of the manifest file."""
-
-    command: str
-    manifest_sha256: str
-
-
-class InputContent(NamedContent):
-    """An input of a command.
-
-    Attributes:
-        parameter: The option or argument that names it, such as ``--bank``; None for a file that another
-            input names.
-        made_by: What made the input, if its own manifest was beside it.
-    """
-
     parameter: str | None = None
-    made_by: MadeBy | None = None
-
-
-class OutputContent(NamedContent):
-    """An output of a command, and the option that names it."""
-
-    parameter: str
 
 
 class OptionValue(Record):
@@ -76,31 +51,15 @@ class OptionValue(Record):
     default: bool
 
 
-class AskedModel(Record):
-    """A model that the command asked.
-
-    Attributes:
-        option: The option that names it.
-        model: Its name.
-        prompts: Prompt class to the hash of its text; empty if the options name no prompt.
-    """
-
-    option: str
-    model: str
-    prompts: dict[str, str] = Field(default_factory=dict)
-
-
 class Manifest(Record):
-    """The making of one output: the command with all options, its inputs, seeds, graders and versions.
+    """The making of one output: the command with all options, its inputs and versions.
 
     Attributes:
         exam_pp: Version of exam_pp.
         command: Name of the command, such as ``evaluate cover``.
         output: The output that the manifest belongs to.
         options: All options and arguments that are not files, in the order of the command's help.
-        seeds: The options that are seeds, with their values.
         inputs: The files that the command read.
-        asked: The models that the command asked.
         report: Provenance of the numbers of a report: graders of the grades, cutoff, thresholds, number of
             queries.
         python: Version of Python.
@@ -111,11 +70,9 @@ class Manifest(Record):
     format: Literal["exam_pp.manifest.v1"] = FORMAT
     exam_pp: str
     command: str
-    output: OutputContent
+    output: NamedContent
     options: list[OptionValue]
-    seeds: dict[str, Integer | None]
-    inputs: list[InputContent]
-    asked: list[AskedModel]
+    inputs: list[NamedContent]
     report: dict[str, Any]
     python: str
     platform: str

@@ -135,37 +135,22 @@ def recorded_roles(queries: Iterable[QueryView]) -> dict[str, set[Role]]:
     return roles
 
 
-CanaryQueries = dict[str, set[str]]
-"""Canary system to the ids of the queries for which it has passages."""
-
-
 def canaries_of(query: QueryView) -> set[str]:
     """The canary systems that have passages for a query."""
     systems = {entry.method for passage in query.passages for entry in passage.rankings}
     return {system for system in systems if is_canary(system)}
 
 
-def without_canaries(
-    queries: Iterable[QueryView], left_out: CanaryQueries | None = None
-) -> Iterator[QueryView]:
+def without_canaries(queries: Iterable[QueryView]) -> Iterator[QueryView]:
     """Yield queries without the entries of canary systems, and without passages that only canaries returned.
 
-    Args:
-        queries: The lines of a passages file.
-        left_out: Gets the canaries that are left out, with their queries.
-
-    Returns:
-        The queries, unchanged if they have no canaries.
+    Queries without canaries are unchanged.
     """
     for query in queries:
-        canaries = canaries_of(query)
-        if not canaries:
+        if canaries_of(query):
+            yield _Query(query.query_id, list(_real_passages(query)))
+        else:
             yield query
-            continue
-        if left_out is not None:
-            for system in canaries:
-                left_out.setdefault(system, set()).add(query.query_id)
-        yield _Query(query.query_id, list(_real_passages(query)))
 
 
 def _real_passages(query: QueryView) -> Iterator[PassageView]:

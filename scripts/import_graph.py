@@ -50,7 +50,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "trust": ("evaluation", "grading", "passages", "tournaments"),
         "validation": ("banks",),
         "sql": ("evaluation",),
-        "rag": ("banks", "evaluation", "grading", "interchange", "passages", "tournaments"),
+        "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
     },
     "reports": {
         "evaluation": (),

@@ -155,7 +155,7 @@ def test_all_modules_are_in_rooms(part_: str) -> None:
 
 
 def test_sections_of_the_help_are_the_rooms() -> None:
-    composed = {"rag"}  # runs phases of several rooms; its commands are in evaluation and tournaments
+    composed = {"rag"}  # runs phases of several rooms; its command is in evaluation
     assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys() - composed
     assert ROOMS["reports"].keys() <= ROOMS["phases"].keys()
 

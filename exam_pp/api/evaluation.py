@@ -92,6 +92,7 @@ def score_rankings(
     min_grade: int | Sequence[int] | None = None,
     facets: Facets = "title",
     role: Role | None = None,
+    canaries: bool = False,
 ) -> Evaluation:
     """Score the rankings in passages, including generated answers, with the measures of ir-measures.
 
@@ -106,6 +107,7 @@ def score_rankings(
             ranking of a query counts for each of its facets.
         role: Score only what systems ``retrieved``, or only each ``answer``. None: as for
             :func:`exam_pp.cover`.
+        canaries: Whether canaries are systems of the evaluation, like any other.
 
     Returns:
         Scores by system and query of the labels.
@@ -124,7 +126,7 @@ def score_rankings(
         facets=facets,
         ungraded=ungraded,
         role=role,
-        with_canaries=labels.lines_with_canaries if isinstance(labels, RubricQrels) else None,
+        canaries=canaries,
     )
     return _with_origin(evaluation, labels, notes)
 

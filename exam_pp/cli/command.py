@@ -13,7 +13,7 @@ from time import monotonic
 
 import click
 
-from exam_pp.cli.guard import Ran, guarded, writes_manifests
+from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import OLD_ONLY_IN, OLD_SPELLINGS, OPTIONS, section_of
 from exam_pp.wording import listed
@@ -43,7 +43,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command, with its inputs protected; outputs get manifests. With -v, its time is logged."""
+        """Run the command, with its inputs protected. It may write manifests. With -v, its time is logged."""
         started = monotonic()
         with guarded(ctx) as ran:
             try:
@@ -56,7 +56,7 @@ class Command(click.Command):
         return result
 
     def _write_manifests(self, ran: Ran) -> None:
-        if ran.running.written and writes_manifests(ran.context):
+        if ran.running.written and ran.context.meta.get(WITH_MANIFESTS):
             from exam_pp.cli.manifests import write_manifests
 
             write_manifests(ran)

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from exam_pp.provenance import Provenance
     from exam_pp.store.inputs import Running
 
-MANIFEST_VARIABLE = "EXAM_PP_MANIFEST"
-"""Environment variable that switches manifests off if its value is 0."""
-_NO_MANIFEST = f"{__name__}.no_manifest"
+WITH_MANIFESTS = f"{__name__}.with_manifests"
+"""Key of the context: whether outputs get manifests."""
 _REPORT = f"{__name__}.report"
 
 
@@ -114,19 +113,6 @@ def note_report(provenance: Provenance | None) -> None:
     context = click.get_current_context(silent=True)
     if context is not None and provenance is not None:
         context.meta.setdefault(_REPORT, provenance)
-
-
-def switch_manifests_off(context: click.Context, _option: click.Parameter, chosen: bool) -> None:
-    """Let the running command write no manifests."""
-    if chosen:
-        context.meta[_NO_MANIFEST] = True
-
-
-def writes_manifests(context: click.Context) -> bool:
-    """Whether neither ``--no-manifest`` nor the environment switches manifests off."""
-    from os import environ
-
-    return not context.meta.get(_NO_MANIFEST) and environ.get(MANIFEST_VARIABLE) != "0"
 
 
 def _note_journal(context: click.Context) -> None:

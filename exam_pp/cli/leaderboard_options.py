@@ -69,22 +69,6 @@ SEED = click.option(
     "--seed", type=IntRange(0), default=0, show_default=True, help="Seed of random samples and tests."
 )
 
-RATING = click.option(
-    "-m",
-    "--measure",
-    "methods",
-    type=click.Choice(["elo", "bradley-terry"]),
-    multiple=True,
-    default=["elo"],
-    help="Elo, averaged over tournaments (elo), or maximum likelihood, which does not depend on the "
-    "order of games (bradley-terry); may be repeated. The first one orders the systems.  [default: elo]",
-)
-ELO_INTEGER = click.option(
-    "--elo-integer",
-    is_flag=True,
-    help="Truncate Elo ratings to integers after every game, as published by RAGElo.",
-)
-
 
 def confidence_option(help_text: str = "Confidence level of the intervals.") -> Callable[[F], F]:
     """``--confidence``, from 0.5 up to 1, which is excluded."""

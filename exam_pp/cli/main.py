@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Group
-from exam_pp.cli.guard import switch_manifests_off
+from exam_pp.cli.guard import WITH_MANIFESTS
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError, StoppedError
 from exam_pp.wording import in_one_line, is_unicode
@@ -78,7 +78,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show", "Show a prompt in full."),
     },
     "tournaments": {
-        "tournament": ("tournament", "Rate systems by games between their answers, in one command."),
         "compare": ("compare", "Let a model play games between the answers of systems."),
     },
     "review": {
@@ -106,7 +105,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
         "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
         "canary-report": ("canary_report", "Show what graders gave to canaries."),
-        "manifest": ("manifest", "Show what made a file, and why two numbers differ."),
+        "manifest": ("manifest", "Show what made a file."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
@@ -178,21 +177,21 @@ _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.option(
-    "--no-manifest",
+    "--manifest",
     is_flag=True,
-    expose_value=False,
-    callback=switch_manifests_off,
-    help="Write no manifests beside outputs, as with EXAM_PP_MANIFEST=0.",
+    envvar="EXAM_PP_MANIFEST",
+    help="Write a manifest beside every output: what made it. The same with EXAM_PP_MANIFEST=1.",
 )
 @click.version_option(package_name="exam_pp", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(context: click.Context) -> None:
+def cli(context: click.Context, manifest: bool) -> None:
     """Grade retrieved and generated passages against a test bank, and evaluate systems with the grades.
 
     In place of a file, - is standard input or standard output. Files whose names end in .gz are compressed.
     In place of a file of queries, irds:NAME is a data set of ir_datasets. `exam-pp COMMAND --help` shows the
     options of a command, with examples.
     """
+    context.meta[WITH_MANIFESTS] = manifest
     start_log(context)
 
 

@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -16,32 +15,24 @@ import click
 
 import exam_pp
 from exam_pp.cli.command_line import SECRET, is_given
-from exam_pp.cli.guard import NamedInput, NamedOutput, Ran
+from exam_pp.cli.guard import NamedInput, Ran
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.masking import MASK, find_secrets
 from exam_pp.llm.transport import address
 from exam_pp.manifest import (
     FORMAT,
-    AskedModel,
-    InputContent,
-    MadeBy,
     Manifest,
     NamedContent,
     OptionValue,
-    OutputContent,
     manifest_path,
 )
-from exam_pp.store.files import check_output, is_read_once
-from exam_pp.store.inputs import is_input
+from exam_pp.store.files import check_output
 from exam_pp.store.manifests import (
     combined_content,
     file_content,
     folder_content,
-    holds,
     is_manifest,
-    manifest_of,
-    manifest_sha256,
     write_manifest,
 )
 from exam_pp.store.temporary import is_temporary
@@ -74,78 +65,54 @@ def write_manifests(ran: Ran) -> None:
     """
     written = [Path(path) for path in ran.running.written]
     outputs = [output for output in ran.outputs if output.parameter.name not in _NOT_OUTPUTS]
-    targets = [target for output in outputs for target in _targets(output, written)]
-    if not targets:
-        return
     try:
-        facts = _facts(ran)
+        contents = [
+            content.model_copy(update={"parameter": _name(output.parameter)})
+            for output in outputs
+            for content in _contents(output.path, written)
+        ]
+        facts = _facts(ran) if contents else {}
     except _PROBLEMS as error:
         log.warning("The outputs have no manifests: %s", error)
         return
-    for target in targets:
+    for content in contents:
         try:
-            place = _place(target.path)
-            output = OutputContent(**_fields(_digested(target)), parameter=target.name)
-            write_manifest(Manifest(format=FORMAT, output=output, **facts), place)
+            write_manifest(Manifest(format=FORMAT, output=content, **facts), _place(Path(content.path)))
         except _PROBLEMS as error:
-            log.warning("%s has no manifest: %s", target.path, error)
+            log.warning("%s has no manifest: %s", content.path, error)
 
 
-@dataclass(frozen=True)
-class _Target:
-    """An output that was written: its path, the option that names it, and for folders the written files."""
-
-    path: Path
-    name: str
-    files: tuple[Path, ...] | None = None
-
-
-def _targets(output: NamedOutput, written: Iterable[Path]) -> Iterator[_Target]:
-    real = Path(os.path.realpath(output.path))
-    name = _name(output.parameter)
+def _contents(path: Path, written: Iterable[Path]) -> Iterator[NamedContent]:
+    """An output that was written: a file, or a folder with its written files."""
+    real = Path(os.path.realpath(path))
     if real.is_file():
         if real in written:
-            yield _Target(output.path, name)
+            yield file_content(path, str(path))
         return
-    files = tuple(
-        output.path / path.name for path in sorted(written) if path.parent == real and path.is_file()
-    )
+    files = [path / file.name for file in sorted(written) if file.parent == real and file.is_file()]
     if files and Path.cwd().is_relative_to(real):  # the place beside the folder is outside of the user's work
-        yield from (_Target(file, name) for file in files)
+        yield from (file_content(file, str(file)) for file in files)
     elif files:
-        yield _Target(output.path, name, files)
+        yield folder_content(path, files)
 
 
 def _place(output: Path) -> Path:
     """The path of the manifest; raises :class:`OutputError` if it would replace another file."""
     place = manifest_path(output)
-    if is_input(place):
-        raise OutputError(f"{place} is an input of this command.")
-    if place.is_symlink():
-        raise OutputError(f"{place} is a symbolic link and is kept; rename it.")
-    if place.exists() and not is_manifest(place):
+    if place.is_symlink() or (place.exists() and not is_manifest(place)):
         raise OutputError(f"{place} is not a manifest and is kept; rename it.")
     return check_output(place)
 
 
-def _digested(target: _Target) -> NamedContent:
-    if target.files is None:
-        return file_content(target.path, str(target.path))
-    return folder_content(target.path, target.files)
-
-
 def _facts(ran: Ran) -> dict[str, Any]:
     """The fields of the manifests of all outputs."""
-    options = list(_options(ran))
     report = {} if ran.report is None else dict(ran.report.values)
     report.pop("exam_pp", None)
     return {
         "exam_pp": exam_pp.__version__,
         "command": ran.context.command_path.partition(" ")[2],
-        "options": options,
-        "seeds": {option.name: option.value for option in options if option.name.endswith("seed")},
+        "options": list(_options(ran)),
         "inputs": list(_inputs(ran)),
-        "asked": list(_asked(ran.context)),
         "report": report,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
@@ -213,75 +180,33 @@ def _plain(value: Any) -> Any:
     return find_secrets(os.environ.get("OPENAI_API_KEY", "").strip(), "").mask(str(value))
 
 
-def _asked(context: click.Context) -> Iterator[AskedModel]:
-    """The models of the options, with the hashes of the prompts that options name."""
-    for parameter in context.command.params:
-        value = context.params.get(parameter.name or "")
-        if parameter.name in {"model", "importance_model"} and isinstance(value, str):
-            prompts = dict(_prompts(context)) if parameter.name == "model" else {}
-            yield AskedModel(option=_name(parameter), model=_plain(value), prompts=prompts)
-        elif parameter.name == "panel" and isinstance(value, Path) and not is_read_once(value):
-            yield from _panel(value, _name(parameter), context.params["servers"])
-
-
-def _panel(path: Path, option: str, servers: tuple[str, ...]) -> Iterator[AskedModel]:
-    """The graders of a panel file."""
-    from exam_pp.phases.trust.panel_file import read_panel
-
-    for grader in read_panel(path, servers):
-        prompts = {prompt.name: prompt.hash for prompt in grader.prompts}
-        yield AskedModel(option=option, model=_plain(grader.model.model), prompts=prompts)
-
-
-def _prompts(context: click.Context) -> Iterator[tuple[str, str]]:
-    """Name and hash of each prompt of the options."""
-    from exam_pp.phases.grading.prompt_files import read_prompt
-    from exam_pp.prompts import PROMPTS
-
-    for name in ("prompt_classes", "prompt_class"):
-        value = context.params.get(name)
-        for prompt_class in value if isinstance(value, tuple) else [value]:
-            if (prompt := PROMPTS.find(prompt_class)) is not None:
-                yield prompt.name, prompt.hash
-    for path in context.params.get("prompt_files") or ():
-        if not is_read_once(path):
-            prompt = read_prompt(path)
-            yield prompt.name, prompt.hash
-
-
-def _inputs(ran: Ran) -> Iterator[InputContent]:
+def _inputs(ran: Ran) -> Iterator[NamedContent]:
     """The inputs in the order of the command's help, then other files that were opened, by name."""
     opened = sorted(ran.running.opened.items(), key=lambda item: str(item[1]))
     order = [parameter.name for parameter in ran.context.command.params]
     for given in sorted(ran.inputs, key=lambda given: order.index(given.parameter.name)):
-        yield _with_maker(_named(given), given.path)
+        yield _named(given).model_copy(update={"parameter": _name(given.parameter)})
     named = {os.path.realpath(path) for given in ran.inputs for path in given.protected()}
     own = [Path(os.path.realpath(path)) for path in (*(output.path for output in ran.outputs), PACKAGE)]
     for real, path in opened:
         is_own = is_temporary(Path(real)) or any(Path(real).is_relative_to(place) for place in own)
         if real not in named and not is_own and path.is_file():
-            yield _with_maker(InputContent(**_fields(_content(path, str(path)))), path)
+            yield file_content(path, str(path))
 
 
-def _named(given: NamedInput) -> InputContent:
-    """An input of an option or argument, without its maker."""
+def _named(given: NamedInput) -> NamedContent:
+    """An input of an option or argument."""
     path, name = given.path, str(given.path)
     if name == "-" or not (path.is_file() or path.is_dir()):
-        content = NamedContent(path=name, note="a stream, which cannot be read again")
-    elif given.files is not None and path.is_file():
-        content = _weights(path, path)
-    elif given.files is not None:
-        content = combined_content(name, [_weights(file, path) for file in given.files])
-    elif path.is_dir():
+        return NamedContent(path=name, note="a stream, which cannot be read again")
+    if given.files is not None and path.is_file():
+        return _weights(path, path)
+    if given.files is not None:
+        return combined_content(name, [_weights(file, path) for file in given.files])
+    if path.is_dir():
         files = [file for file in given.protected() if file != path]
-        content = combined_content(name, [_content(file, _within(file, path)) for file in files])
-    else:
-        content = _content(path, name)
-    return InputContent(**_fields(content), parameter=_name(given.parameter))
-
-
-def _fields(content: NamedContent) -> dict[str, Any]:
-    return content.model_dump(exclude_unset=True)
+        return combined_content(name, [file_content(file, _within(file, path)) for file in files])
+    return file_content(path, name)
 
 
 def _within(file: Path, folder: Path) -> str:
@@ -291,21 +216,5 @@ def _within(file: Path, folder: Path) -> str:
 def _weights(file: Path, model: Path) -> NamedContent:
     size = file.stat().st_size
     if size <= _MAX_WEIGHTS:
-        return _content(file, _within(file, model))
+        return file_content(file, _within(file, model))
     return NamedContent(path=_within(file, model), size=size, note="only the size: weights above 2 GB")
-
-
-def _content(file: Path, name: str) -> NamedContent:
-    try:
-        return file_content(file, name)
-    except DataError as error:  # it was changed while the command ran
-        return NamedContent(path=name, note=error.problem)
-
-
-def _with_maker(content: InputContent, path: Path) -> InputContent:
-    """The input with the command that made it, if the manifest of its present content is beside it."""
-    found = manifest_of(path) if content.sha256 is not None else None
-    if found is None or not holds(found[1], content):
-        return content
-    maker = MadeBy(command=found[1].command, manifest_sha256=manifest_sha256(found[0]))
-    return content.model_copy(update={"made_by": maker})

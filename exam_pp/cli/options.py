@@ -205,6 +205,9 @@ def role_option(default: str = "of a system with a ranking and an answer, the an
 
 
 ROLE = role_option()
+CANARIES = click.option(
+    "--canaries", is_flag=True, help="With the systems that `exam-pp canaries` added, as systems like others."
+)
 
 
 def unparsed_option(default: str) -> Callable[[F], F]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.manifest import SUFFIX as MANIFEST
 
 _MODEL_FILES = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja", ".py", ".gguf")
 """Suffixes of the files of a checkpoint."""
@@ -77,8 +76,7 @@ def model_files(model: str) -> tuple[Path, ...] | None:
     if not path.is_dir():
         return None
     # Other files in the folder, such as gradings, may be outputs.
-    found = (file for file in path.rglob("*") if file.suffix in _MODEL_FILES and file.is_file())
-    return tuple(sorted(file for file in found if not file.name.endswith(MANIFEST)))
+    return tuple(sorted(file for file in path.rglob("*") if file.suffix in _MODEL_FILES and file.is_file()))
 
 
 def is_input(path: Path, inputs: Iterable[str | Path] = ()) -> bool:

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from exam_pp.errors import DataError
 from exam_pp.manifest import FORMAT, SUFFIX, Manifest, NamedContent, manifest_path
 from exam_pp.store.files import read_text, size_and_sha256, write_text
-from exam_pp.store.inputs import forget
 from exam_pp.store.parsing import data_error, parse_json
 
 _BEGIN = 2**10
@@ -61,11 +60,6 @@ def is_manifest(path: Path) -> bool:
         return False
 
 
-def manifest_sha256(place: Path) -> str:
-    """The digest by which later manifests refer to a manifest."""
-    return hashlib.sha256(place.read_bytes()).hexdigest()
-
-
 def file_content(path: Path, name: str) -> NamedContent:
     """The size and digest of a file, under a name; raises :class:`DataError`."""
     size, sha256 = size_and_sha256(path)
@@ -88,34 +82,3 @@ def combined_content(name: str, contents: list[NamedContent]) -> NamedContent:
         sha256=hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest() if known else None,
         files=contents,
     )
-
-
-def holds(manifest: Manifest, content: NamedContent) -> bool:
-    """Whether a manifest is of this content: that of its output, of one of its files, or of some of them."""
-    files = manifest.output.files or []
-    if content.files is not None:
-        known = {(file.path, file.sha256) for file in files}
-        return bool(content.files) and all((file.path, file.sha256) in known for file in content.files)
-    known_digests = {file.sha256 for file in [manifest.output, *files]}
-    return content.sha256 is not None and content.sha256 in known_digests
-
-
-def manifest_of(path: Path) -> tuple[Path, Manifest] | None:
-    """The manifest of a file or folder, with its place; for a file of a folder, that of the folder.
-
-    The content of the file may be another one by now (:func:`holds`). Returns None without a manifest that
-    can be read.
-    """
-    full = path.absolute()
-    for output in (full, full.parent):
-        if not output.name or not is_manifest(place := manifest_path(output)):
-            continue
-        try:
-            manifest = read_manifest(place)
-        except DataError:
-            continue
-        finally:
-            forget(place)  # so that the command can write it, as that of a folder with its input
-        if output == full or any(file.path == full.name for file in manifest.output.files or ()):
-            return place, manifest
-    return None

@@ -30,7 +30,6 @@ from random import Random
 from typing import Any
 
 from exam_pp.cli.main import main as exam_pp
-from exam_pp.manifest import SUFFIX
 from scripts.reliability.good_files import TARGETS, Target, lay_out
 from scripts.reliability.mutations import mutate
 
@@ -131,8 +130,6 @@ def _problem(
 ) -> str:
     changed = [name for name, content in before.items() if after.get(name) != content]
     new = sorted(after.keys() - before.keys())
-    if any(name == target.output or name.startswith(f"{target.output}/") for name in new):
-        new = [name for name in new if name != f"{target.output}{SUFFIX}"]
     if changed:
         return f"inputs were changed: {changed}"
     if code not in {0, 1, 2}:

@@ -38,7 +38,6 @@ from typing import Any
 
 from exam_pp.cli.main import COMMANDS
 from exam_pp.cli.main import main as exam_pp
-from exam_pp.manifest import SUFFIX
 from scripts.reliability.fuzz import snapshot
 from scripts.reliability.good_files import RATED, TARGETS, lay_out
 
@@ -337,8 +336,7 @@ def _state_problem(
     if half and "status" not in half:  # the state in a status file changes
         return f"half an output: {half}"
     for top in {name.split("/")[0] for name in expected if "/" in name} - {"existing"}:
-        # The manifest of a folder is written after it.
-        files = {name for name in expected if name.startswith(f"{top}/") and not name.endswith(SUFFIX)}
+        files = {name for name in expected if name.startswith(f"{top}/")}
         if 0 < len(files & new) < len(files):
             return f"half a folder: {sorted(files & new)}"
     others = [name for name in new - expected.keys() if ".journal" not in name and ".panel" not in name]

@@ -39,10 +39,6 @@ def examples(command: click.Command) -> list[str]:
 EXAMPLES = [(path, line) for path, command in COMMANDS.items() for line in examples(command)]
 
 
-_DIFFERS = ("manifest diff",)
-"""Commands whose examples end with the exit code 3, because the files differ."""
-
-
 @pytest.fixture
 def folder(
     example_files: Path,
@@ -116,7 +112,7 @@ def test_the_example_works(path: str, line: str, folder: Path) -> None:
         try:
             main(shlex.split(line.removeprefix("exam-pp ")))
         except SystemExit as stop:
-            if stop.code and not (path in _DIFFERS and stop.code == 3):
+            if stop.code:
                 pytest.fail(f"exit code {stop.code}: {line}")
     changed = {file for file in folder.iterdir() if before.get(file) != file.stat().st_mtime_ns}
     _assert_manifests({file for file in changed if not file.name.endswith(SUFFIX)}, line)

@@ -125,12 +125,8 @@ COMMANDS = (
     f"score-answers cited.jsonl {ASK} --prompt-file claim.toml -o out",
     f"compare answers-passages.jsonl --queries queries.tsv --games games.jsonl {ASK} --prompt-file pair.toml "
     "-o out",
-    f"tournament answers-passages.jsonl --queries queries.tsv {ASK} --prompt-file pair.toml -o out",
-    "tournament --queries ragelo_queries.csv --answers ragelo_answers.csv --documents ragelo_documents.csv "
-    f"{ASK} -o out",
     "verify citations cited.jsonl -o out",
     "manifest show board.tsv.manifest.json -o out",
-    "manifest diff board.tsv.manifest.json board.tsv.manifest.json -o out",
     "evaluate citations cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate criteria cited.jsonl --queries queries.json --official official.json -o out",
     "evaluate factual-consistency scored.jsonl --queries queries.json --official official.json -o out",
@@ -327,8 +323,8 @@ def result(
     except SystemExit as stop:
         code = int(stop.code or 0)
     shown = capsys.readouterr()
-    files = {"standard output": shown.out.encode()} if words[0] == "tournament" else {}
-    assert files or shown.out == ""
+    assert shown.out == ""
+    files = {}
     for path in sorted(set(Path().rglob("*")) - before, reverse=True):
         if path.is_file():
             files[str(path)] = path.read_bytes()

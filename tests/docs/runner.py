@@ -154,7 +154,6 @@ def room(folder: Path) -> Iterator[Runner]:
     environment = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
-        "EXAM_PP_MANIFEST": "1",
         "HF_HUB_OFFLINE": "1",
         "HOME": str(folder),
         "NLTK_DATA": os.pathsep.join(nltk.data.path),

@@ -304,22 +304,7 @@ SETUPS = {
             ),
         },
     ),
-    "docs/how-to/manifests.md": Setup(
-        SMALL,
-        prepare=in_order(
-            small_file,
-            run(
-                *(
-                    f"grade passages.jsonl.gz -o {name}.jsonl.gz {RATED} --model {name}"
-                    for name in ("lexical", "bundled")
-                ),
-                "evaluate cover lexical.jsonl.gz --bank questions.jsonl --cutoff 10 --format tsv"
-                " -o lexical.tsv",
-                "evaluate cover bundled.jsonl.gz --bank questions.jsonl --cutoff 5 --format tsv"
-                " -o bundled.tsv",
-            ),
-        ),
-    ),
+    "docs/how-to/manifests.md": Setup(SMALL, prepare=small_file),
     "docs/how-to/many-gpus.md": Setup(
         "all.jsonl.gz=passages.jsonl.gz bank.jsonl.gz=questions.jsonl questions.jsonl",
         prepare=run("sample all.jsonl.gz --max-queries 2 --max-passages 2 -o passages.jsonl.gz"),

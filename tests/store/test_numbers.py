@@ -130,7 +130,7 @@ _EDITS = '{"format": "exam_pp.edits.v1", %s}'
 _MANIFEST: dict[str, Any] = {
     "format": "exam_pp.manifest.v1",
     "exam_pp": "1", "command": "c", "output": {"path": "x", "parameter": "-o", "size": "@"},
-    "options": [], "seeds": {"--seed": "@"}, "inputs": [], "asked": [], "report": {}, "python": "3",
+    "options": [], "inputs": [], "report": {}, "python": "3",
     "platform": "p", "packages": {},
 }  # fmt: skip
 _ENTRY = '{"query_id": "q", "question_id": "a", "question_text": "t", "weight": @}'

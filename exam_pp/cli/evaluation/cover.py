@@ -16,6 +16,7 @@ from exam_pp.cli.leaderboard_options import (
     missing_queries_option,
 )
 from exam_pp.cli.options import (
+    CANARIES,
     CUTOFF,
     GRADED,
     MIN_GRADE_DEFAULT,
@@ -39,6 +40,7 @@ from exam_pp.cli.options import (
 )
 @CUTOFF
 @ROLE
+@CANARIES
 @missing_queries_option("results")
 @click.option(
     "--soft",
@@ -58,6 +60,7 @@ def command(
     min_grades: tuple[int, ...],
     cutoff: int,
     role: Any,
+    canaries: bool,
     missing_queries: Any,
     soft: bool,
     plot_length: Path | None,
@@ -103,6 +106,7 @@ def command(
             missing_queries=missing_queries,
             soft=soft,
             role=role,
+            canaries=canaries,
         )
         for grader, selection in selections.items()
     }

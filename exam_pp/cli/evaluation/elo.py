@@ -13,7 +13,7 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.game_options import GAMES_BY, SCORED, SELECTION, scored_games, scored_options
-from exam_pp.cli.leaderboard_options import ELO_INTEGER, OFFICIAL, RATING, SEED
+from exam_pp.cli.leaderboard_options import OFFICIAL, SEED
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
@@ -78,7 +78,16 @@ _from_grades = together(
     scored_options,
 )
 _method = together(
-    RATING,
+    click.option(
+        "-m",
+        "--measure",
+        "methods",
+        type=click.Choice(["elo", "bradley-terry"]),
+        multiple=True,
+        default=["elo"],
+        help="Elo, averaged over tournaments (elo), or maximum likelihood, which does not depend on the "
+        "order of games (bradley-terry); may be repeated. The first one orders the systems.  [default: elo]",
+    ),
     click.option(
         "--tournaments",
         type=Repetitions(),
@@ -100,7 +109,11 @@ _method = together(
         show_default=True,
         help="Elo rating of every system before its first game.",
     ),
-    ELO_INTEGER,
+    click.option(
+        "--elo-integer",
+        is_flag=True,
+        help="Truncate Elo ratings to integers after every game, as published by RAGElo.",
+    ),
 )
 _METHOD = ("methods", "tournaments", "k_factor", "start_rating", "elo_integer", "intervals", "confidence",
            "samples", "seed")  # fmt: skip

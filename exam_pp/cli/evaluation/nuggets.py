@@ -10,6 +10,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options, missing_queries_option
 from exam_pp.cli.options import (
+    CANARIES,
     FIGURE_PATH,
     FILE,
     FILES,
@@ -82,6 +83,7 @@ SCORING_RULES = together(
     help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
 )
 @SCORING_RULES
+@CANARIES
 @click.option(
     "--sanity-rows",
     is_flag=True,
@@ -129,7 +131,7 @@ def command(
         score_files,
     )
 
-    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital", "role"))
+    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital", "role", "canaries"))
     in_table = not output.per_query and output.form not in ("jsonl", "nuggetizer", "trec_eval")
     if sanity_rows and not in_table:
         option = "--per-query" if output.per_query else f"--format {output.form}"

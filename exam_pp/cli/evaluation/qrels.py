@@ -21,6 +21,7 @@ from exam_pp.cli.leaderboard_options import (
     run_options,
 )
 from exam_pp.cli.options import (
+    CANARIES,
     FILE,
     GRADED,
     LABEL_RULE,
@@ -77,6 +78,7 @@ _LEVELLED = ("max", "mean")
 @run_options(required=False)
 @click.option("--rankings", is_flag=True, help="Score the rankings in GRADED instead of run files.")
 @ROLE
+@CANARIES
 @click.option(
     "--qrels-output", type=OUTPUT_PATH, help="With --runs or --rankings: also write the qrels to this file."
 )
@@ -97,6 +99,7 @@ def command(
     runs: tuple[Path, ...],
     rankings: bool,
     role: Any,
+    canaries: bool,
     measures: tuple[str, ...],
     method_name: Any,
     qrels_output: Path | None,
@@ -136,6 +139,8 @@ def command(
     _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))
     if not runs:
         refuse_without("--runs", "method_name")
+    if not rankings:
+        refuse_without("--rankings", "canaries")
     if runs and rankings:
         raise click.UsageError("Use either --rankings or --runs, not both.")
     if subtopics:
@@ -151,10 +156,11 @@ def command(
         sets = [(grade,) for grade in thresholds] or [()]
     if not scored or qrels_output:
         _check_single(selections, thresholds if not scored else sets)
+    scope = {"role": role, "canaries": canaries}
     if subtopics:
-        make = partial(_subtopics, label=label, role=role)
+        make = partial(_subtopics, label=label, scope=scope)
     else:
-        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes, role=role)
+        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes, scope=scope)
     label_sets = {
         grader: [make(graded, bank, queries, selection, grades) for grades in sets]
         for grader, selection in selections.items()
@@ -174,7 +180,7 @@ def command(
         measures=measures,
         facets=facets,
         method=method_name,
-        role=role,
+        scope=scope,
     )
     evaluation = _in_columns(label_sets, score)
     if runs:
@@ -231,7 +237,7 @@ def _scores(
     measures: Sequence[str],
     facets: Any,
     method: Any,
-    role: Any,
+    scope: Mapping[str, Any],
 ) -> Evaluation:
     """Score runs, or the rankings of a graded file, by labels."""
     from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
@@ -249,8 +255,7 @@ def _scores(
             ranked,
             names,
             facets=facets,
-            role=role,
-            with_canaries=labels.with_canaries,
+            **scope,
             **settings,
         )
     else:
@@ -277,7 +282,6 @@ class _Labels:
     ungraded: Callable[[], Ungraded] | None = None
     default_level: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
-    with_canaries: Callable[[], Sequence[Qrel | SubtopicQrel]] | None = None
     systems: Sequence[str] = ()
 
 
@@ -291,7 +295,7 @@ def _labels(
     rule: LabelRule | None,
     facets: Any,
     fill_holes: Path | None,
-    role: Any,
+    scope: Mapping[str, Any],
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.provenance import file_names
@@ -308,7 +312,7 @@ def _labels(
         min_grade=min_grades[0] if min_grades else None,
         queries=queries,
         facets=facets,
-        role=role,
+        **scope,
     )
     # Labels of count and binary already use the threshold, so they need no relevance level.
     levels = min_grades if label in _LEVELLED else ()
@@ -324,21 +328,18 @@ def _labels(
             ungraded=rubric.ungraded,
             default_level=rubric.level,
             provenance=rubric.provenance,
-            with_canaries=rubric.lines_with_canaries,
             systems=rubric.systems,
         )
     # Judgments have a scale of their own, so the default threshold of grades is not used for them.
     from exam_pp.phases.evaluation import fill_holes as filling
 
     filled = filling.fill_holes(fill_holes, rubric.qrels)
-    labels = rubric.lines_with_canaries
     return _Labels(
         filled.qrels,
         [*rubric.notes, *filled.notes],
         rubric.min_grade,
         levels,
         partial(filling.write_filled, filled),
-        with_canaries=None if labels is None else lambda: filling.fill_holes(fill_holes, labels()).qrels,
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
         systems=rubric.systems,
     )
@@ -361,7 +362,7 @@ def _subtopics(
     selection: GradeFilter,
     min_grades: Sequence[int],
     label: Any,
-    role: Any,
+    scope: Mapping[str, Any],
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
     from exam_pp.store.trec.runs import write_qrels
@@ -373,7 +374,7 @@ def _subtopics(
         label=label,
         min_grade=min_grades[0] if min_grades else None,
         queries=queries,
-        role=role,
+        **scope,
     )
     return _Labels(
         subtopics.qrels,
@@ -383,7 +384,6 @@ def _subtopics(
         partial(write_qrels, subtopics.qrels),
         "alpha_nDCG@20",
         provenance=subtopics.provenance,
-        with_canaries=subtopics.with_canaries,
         systems=subtopics.systems,
     )
 

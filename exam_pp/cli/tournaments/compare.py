@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from exam_pp.cli.options import (
     prompt_file_option,
     required_output,
     take,
-    together,
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
@@ -43,110 +41,7 @@ _OPTIONS = (
     "seed",
     "same_text_is_tie",
     "unparsed",
-)
-
-judge_options = together(
-    click.option(
-        "--choose",
-        is_flag=True,
-        help="Take the likeliest verdict, without a written reply.",
-    ),
-    click.option(
-        "--prompt-class",
-        shell_complete=prompt_names,
-        metavar="NAME",
-        help="Prompt of the kind pair; PairwiseChoice is short, for small models.  [default: "
-        "PairwiseAnswers]",
-    ),
-    prompt_file_option("TOML file with your own prompt of the kind pair."),
-    click.option(
-        "--factors",
-        metavar="TEXT",
-        help="Factors that the judge considers, as the end of a sentence.  [default: those of the paper]",
-    ),
-    click.option(
-        "--answers-cite",
-        is_flag=True,
-        help="Say in the prompt that the answers cite documents by their ids in square brackets.",
-    ),
-    click.option(
-        "--unparsed",
-        type=click.Choice(["ungraded", "chat"]),
-        default="ungraded",
-        show_default=True,
-        help="Replies without a verdict in double brackets: no winner (ungraded), or the winner of a "
-        "sentence such as 'final verdict: A' (chat).",
-    ),
-)
-document_options = together(
-    click.option(
-        "--evidence",
-        type=click.Choice(["text", "reason", "both", "none"]),
-        help="Documents beside the answers: those that either system retrieved or cites, best first, as "
-        "texts, as the reasons of direct grades for their relevance, as both, or no documents.  [default: "
-        "text]",
-    ),
-    click.option(
-        "--min-relevance",
-        type=int,
-        metavar="LABEL",
-        help="Show only documents with at least this label of direct grades; the paper uses 2.  [default: "
-        "show all]",
-    ),
-    click.option(
-        "--reasons-grader",
-        shell_complete=model_names,
-        metavar="NAME",
-        help="Take labels and reasons of documents from direct grades by this model or reviewer.",
-    ),
-    click.option(
-        "--reasons-class",
-        shell_complete=prompt_names,
-        metavar="NAME",
-        help="Take labels and reasons of documents from direct grades with this prompt class.",
-    ),
-)
-game_options = together(
-    click.option(
-        "--system",
-        "systems",
-        multiple=True,
-        metavar="NAME",
-        help="Only games between these systems; may be repeated.",
-    ),
-    click.option(
-        "--games-per-query",
-        type=IntRange(1),
-        help="Number of pairs of systems that are drawn for each query; the paper uses 15.  [default: all "
-        "pairs]",
-    ),
-    click.option(
-        "--both-orders", is_flag=True, help="Play each game twice, with each answer in place A once."
-    ),
-    click.option(
-        "--same-text-is-tie", is_flag=True, help="Answers with the same words tie without a model call."
-    ),
-    click.option(
-        "--seed",
-        type=int,
-        default=0,
-        show_default=True,
-        help="Seed of the draws of pairs, repeats and places.",
-    ),
-)
-_extension_options = together(
-    click.option(
-        "--games",
-        type=FILE,
-        help="Games file to extend: its games are kept, and games by the same model with the same prompt and "
-        "answers are not played again.",
-    ),
-    click.option(
-        "--adaptive",
-        is_flag=True,
-        help="Play the most informative games first, in rounds, until --budget is spent.",
-    ),
-    click.option("--budget", type=IntRange(1), help="Number of new games with --adaptive."),
+    "budget",
 )
 
 
@@ -155,10 +50,97 @@ _extension_options = together(
 @required_output("Games file to write.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @model_options()
-@judge_options
-@document_options
-@game_options
-@_extension_options
+@click.option(
+    "--choose",
+    is_flag=True,
+    help="Take the likeliest verdict, without a written reply.",
+)
+@click.option(
+    "--prompt-class",
+    shell_complete=prompt_names,
+    metavar="NAME",
+    help="Prompt of the kind pair; PairwiseChoice is short, for small models.  [default: PairwiseAnswers]",
+)
+@prompt_file_option("TOML file with your own prompt of the kind pair.")
+@click.option(
+    "--factors",
+    metavar="TEXT",
+    help="Factors that the judge considers, as the end of a sentence.  [default: those of the paper]",
+)
+@click.option(
+    "--answers-cite",
+    is_flag=True,
+    help="Say in the prompt that the answers cite documents by their ids in square brackets.",
+)
+@click.option(
+    "--unparsed",
+    type=click.Choice(["ungraded", "chat"]),
+    default="ungraded",
+    show_default=True,
+    help="Replies without a verdict in double brackets: no winner (ungraded), or the winner of a "
+    "sentence such as 'final verdict: A' (chat).",
+)
+@click.option(
+    "--evidence",
+    type=click.Choice(["text", "reason", "both", "none"]),
+    help="Documents beside the answers: those that either system retrieved or cites, best first, as "
+    "texts, as the reasons of direct grades for their relevance, as both, or no documents.  [default: "
+    "text]",
+)
+@click.option(
+    "--min-relevance",
+    type=int,
+    metavar="LABEL",
+    help="Show only documents with at least this label of direct grades; the paper uses 2.  [default: "
+    "show all]",
+)
+@click.option(
+    "--reasons-grader",
+    shell_complete=model_names,
+    metavar="NAME",
+    help="Take labels and reasons of documents from direct grades by this model or reviewer.",
+)
+@click.option(
+    "--reasons-class",
+    shell_complete=prompt_names,
+    metavar="NAME",
+    help="Take labels and reasons of documents from direct grades with this prompt class.",
+)
+@click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="NAME",
+    help="Only games between these systems; may be repeated.",
+)
+@click.option(
+    "--games-per-query",
+    type=IntRange(1),
+    help="Number of pairs of systems that are drawn for each query; the paper uses 15.  [default: all pairs]",
+)
+@click.option("--both-orders", is_flag=True, help="Play each game twice, with each answer in place A once.")
+@click.option(
+    "--same-text-is-tie", is_flag=True, help="Answers with the same words tie without a model call."
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed of the draws of pairs, repeats and places.",
+)
+@click.option(
+    "--games",
+    type=FILE,
+    help="Games file to extend: its games are kept, and games by the same model with the same prompt and "
+    "answers are not played again.",
+)
+@click.option(
+    "--adaptive",
+    is_flag=True,
+    help="Play the most informative games first, in rounds, until --budget is spent.",
+)
+@click.option("--budget", type=IntRange(1), help="Number of new games with --adaptive.")
 @MAX_QUERIES
 @journal_options
 def command(passages: Path, output: Path, queries: Path, **options: Any) -> None:
@@ -185,14 +167,14 @@ def command(passages: Path, output: Path, queries: Path, **options: Any) -> None
 
     _check_extension(options)
     model = take_model_options(options)
-    chosen = replace(compare_options(options), budget=options["budget"])
+    chosen = _compare_options(options)
     files = CompareFiles(passages, output, queries=queries, **take(options, *JOURNAL, "games"))
     with STOP.on_sigterm(), progress("Comparing", "games") as advance:
         summary = compare(files, model, chosen, advance)
     log_summary(summary.lines())
 
 
-def compare_options(options: dict[str, Any]) -> CompareOptions:
+def _compare_options(options: dict[str, Any]) -> CompareOptions:
     """Take the options of a comparison out of those of a command.
 
     Raises:

@@ -62,9 +62,8 @@ def command(
     -es, -zh), claims of authority before it (authority), a good passage of the query (original) with its text
     twice (doubled) and with negated facts (negated, English only).
 
-    Grade the output with `exam-pp grade`. Canaries do not change the scores and ranks of other systems on
-    leaderboards, which list canaries in a table of their own and warn if one beats a system. `exam-pp filter
-    --no-canaries` removes canaries again.
+    Grade the output with `exam-pp grade`. Leaderboards have canaries only with `--canaries`; `exam-pp
+    canary-report` shows what the graders gave them. `exam-pp filter --no-canaries` removes canaries again.
 
     Examples:
 

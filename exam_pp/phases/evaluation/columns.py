@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from exam_pp.phases.evaluation.result import CanaryScores, Evaluation
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import combined
 from exam_pp.results import Score, Scores
 
@@ -44,21 +44,6 @@ def _with_threshold(metric: str, threshold: str) -> str:
     return f"{head}{tail}{threshold}){at}{cutoff}"
 
 
-def _canaries_together(
-    evaluations: Mapping[str, Evaluation], name: Callable[[str, str], str]
-) -> CanaryScores:
-    queries: dict[str, set[str]] = {}
-    scores = Scores()
-    for condition, evaluation in evaluations.items():
-        assert evaluation.canaries is not None
-        for canary, of_canary in evaluation.canaries.queries.items():
-            queries.setdefault(canary, set()).update(of_canary)
-        scores.extend(
-            score._replace(metric=name(score.metric, condition)) for score in evaluation.canaries.scores
-        )
-    return CanaryScores(scores, queries)
-
-
 def _together(evaluations: Mapping[str, Evaluation], name: Callable[[str, str], str]) -> Evaluation:
     if len(evaluations) == 1:
         return next(iter(evaluations.values()))
@@ -76,8 +61,6 @@ def _together(evaluations: Mapping[str, Evaluation], name: Callable[[str, str], 
             name(metric, condition): values for metric, values in evaluation.entry_values.items()
         }
         together.ranges |= {name(metric, condition): of for metric, of in evaluation.ranges.items()}
-    if all(evaluation.canaries for evaluation in evaluations.values()):
-        together.canaries = _canaries_together(evaluations, name)
     if not any(evaluation.best_case for evaluation in evaluations.values()):
         together.worst_case, together.best_case = [], []
     shared = [

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Union
 
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.roles import CanaryQueries, choose_role, recorded_roles, without_canaries
+from exam_pp.roles import choose_role, recorded_roles, without_canaries
 from exam_pp.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -30,14 +30,13 @@ def views(
     preferred: Role = "answer",
     mixed: bool = False,
     canaries: bool = False,
-    left_out: CanaryQueries | None = None,
 ) -> Iterable[QueryView]:
     """The queries, with the passages and ranking entries of a role (:func:`exam_pp.roles.choose_role`).
 
     A file is read with the fast reader for metrics. Without a role, a file that records roles is read twice.
-    Canary systems are left out and added to ``left_out``, unless ``canaries`` is True.
+    Canary systems are left out, unless ``canaries`` is True.
     """
-    queries = _read(passages) if canaries else without_canaries(_read(passages), left_out)
+    queries = _read(passages) if canaries else without_canaries(_read(passages))
     if role is not None or mixed or not can_be_read_again(passages):
         return choose_role(queries, role, preferred=preferred, mixed=mixed)
     return choose_role(queries, preferred=preferred, roles=partial(_roles, passages, preferred))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.phases.evaluation.canaries import CanaryRow, canary_rows
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, Uncertainty, uncertainty
 from exam_pp.provenance import Provenance
@@ -19,8 +18,7 @@ class Standings:
 
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
-    ``provenance`` are those of the evaluation, ``scores`` are its scores by query. ``canaries`` are rows of
-    canary systems, which are in nothing else.
+    ``provenance`` are those of the evaluation, ``scores`` are its scores by query.
     """
 
     metrics: Sequence[str]
@@ -31,7 +29,6 @@ class Standings:
     notes: Sequence[str] = ()
     provenance: Provenance | None = None
     scores: Sequence[Score] = field(default=(), repr=False, compare=False)
-    canaries: Sequence[CanaryRow] = ()
 
     @property
     def queries(self) -> dict[str, int]:
@@ -47,7 +44,6 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
     options = statistics or Statistics()
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    canaries = canary_rows(evaluation, metrics)
     return Standings(
         metrics,
         _best_first(rows, metrics[0] if metrics else ""),
@@ -57,7 +53,6 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
-        canaries,
     )
 
 

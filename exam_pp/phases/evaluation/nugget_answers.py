@@ -12,7 +12,6 @@ from exam_pp.metrics.nuggets import answer_length
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, better_labels
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.roles import CanaryQueries
 
 
 @dataclass(frozen=True)
@@ -61,20 +60,13 @@ class LabelledAnswers:
     """The answers of a file.
 
     ``graders`` maps each grader to the systems that it graded, ``hashes`` to the versions of its prompt.
-    ``available`` are the models and prompt classes of all grades in the file. ``left_out`` are the canary
-    systems that are not among the answers, with their queries.
+    ``available`` are the models and prompt classes of all grades in the file.
     """
 
     by_query: dict[str, dict[str, LabelledAnswer]] = field(default_factory=dict)
     graders: dict[GradeKey, dict[str, None]] = field(default_factory=dict)
     hashes: dict[GradeKey, set[str]] = field(default_factory=dict)
     available: dict[GradeKey, None] = field(default_factory=dict)
-    left_out: CanaryQueries = field(default_factory=dict)
-
-    def has_labels(self, query_id: str, system: str, grader: GradeKey) -> bool:
-        """Whether a grader labelled the answer of a system."""
-        answer = self.by_query.get(query_id, {}).get(system)
-        return answer is not None and bool(answer.labels.get(grader))
 
 
 def labelled_answers(
@@ -94,7 +86,7 @@ def labelled_answers(
     answers = LabelledAnswers()
     empty_answers: dict[str, bool] = {}
     first_ranks: dict[str, int] = {}
-    for line in views(graded, role, canaries=canaries, left_out=answers.left_out):
+    for line in views(graded, role, canaries=canaries):
         systems = answers.by_query.setdefault(line.query_id, {})
         for passage in line.passages:
             labels = _labels(passage, criteria, answers)

@@ -13,7 +13,6 @@ from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Extremes, extremes, standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, MissingVital
-from exam_pp.phases.evaluation.canaries import canary_rows
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_scores import (
@@ -69,6 +68,7 @@ class ScoringRules:
     missing_queries: MissingQueries = "zero"
     missing_vital: MissingVital = "zero"
     role: Role | None = None
+    canaries: bool = False
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,6 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
     }
     estimates = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
     systems = list(dict.fromkeys(system for system, _ in rows))
-    canaries = canary_rows(evaluation, metrics[:1])
     unsorted = Standings(
         metrics,
         systems,
@@ -324,7 +323,6 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
         evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
-        canaries,
     )
     return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
 

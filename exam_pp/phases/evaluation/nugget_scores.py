@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, LabelledNugget, MissingVital, answer_length
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
-from exam_pp.phases.evaluation.canaries import BANK, add_canaries
 from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
     Queries,
     bank_of,
-    can_be_read_again,
     name_of,
     query_ids,
 )
@@ -25,7 +22,6 @@ from exam_pp.phases.evaluation.nugget_answers import LabelledAnswers, labelled_a
 from exam_pp.phases.evaluation.nugget_labels import Labels, labels_in_order
 from exam_pp.phases.evaluation.nugget_notes import MissingRules, NuggetCounts
 from exam_pp.phases.evaluation.result import (
-    NOT_READ_AGAIN,
     Evaluation,
     MissingQueries,
     PathLike,
@@ -52,6 +48,7 @@ def nugget_scores(
     missing_queries: MissingQueries = "zero",
     missing_vital: MissingVital = "zero",
     role: Role | None = None,
+    canaries: bool = False,
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -71,6 +68,7 @@ def nugget_scores(
             code. ``skip``: they have no score for it. So are W and W_strict without vital and okay nuggets.
         role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: as for
             :func:`exam_pp.cover`.
+        canaries: Whether canaries are systems of the evaluation, like any other.
 
     Returns:
         Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
@@ -81,32 +79,18 @@ def nugget_scores(
         DataError: A file is not in its format.
     """
     items = _selected_items(bank, queries)
-    read = partial(labelled_answers, answers, with_aliases(grade_filter or GradeFilter()), cutoff, role)
-    assigned = read()
+    criteria = with_aliases(grade_filter or GradeFilter())
+    assigned = labelled_answers(answers, criteria, cutoff, role, canaries=canaries)
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = MissingRules(missing_queries, missing_vital)
     name = grader_names(list(assigned.graders))
-    evaluations = {
-        key: replace(
+    return {
+        name(key): replace(
             _evaluate(key, list(systems), assigned, items, rules),
             provenance=replace(graded_by([key]), banks=file_names(bank), queries=len(items), cutoff=cutoff),
         )
         for key, systems in assigned.graders.items()
     }
-    if assigned.left_out and can_be_read_again(answers):
-        joined = read(canaries=True)
-        for key, evaluation in evaluations.items():
-            scores = _evaluate(key, list(joined.graders[key]), joined, items, rules).scores
-            graded = {
-                canary: {query_id for query_id in queries_of if joined.has_labels(query_id, canary, key)}
-                for canary, queries_of in assigned.left_out.items()
-            }
-            metric = NUGGET_METRICS[:1]
-            add_canaries(evaluation, scores, assigned.left_out, graded, metric, may_win=(BANK,))
-    elif assigned.left_out:
-        for evaluation in evaluations.values():
-            evaluation.notes.append(NOT_READ_AGAIN)
-    return {name(key): evaluation for key, evaluation in evaluations.items()}
 
 
 def sanity_scores(

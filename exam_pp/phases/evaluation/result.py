@@ -18,28 +18,10 @@ if TYPE_CHECKING:
 
     from exam_pp.metrics.entry_values import EntryValues
     from exam_pp.provenance import Provenance
-    from exam_pp.roles import CanaryQueries
 
 PathLike = str | Path
 MissingQueries = Literal["zero", "skip"]
 """A query without results of a system: it scores 0, or it is not in the means of the system."""
-
-NOT_READ_AGAIN = (
-    "The canaries are left out; name a file in place of a stream to see what the grader gave them."
-)
-
-
-@dataclass(frozen=True)
-class CanaryScores:
-    """The evaluation as it would be with the canaries in the pool.
-
-    Attributes:
-        scores: Scores of all systems, and of canaries on the queries for which the grader graded them.
-        queries: Canary to these queries.
-    """
-
-    scores: Sequence[Score]
-    queries: CanaryQueries
 
 
 @dataclass
@@ -57,8 +39,6 @@ class Evaluation:
         ranges: Metric to its lowest and highest possible score, if its name leaves them open
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
-        canaries: Scores with the canaries in the pool; None if the pool has none. All other attributes ignore
-            canaries.
     """
 
     scores: list[Score] | Scores = field(default_factory=list)
@@ -68,7 +48,6 @@ class Evaluation:
     entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
     ranges: dict[str, Range] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
-    canaries: CanaryScores | None = None
 
     @property
     def systems(self) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from exam_pp.data_model import Role, is_canary
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
@@ -20,7 +20,6 @@ from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.metrics.qrels import Facets, Label, Labelling, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.canaries import BANK, add_canaries
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
@@ -36,11 +35,9 @@ from exam_pp.phases.evaluation.selected_grades import (
     read_selected,
     threshold_notes,
 )
-from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.requests import LOW_MASS
 from exam_pp.results import Qrel, Scores
-from exam_pp.roles import CanaryQueries
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
 
@@ -53,8 +50,7 @@ class RubricQrels:
     that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
     ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade; None
     for ``mean``. ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and
-    ``binary`` the threshold. Passages of canaries have no label in ``qrels``. ``with_canaries`` returns the
-    labels of all passages; it is None if the file has no canaries. ``systems`` are those of the file.
+    ``binary`` the threshold. ``systems`` are those of the file.
     """
 
     qrels: Sequence[Qrel]
@@ -63,14 +59,7 @@ class RubricQrels:
     ungraded: Callable[[], Ungraded] | None = None
     level: int | None = None
     provenance: Provenance = field(default_factory=Provenance)
-    with_canaries: Callable[[], RubricQrels] | None = None
     systems: Sequence[str] = ()
-
-    @property
-    def lines_with_canaries(self) -> Callable[[], Sequence[Qrel]] | None:
-        """A function that returns the labels of all passages, also of canaries; None without canaries."""
-        read_again = self.with_canaries
-        return None if read_again is None else lambda: read_again().qrels
 
 
 def cover(
@@ -84,6 +73,7 @@ def cover(
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
     role: Role | None = None,
+    canaries: bool = False,
 ) -> Evaluation:
     """Rubric-Cover: the share of a query's bank entries that each system's top passages cover.
 
@@ -102,6 +92,7 @@ def cover(
         soft: Score entries by the highest probability of reaching the threshold, instead of 0 or 1.
         role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: the answers of systems
             that have a ranking and an answer, and all other rankings.
+        canaries: Whether canaries are systems of the evaluation, like any other.
 
     Returns:
         Scores in 0..1 of ``Cover`` and ``nCover`` by system and query. The denominator of ``nCover`` is the
@@ -113,7 +104,9 @@ def cover(
     """
     min_grades = (min_grade,) if isinstance(min_grade, int) else tuple(dict.fromkeys(min_grade or ()))
     first = min_grades[0] if min_grades else None
-    data = read_selected(passages, bank, grade_filter, first, queries, soft=soft, role=role)
+    data = read_selected(
+        passages, bank, grade_filter, first, queries, soft=soft, role=role, canaries=canaries
+    )
     return cover_of(data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
 
 
@@ -174,30 +167,7 @@ def cover_of(
         evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
-    if data.with_canaries is not None:
-        joined = data.with_canaries()
-        with_canaries = cover_of(
-            joined,
-            min_grades=min_grades,
-            cutoff=cutoff,
-            missing_queries=missing_queries,
-            soft=soft,
-        )
-        prompt = PROMPTS.find(data.selector.key.prompt_class)
-        right = (BANK,) if prompt is not None and prompt.entry_kind == "nugget" else ()
-        graded = _graded_canaries(joined)
-        add_canaries(evaluation, with_canaries.scores, data.canaries, graded, may_win=right)
     return evaluation
-
-
-def _graded_canaries(data: SelectedGrades) -> CanaryQueries:
-    """Canary to the queries for which one of its passages has a grade."""
-    graded: CanaryQueries = {}
-    for query in data.queries:
-        for system, ranking in query.rankings.items():
-            if is_canary(system) and any(query.passages[index].levels for _, _, index in ranking):
-                graded.setdefault(system, set()).add(query.query_id)
-    return graded
 
 
 def _entry_values(metric: Cover | SoftCover, data: SelectedGrades) -> list[EntryValues]:
@@ -215,6 +185,7 @@ def rubric_qrels(
     queries: Queries | None = None,
     facets: Facets = "title",
     role: Role | None = None,
+    canaries: bool = False,
 ) -> RubricQrels:
     """Rubric-Qrels: a relevance label for every graded passage.
 
@@ -235,6 +206,7 @@ def rubric_qrels(
         facets: ``title``: labels are for queries. ``facet``: labels are for facets, with query ids
             ``query/facet``.
         role: Label only the passages of this role, as for :func:`exam_pp.cover`. None: all passages.
+        canaries: Whether passages of canaries get labels, too.
 
     Returns:
         The lines as ``qrels``, for :func:`exam_pp.write_qrels` and :func:`exam_pp.score_runs`.
@@ -243,7 +215,9 @@ def rubric_qrels(
         SelectionError: As for :func:`exam_pp.cover`, or no entry has a facet.
         DataError: A file is not in its format.
     """
-    data = read_selected(passages, bank, grade_filter, min_grade, queries, role=role, ranks=False)
+    data = read_selected(
+        passages, bank, grade_filter, min_grade, queries, role=role, ranks=False, canaries=canaries
+    )
     rule = LabelRule.parse(label_rule) if isinstance(label_rule, str) else label_rule
     return qrels_of(data, rule or label, facets)
 
@@ -276,10 +250,6 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
         provenance = replace(provenance, min_grades=(data.min_grade,))
     # A grade can move a mean down as well as up, so the two cases of the bounds do not enclose it.
     ungraded_labels = None if label == "mean" else partial(_ungraded, data, label, entries)
-    with_canaries = None
-    if data.with_canaries is not None:
-        read_again = data.with_canaries
-        with_canaries = partial(_qrels_again, read_again, data.min_grade, label, facets)
     return RubricQrels(
         lines,
         data.min_grade,
@@ -287,15 +257,8 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
         ungraded_labels,
         level,
         provenance,
-        with_canaries,
         list(data.file.first_ranks),
     )
-
-
-def _qrels_again(
-    read_again: Callable[[], SelectedGrades], min_grade: int, label: Labelling, facets: Facets
-) -> RubricQrels:
-    return qrels_of(replace(read_again(), min_grade=min_grade), label, facets)
 
 
 def _ungraded(

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from exam_pp.data_model import Role, is_canary
+from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.score_ranges import Range
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures, relevance_level
-from exam_pp.phases.evaluation.canaries import add_canaries
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.evaluation.result import (
@@ -25,7 +24,6 @@ from exam_pp.phases.evaluation.result import (
 )
 from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.roles import CanaryQueries
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.trec.runs import (
     MethodName,
@@ -100,7 +98,6 @@ def score_rankings(
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
     role: Role | None = None,
-    with_canaries: Callable[[], Iterable[Qrel | SubtopicQrel]] | None = None,
     canaries: bool = False,
 ) -> Evaluation:
     """Score the rankings in a passages file (also of generated answers), as :func:`score_runs` does for runs.
@@ -108,18 +105,15 @@ def score_rankings(
     Ranks that are missing from the file stay empty, so that no passage moves up into the cutoff; bounds
     ignore them. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
     query is used for each of its facets. ``role`` is as in :func:`~exam_pp.phases.evaluation.rubric.cover`.
-    Canary systems are left out, unless ``canaries`` is True. ``with_canaries`` returns the labels with those
-    of their passages; the evaluation then also has the scores with canaries.
-    Raises :class:`~exam_pp.errors.ExamError` for unknown measures,
-    for a file without rankings, and for ranks above 100,000.
+    Canary systems are left out, unless ``canaries`` is True. Raises :class:`~exam_pp.errors.ExamError` for
+    unknown measures, for a file without rankings, and for ranks above 100,000.
     """
     # The passages of missing ranks are unknown, so they have no best label.
     best_labels = None if ungraded is None else replace(ungraded(), unlabelled={})
     scorer = _Scorer(labels, measures, min_grade, default_min_grade, best_labels)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
-    left_out: CanaryQueries = {}
-    for query in views(passages, role, canaries=canaries, left_out=left_out):
+    for query in views(passages, role, canaries=canaries):
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:
@@ -153,49 +147,7 @@ def score_rankings(
     if empty := sum(holes.values()):
         ranks = counted(empty, "rank is", "ranks are")
         evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
-    if left_out and with_canaries is not None:
-        labels_of_all = list(with_canaries())
-        joined = score_rankings(
-            labels_of_all,
-            passages,
-            measures,
-            min_grade=min_grade,
-            default_min_grade=default_min_grade,
-            facets=facets,
-            role=role,
-            canaries=True,
-        )
-        graded = _graded_canaries(labels_of_all, passages, role, facets)
-        add_canaries(evaluation, joined.scores, _targets(left_out, query_ids, facets), graded)
     return evaluation
-
-
-def _graded_canaries(
-    labels: Iterable[Qrel | SubtopicQrel], passages: Passages, role: Role | None, facets: Facets
-) -> CanaryQueries:
-    """Canary to the ids of the labels' queries, or of their facets, that label one of its passages."""
-    canaries = {
-        (query.query_id, passage.passage_id): systems
-        for query in views(passages, role, canaries=True)
-        for passage in query.passages
-        if (systems := {entry.method for entry in passage.rankings if is_canary(entry.method)})
-    }
-    graded: CanaryQueries = {}
-    for label in labels:
-        title = label.query_id.partition("/")[0] if facets == "facet" else label.query_id
-        for key in {(label.query_id, label.passage_id), (title, label.passage_id)}:
-            for canary in canaries.get(key, ()):
-                graded.setdefault(canary, set()).add(label.query_id)
-    return graded
-
-
-def _targets(canaries: CanaryQueries, query_ids: Iterable[str], facets: Facets) -> CanaryQueries:
-    """Canary to the ids of the labels' queries, or of their facets, for which it has passages."""
-    titles = {key: key.partition("/")[0] if facets == "facet" else key for key in query_ids}
-    return {
-        canary: {key for key, title in titles.items() if key in of_canary or title in of_canary}
-        for canary, of_canary in canaries.items()
-    }
 
 
 def _missing_queries(matrix: RunMatrix, query_ids: Sequence[str]) -> dict[str, list[str]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from exam_pp.data_model import QueryView, Role
+from exam_pp.data_model import CANARY, QueryView, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
@@ -16,16 +15,14 @@ from exam_pp.phases.evaluation.inputs import (
     Passages,
     Queries,
     bank_of,
-    can_be_read_again,
     name_of,
     query_ids,
     views,
 )
-from exam_pp.phases.evaluation.result import NOT_READ_AGAIN, PathLike, counted_names
+from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
-from exam_pp.roles import CanaryQueries
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.test_bank import EntryKind, TestBank
 
@@ -39,9 +36,7 @@ _UNRATED_MIN_GRADE = 1
 class SelectedGrades:
     """The selected grades of a file, the queries to evaluate, and the threshold.
 
-    ``provenance`` has the grader, the bank and the number of queries. ``canaries`` are the canary systems
-    that were left out, with their queries; ``with_canaries`` reads the grades again with them, and is None if
-    nothing was left out or a stream cannot be read again.
+    ``provenance`` has the grader, the bank and the number of queries.
     """
 
     source: PathLike
@@ -52,8 +47,6 @@ class SelectedGrades:
     notes: list[str]
     bank: TestBank | None
     provenance: Provenance
-    canaries: CanaryQueries = field(default_factory=dict)
-    with_canaries: Callable[[], SelectedGrades] | None = None
 
     @property
     def highest_grade(self) -> int:
@@ -105,8 +98,7 @@ def read_selected(
     selected = query_ids(queries_source) if queries_source is not None else None
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)
-    left_out: CanaryQueries = {}
-    queries_read = views(graded, role, mixed=not ranks, canaries=canaries, left_out=left_out)
+    queries_read = views(graded, role, mixed=not ranks, canaries=canaries)
     file = gather(queries_read, selector, bank, soft=soft, kind=entry_kind(criteria))
     name = name_of(graded, "the passages")
     selector.check(str(name))
@@ -123,32 +115,24 @@ def read_selected(
     if bank is not None:
         notes += _bank_notes(file, ids)
     provenance = replace(graded_by([selector.key]), banks=file_names(bank_source), queries=len(ids))
-    again = partial(
-        read_selected,
-        graded,
-        bank if bank is not None else bank_source,
-        grade_filter,
-        min_grade,
-        selected,
-        soft=soft,
-        role=role,
-        ranks=ranks,
-        canaries=True,
-    )
-    if left_out and not can_be_read_again(graded):
-        notes.append(NOT_READ_AGAIN)
-    return SelectedGrades(
-        name,
-        file,
-        queries,
-        min_grade,
-        selector,
-        notes,
-        bank,
-        provenance,
-        left_out,
-        again if left_out and can_be_read_again(graded) else None,
-    )
+    if canaries:
+        notes += _canary_notes(queries)
+    return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
+
+
+def _canary_notes(queries: Iterable[GradedQuery]) -> list[str]:
+    """A note on canaries without grades, whose score of 0 would look like resistance to the attack."""
+    graded: dict[str, bool] = {}
+    for query in queries:
+        for system, ranking in query.rankings.items():
+            # Graders are never asked about the empty canary.
+            if is_canary(system) and system != f"{CANARY}empty":
+                levels = any(query.passages[index].levels for _, _, index in ranking)
+                graded[system] = graded.get(system, False) or levels
+    if not (missing := sorted(canary for canary in graded if not graded[canary])):
+        return []
+    canaries = counted_names(missing, "canary", "canaries")
+    return [f"The grader did not grade {canaries}: grade the file again to see what it gives them."]
 
 
 def entry_kind(criteria: GradeFilter) -> EntryKind | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -10,7 +10,7 @@ from exam_pp.data_model import Role
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, threshold_notes
+from exam_pp.phases.evaluation.selected_grades import read_selected, threshold_notes
 from exam_pp.provenance import Provenance
 from exam_pp.results import SubtopicQrel
 from exam_pp.wording import counted
@@ -20,7 +20,6 @@ from exam_pp.wording import counted
 class SubtopicLabels:
     """Qrels with bank entries as subtopics; ``min_grade`` is the threshold that was used.
 
-    ``with_canaries`` returns the labels of all passages, also of canaries; it is None without canaries.
     ``systems`` are those of the file.
     """
 
@@ -28,7 +27,6 @@ class SubtopicLabels:
     min_grade: int
     notes: list[str] = field(default_factory=list)
     provenance: Provenance = field(default_factory=Provenance)
-    with_canaries: Callable[[], list[SubtopicQrel]] | None = None
     systems: Sequence[str] = ()
 
 
@@ -41,6 +39,7 @@ def subtopic_labels(
     min_grade: int | None = None,
     queries: PathLike | None = None,
     role: Role | None = None,
+    canaries: bool = False,
 ) -> SubtopicLabels:
     """Subtopic labels of all graded pairs: the grade, or with ``binary`` 1 from the threshold on, else 0.
 
@@ -48,8 +47,14 @@ def subtopic_labels(
     covers get a placeholder passage (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall
     with the same threshold equals Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
     """
-    data = read_selected(graded, bank, grade_filter, min_grade, queries, role=role, ranks=False)
-    lines = _lines(data, data.min_grade, label)
+    data = read_selected(
+        graded, bank, grade_filter, min_grade, queries, role=role, ranks=False, canaries=canaries
+    )
+    lines = [
+        line
+        for query in data.queries
+        for line in subtopic_qrels(query, data.min_grade, binary=label == "binary")
+    ]
     placeholders = sum(line.passage_id.startswith(PLACEHOLDER) for line in lines)
     notes = data.notes + threshold_notes(data)
     if placeholders:
@@ -60,13 +65,4 @@ def subtopic_labels(
     if any(query.weights for query in data.queries):
         notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
     provenance = replace(data.provenance, min_grades=(data.min_grade,))
-    read_again = data.with_canaries
-    with_canaries = None if read_again is None else lambda: _lines(read_again(), data.min_grade, label)
-    systems = list(data.file.first_ranks)
-    return SubtopicLabels(lines, data.min_grade, notes, provenance, with_canaries, systems)
-
-
-def _lines(data: SelectedGrades, min_grade: int, label: Literal["max", "binary"]) -> list[SubtopicQrel]:
-    return [
-        line for query in data.queries for line in subtopic_qrels(query, min_grade, binary=label == "binary")
-    ]
+    return SubtopicLabels(lines, data.min_grade, notes, provenance, list(data.file.first_ranks))

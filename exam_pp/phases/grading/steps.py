@@ -49,7 +49,6 @@ class Steps:
 
     def __init__(self, folder: Path, progress: Progress = no_progress) -> None:
         self.folder = make_folder(folder)
-        self.skipped: list[str] = []
         self._progress = progress
         self._record = folder / "steps.json"
         self._finished = self._read()
@@ -75,7 +74,6 @@ class Steps:
         key = _key(name, inputs, options)
         if path.exists() and self._finished.get(output) == {"key": key, "sha256": _sha256(path)}:
             log.info("%s: complete, not computed again.", name)
-            self.skipped.append(name)
             return path
         log.info("%s: %s", name, path)
         forget(path)  # an outdated output was read above, and is no input of the command

@@ -1,1 +1,1 @@
-"""Several phases in one command: `exam-pp evaluate rag` and `exam-pp tournament`."""
+"""Several phases in one command: `exam-pp evaluate rag`."""

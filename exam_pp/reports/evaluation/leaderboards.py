@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.phases.evaluation.canaries import CanaryRow
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
@@ -21,16 +20,6 @@ from exam_pp.wording import counted
 
 SCRIPT_DECIMALS = 6
 """Decimals in tables for scripts; fewer decimals would tie systems when the tables are read again."""
-
-CANARY_TITLE = "Canaries: what the grader gave them"
-_FEWER_QUERIES = (
-    "Canaries with fewer queries: their means and ranks are over these queries, for the systems that they "
-    "are compared with, too."
-)
-_DENOMINATOR = (
-    "nCover of canaries: entries that only canaries cover are in the denominator, too. Compare its ranks "
-    "with the leaderboard, but not its scores."
-)
 
 
 class ExtraColumn(NamedTuple):
@@ -87,58 +76,8 @@ def leaderboard_report(
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
-    if formatted:
-        below += canary_tables(standings, decimals)
-        notes += canary_remarks(standings)
     shown = leaderboard_pictures(standings) if formatted else []
     return Report(title, [table, *below, *map(Paragraph, notes), *shown], standings.provenance)
-
-
-def canary_tables(standings: Standings, decimals: int = 3, condition: str = "") -> list[Table]:
-    """The table of the canaries, if there are any; ``condition`` is put before its title.
-
-    For each metric: the mean, the rank that the canary would have, and the number of real systems with a
-    lower mean. ``original`` is the mean of the unchanged passages.
-    """
-    if not standings.canaries:
-        return []
-    compared = any(row.original is not None for row in standings.canaries)
-    rows: dict[str, dict[str, CanaryRow]] = {}
-    for row in standings.canaries:
-        rows.setdefault(row.canary, {})[row.metric] = row
-    columns, metrics = ["canary", "queries"], dict.fromkeys(row.metric for row in standings.canaries)
-    for metric in metrics:
-        columns += [metric, *(["original"] if compared else []), "rank", "beats"]
-    table: list[list[Cell]] = []
-    for canary, of_canary in rows.items():
-        cells: list[Cell] = [canary, max(row.queries for row in of_canary.values())]
-        for metric in metrics:
-            cells += _canary_cells(of_canary.get(metric), compared=compared)
-        table.append(cells)
-    title = f"{condition}: {CANARY_TITLE}" if condition else CANARY_TITLE
-    return [Table(columns, table, title, decimals)]
-
-
-def canary_remarks(standings: Standings) -> list[str]:
-    """Sentences on canaries whose means cannot be compared with those of the leaderboard."""
-    remarks = []
-    if any(row.queries < max(standings.queries.values(), default=0) for row in standings.canaries):
-        remarks.append(_FEWER_QUERIES)
-    if any(row.metric.startswith("nCover") for row in standings.canaries):
-        remarks.append(_DENOMINATOR)
-    return remarks
-
-
-def _canary_cells(row: CanaryRow | None, *, compared: bool) -> list[Cell]:
-    """The cells of a metric; empty for a canary that this column's grader did not grade."""
-    if row is None:
-        return [None] * (4 if compared else 3)
-    return [
-        row.mean,
-        *([row.original] if compared else []),
-        row.rank,
-        f"{len(row.beaten)} of {row.systems}",
-    ]
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:

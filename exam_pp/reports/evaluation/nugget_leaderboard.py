@@ -13,8 +13,6 @@ from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
-    canary_remarks,
-    canary_tables,
     leaderboard_pictures,
     metric_columns,
 )
@@ -68,13 +66,7 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
             for number, (name, standings) in enumerate(leaderboard.conditions)
             if len(metric_columns(standings, formatted=formatted)) > 1
         ]
-    for name, standings in leaderboard.conditions if formatted else ():
-        condition = name if len(leaderboard.conditions) > 1 else ""
-        tables += canary_tables(standings, decimals, condition)
     notes = [*_notes(leaderboard), *_row_notes(extra)]
-    if formatted:
-        boards = [standings for _, standings in leaderboard.conditions]
-        notes += dict.fromkeys(remark for board in boards for remark in canary_remarks(board))
     if leaderboard.types and (
         untyped := [system for system in leaderboard.systems if system not in leaderboard.types]
     ):

@@ -453,6 +453,40 @@ def test_judges_without_a_model(judge: LLM, winners: set[str], prompt: str) -> N
     assert found == winners
 
 
+def test_csv_files_of_ragelo_become_ratings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The judge reads the texts and the reasons of documents; the lexical judge prefers more query words."""
+    monkeypatch.chdir(tmp_path)
+    Path("queries.csv").write_text("qid,query\n0, How often do tides rise?\n1, What is salt?\n")
+    Path("answers.csv").write_text(
+        'qid,agent,answer\n0, short,"Twice [0]."\n0, long,"The tides rise twice a day [0]."\n'
+        "1, short,A mineral.\n1, long,Salt is a mineral.\n"
+    )
+    Path("documents.csv").write_text(
+        "qid,did,document\n0,0, The tides rise twice a day.\n1,1, Salt is a mineral.\n1,2, Waves break.\n"
+    )
+    for command in (
+        "convert queries.csv --to queries-jsonl -o queries.jsonl",
+        "convert documents.csv --to graded -o documents.jsonl",
+        "import --answers answers.csv --unit whole -o answers.jsonl",
+        "merge documents.jsonl answers.jsonl -o passages.jsonl",
+        "grade passages.jsonl --queries queries.jsonl --role retrieved --prompt-class RAGEloReasoner "
+        "--model lexical -o reasons.jsonl",
+        "compare reasons.jsonl --queries queries.jsonl --evidence both --both-orders --model lexical "
+        "-o games.jsonl",
+        "evaluate elo games.jsonl --format tsv",
+    ):
+        main(["-q", *command.split()])
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[:2] == ["system", "Elo"]
+    assert (first.partition("\t")[0], second.partition("\t")[0]) == ("long", "short")
+    for query in read_games("games.jsonl"):
+        info = query.game_sets[0].prompt_info or {}
+        assert (info["evidence"], info["reasons_by"]) == ("both", ["lexical", "RAGEloReasoner"])
+        assert len(query.game_sets[0].games) == 2
+
+
 def test_the_answers_of_ragelo(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """RAGElo's example files, from CSV to games with its reasonings."""
     monkeypatch.chdir(tmp_path)

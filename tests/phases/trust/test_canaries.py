@@ -14,22 +14,15 @@ from exam_pp.data_model import CANARY, QueryPassages, is_canary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.canaries import CanaryRow, canary_notes, canary_rows
-from exam_pp.phases.evaluation.canaries import add_canaries as add_scores
-from exam_pp.phases.evaluation.columns import grader_columns
-from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.result import NOT_READ_AGAIN, CanaryScores, Evaluation
 from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
 from exam_pp.phases.trust.canary_report import REAL, canary_report
 from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, Material, negated
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.reports.evaluation.leaderboards import canary_remarks, canary_tables
 from exam_pp.reports.trust.canaries import canary_grades_report
-from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
 
 WriteJsonl = Callable[[str, list[Any]], Path]
@@ -155,10 +148,6 @@ def _canaries(path: Path) -> dict[str, dict[str, list[str]]]:
                     of_query = texts.setdefault(query.query_id, {})
                     of_query.setdefault(entry.method.removeprefix(CANARY), []).append(passage.text)
     return texts
-
-
-def _without_warnings(evaluation: Evaluation) -> list[str]:
-    return [note for note in evaluation.notes if not note.startswith(CANARY)]
 
 
 def test_the_pool_keeps_its_bytes_and_canaries_follow_it(files: Files) -> None:
@@ -345,66 +334,58 @@ def test_cover_of_real_systems_does_not_change(files: Files, with_bank: bool, mi
     bank = files.bank if with_bank else None
     before = cover(files.before, bank, min_grade=min_grade)
     after = cover(files.after, bank, min_grade=min_grade)
-    assert after.canaries is not None
-    joined = {row.system: row.mean for row in standings(after.canaries.scores) if row.metric[0] == "C"}
-    real = {row.system: row.mean for row in standings(after.scores) if row.metric[0] == "C"}
 
     assert list(before.scores) == list(after.scores)
     assert (before.best_case, before.worst_case) == (after.best_case, after.worst_case)
     names = str(files.before), str(files.after)
-    assert [note.replace(*names) for note in before.notes] == _without_warnings(after)
-    assert after.notes != _without_warnings(after), "canary:bank beats systems"
+    assert [note.replace(*names) for note in before.notes] == after.notes
     assert before.provenance == after.provenance
-    assert joined["canary:bank"] == joined[OVERALL_SYSTEM] == 1 > real[OVERALL_SYSTEM]
-    assert before.canaries is None
-    statistics = Statistics("queries", significance=True, samples=100)
-    boards = [leaderboard(evaluation, statistics) for evaluation in (before, after)]
-    assert boards[0].systems == boards[1].systems
-    assert boards[0].uncertainty == boards[1].uncertainty
+
+
+def test_canaries_are_systems_on_request(files: Files) -> None:
+    after = cover(files.after, files.bank, canaries=True)
+    means = {row.system: row.mean for row in standings(after.scores) if row.metric[0] == "C"}
+
+    assert {system for system in means if is_canary(system)} == {f"{CANARY}{name}" for name in CANARIES}
+    assert means["canary:bank"] == means[OVERALL_SYSTEM] == 1 > means["good"]
+    assert means["canary:empty"] == 0
+    (nuggets,) = nugget_scores(files.assigned_after, files.nuggets, canaries=True).values()
+    strict = {row.system: row.mean for row in standings(nuggets.scores) if row.metric == "V_strict"}
+    assert strict["canary:bank"] == 1, "the nuggets themselves"
+    assert strict["canary:empty"] == 0
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "P@1", "AP(rel=1)", "RR", "Rprec"])
 def test_qrels_and_their_measures_do_not_change(files: Files, measure: str) -> None:
     before, after = rubric_qrels(files.before, files.bank), rubric_qrels(files.after, files.bank)
     scored = [
-        score_rankings(labels.qrels, path, [measure], with_canaries=labels.lines_with_canaries)
+        score_rankings(labels.qrels, path, [measure])
         for labels, path in ((before, files.before), (after, files.after))
     ]
 
     assert list(before.qrels) == list(after.qrels)
     assert before.notes == after.notes
     assert list(scored[0].scores) == list(scored[1].scores)
-    assert scored[0].canaries is None
-    assert scored[1].canaries is not None
-    assert any(is_canary(score.system) for score in scored[1].canaries.scores)
-    assert after.with_canaries is not None
-    assert len(list(after.with_canaries().qrels)) > len(list(after.qrels))
+    labels = rubric_qrels(files.after, files.bank, canaries=True).qrels
+    assert set(after.qrels) < set(labels)
+    shown = score_rankings(labels, files.after, [measure], canaries=True)
+    assert {f"{CANARY}{name}" for name in CANARIES} < set(shown.systems)
 
 
 @pytest.mark.parametrize("options", ["--subtopics", "--fill-holes QRELS", "--label count --min-grade 1"])
-def test_boards_of_other_labels_do_not_change(
+def test_leaderboards_of_other_labels_do_not_change(
     files: Files, tmp_path: Path, options: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("tides 0 t1 5\nbread 0 b1 0\n")
     words = options.replace("QRELS", str(qrels)).split()
-    boards = []
-    for graded in (files.before, files.after):
-        main(["-q", "evaluate", "qrels", str(graded), "--bank", str(files.bank), "--rankings", *words])
-        boards.append(capsys.readouterr().out)
+    outputs = []
+    for graded, more in ((files.before, []), (files.after, []), (files.after, ["--canaries"])):
+        main(["-q", "evaluate", "qrels", str(graded), "--bank", str(files.bank), "--rankings", *words, *more])
+        outputs.append(capsys.readouterr().out)
 
-    assert boards[1].startswith(boards[0].partition("\n\nMeans")[0])
-    assert "canary:bank" in boards[1]
-    assert "canary" not in boards[0]
-
-
-def test_nuggets_in_the_place_of_answers_may_win(files: Files) -> None:
-    """The bank entries are wrong answers if they are questions, and right ones if they are nuggets."""
-    beats = "canary:bank beats"
-    assert any(note.startswith(beats) for note in cover(files.after, files.bank).notes)
-    nuggets = cover(files.assigned_after, files.nuggets)
-    assert not any(note.startswith(beats) for note in nuggets.notes)
-    assert any(note.startswith("canary:keywords beats") for note in nuggets.notes)
+    assert outputs[1].replace(str(files.after), str(files.before)) == outputs[0]
+    assert "canary:bank" in outputs[2]
 
 
 def test_nugget_scores_do_not_change(files: Files) -> None:
@@ -412,12 +393,7 @@ def test_nugget_scores_do_not_change(files: Files) -> None:
     (after,) = nugget_scores(files.assigned_after, files.nuggets).values()
 
     assert list(before.scores) == list(after.scores)
-    assert (before.best_case, before.notes) == (after.best_case, _without_warnings(after))
-    assert not [note for note in after.notes if note.startswith("canary:bank")], "nuggets are right answers"
-    assert [note for note in after.notes if note.startswith("canary:keywords beats")]
-    means = {row.canary: row.mean for row in canary_rows(after, ["V_strict"])}
-    assert means["canary:bank"] == 1, "the nuggets themselves"
-    assert means["canary:empty"] == 0
+    assert (before.best_case, before.notes) == (after.best_case, after.notes)
 
 
 def test_grades_of_real_passages_do_not_change(files: Files) -> None:
@@ -442,7 +418,7 @@ def test_grades_of_real_passages_do_not_change(files: Files) -> None:
     ],
 )
 def test_outputs_of_other_commands_do_not_change(files: Files, tmp_path: Path, command: str) -> None:
-    """Analyses, games and clinics of a file without and with canaries differ in warnings at most."""
+    """Analyses, games and clinics of a file are equal without and with canaries."""
     outputs = []
     for name, source in (("before", files.before), ("after", files.after)):
         folder = tmp_path / name
@@ -462,81 +438,19 @@ def test_outputs_of_other_commands_do_not_change(files: Files, tmp_path: Path, c
         words = [str(paths.get(word, word)) for word in command.split()]
         main(["-q", *words, "-o", str(folder / "out")])
         lines = (folder / "out").read_text().replace(str(folder), "").splitlines()
-        outputs.append([line for line in lines if " beats " not in line])
+        outputs.append(lines)
 
     assert outputs[0] == outputs[1]
     assert outputs[0]
 
 
-def test_canaries_are_kept_out_of_every_reader_for_metrics(files: Files) -> None:
+def test_canaries_are_left_out_of_objects(files: Files) -> None:
     """Objects in place of files, of which an iterator cannot be read again."""
     lines: list[QueryPassages] = list(read_passages(files.after))
-    from_lines = cover(lines, files.bank)
-    from_iterator = cover(iter(lines), files.bank)
+    expected = list(cover(files.before, files.bank).scores)
 
-    from_file = cover(files.after, files.bank)
-    assert (from_lines.scores, from_lines.canaries) == (from_file.scores, from_file.canaries)
-    assert from_iterator.canaries is None
-    assert NOT_READ_AGAIN in from_iterator.notes
-    assert list(from_iterator.scores) == list(cover(files.before, files.bank).scores)
-
-
-def _scored(**means: float) -> Evaluation:
-    real = [Score(name, "q", "Cover", value) for name, value in means.items() if "_" not in name]
-    canaries = [
-        Score(name.replace("canary_", CANARY), "q", "Cover", value)
-        for name, value in means.items()
-        if "_" in name
-    ]
-    names = {score.system for score in canaries}
-    return Evaluation(real, canaries=CanaryScores([*real, *canaries], {name: {"q"} for name in names}))
-
-
-@pytest.mark.parametrize(
-    ("means", "warnings"),
-    [
-        ({"a": 0.5, "canary_query": 0.5}, []),
-        ({"a": 0.5, "canary_query": 0.6}, ["canary:query beats 1 system (a) by Cover."]),
-        (
-            {"a": 0.5, "b": 0.4, "c": 0.9, "canary_query": 0.6},
-            ["canary:query beats 2 systems (a, b) by Cover."],
-        ),
-        ({"a": 0.1, "canary_original": 0.5, "canary_doubled": 0.5, "canary_negated": 0.4}, []),
-        (
-            {"a": 0.1, "canary_original": 0.5, "canary_doubled": 0.6, "canary_negated": 0.5},
-            [
-                "canary:doubled, a passage with its text twice, beats its original by Cover.",
-                "canary:negated, a passage with negated facts, scores no less than its original by Cover.",
-            ],
-        ),
-        ({"a": 0.1, "canary_original": 0.0, "canary_negated": 0.0}, []),
-    ],
-)
-def test_warnings(means: dict[str, float], warnings: list[str]) -> None:
-    evaluation = _scored(**means)
-    board = leaderboard(evaluation)
-    assert evaluation.canaries is not None
-    scores, queries = evaluation.canaries.scores, evaluation.canaries.queries
-    add_scores(evaluation, scores, queries, graded=queries)
-
-    assert evaluation.notes == warnings
-    assert board.systems == sorted((s for s in means if "_" not in s), key=lambda s: -means[s])
-
-
-def test_rows_are_over_the_queries_of_the_canary() -> None:
-    """The mean of a is .5 over both queries, but 0 on the only query of the canary. A tie is no win."""
-    scores = [
-        Score(system, query, "Cover", value)
-        for system, query, value in (
-            ("a", "q1", 0.0), ("a", "q2", 1.0), ("b", "q1", 0.25), ("b", "q2", 0.0), ("c", "q1", 0.5),
-            ("canary:query", "q1", 0.25), ("canary:query", "q2", 0.0),
-        )
-    ]  # fmt: skip
-    evaluation = Evaluation([], canaries=CanaryScores(scores, {"canary:query": {"q1"}}))
-
-    assert canary_rows(evaluation, ["Cover"]) == [CanaryRow("canary:query", "Cover", 1, 0.25, 3, ("a",), 3)]
-    assert canary_notes(canary_rows(evaluation, ["Cover"])) == ["canary:query beats 1 system (a) by Cover."]
-    assert canary_rows(Evaluation(scores), ["Cover"]) == []
+    assert list(cover(lines, files.bank).scores) == expected
+    assert list(cover(iter(lines), files.bank).scores) == expected
 
 
 @pytest.fixture(scope="module")
@@ -558,51 +472,19 @@ def partly_graded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return both
 
 
-@pytest.mark.parametrize("measure", [None, "P@1"])
-def test_ungraded_canaries_have_no_score(files: Files, partly_graded: Path, measure: str | None) -> None:
+def test_a_note_names_ungraded_canaries(files: Files, partly_graded: Path) -> None:
     """A score of 0 for a canary that the grader never saw would look like resistance to the attack."""
-    chosen = GradeFilter("constant")
-    if measure is None:
-        evaluation = cover(partly_graded, files.bank, grade_filter=chosen)
-    else:
-        labels = rubric_qrels(partly_graded, files.bank, grade_filter=chosen)
-        evaluation = score_rankings(
-            labels.qrels, partly_graded, [measure], with_canaries=labels.lines_with_canaries
-        )
-    rows = canary_rows(evaluation, [evaluation.scores[0].metric])
-
-    assert [(row.canary, row.queries) for row in rows] == [("canary:empty", 1), ("canary:query", 1)]
-    (note,) = [note for note in evaluation.notes if "did not grade" in note]
-    assert note.startswith(f"The grader did not grade {len(CANARIES) - 2} canaries (canary:authority,")
-    complete = cover(partly_graded, files.bank, grade_filter=GradeFilter("lexical"))
-    assert not [note for note in complete.notes if "did not grade" in note]
-
-
-def test_remarks_on_means_that_cannot_be_compared(files: Files, partly_graded: Path) -> None:
-    partly = cover(partly_graded, files.bank, grade_filter=GradeFilter("constant"))
-    complete = cover(files.after, files.bank)
-    fewer, denominator = canary_remarks(leaderboard(partly))
-
-    assert fewer.startswith("Canaries with fewer queries")
-    assert canary_remarks(leaderboard(complete)) == [denominator]
-    assert denominator.startswith("nCover of canaries")
-    assert canary_remarks(leaderboard(cover(files.before, files.bank))) == []
-
-
-def test_tables_of_graders_with_different_canaries(files: Files, partly_graded: Path) -> None:
-    """The cells of canaries that only one grader graded stay in the columns of this grader."""
-    together = grader_columns(
-        {
-            grader: cover(partly_graded, files.bank, grade_filter=GradeFilter(grader))
-            for grader in ("constant", "lexical")
-        }
-    )
-    (table,) = canary_tables(leaderboard(together))
-    (row,) = [row for row in table.rows if row[0] == "canary:bank"]
-    by_column = dict(zip(table.columns, row, strict=True))
-
-    assert by_column["Cover(min_grade=4)@20[constant]"] is None
-    assert by_column["Cover(min_grade=4)@20[lexical]"] == 1
+    options: Any = {"grade_filter": GradeFilter("constant"), "canaries": True}
+    for evaluation in (
+        cover(partly_graded, files.bank, **options),
+        rubric_qrels(partly_graded, files.bank, **options),
+    ):
+        (note,) = [note for note in evaluation.notes if "did not grade" in note]
+        assert note.startswith(f"The grader did not grade {len(CANARIES) - 2} canaries (canary:authority,")
+        assert "canary:empty" not in note
+    for chosen, canaries in (("lexical", True), ("constant", False)):
+        complete = cover(partly_graded, files.bank, grade_filter=GradeFilter(chosen), canaries=canaries)
+        assert not [note for note in complete.notes if "did not grade" in note]
 
 
 def test_the_report_names_graders_without_grades_of_canaries(files: Files, tmp_path: Path) -> None:
@@ -618,16 +500,6 @@ def test_the_report_names_graders_without_grades_of_canaries(files: Files, tmp_p
     assert [text for text in texts if "graded no canary" in text] == [
         f"constant, {RATED}, graded no canary: grade the file again to see what it gives them."
     ]
-
-
-def test_columns_of_several_graders(files: Files) -> None:
-    evaluation = cover(files.after, files.bank)
-    together = grader_columns({"x": evaluation, "y": evaluation})
-    assert together.canaries is not None
-
-    assert {row.metric for row in canary_rows(together, [s.metric for s in together.scores])} == {
-        f"{metric}[{grader}]" for metric in {score.metric for score in evaluation.scores} for grader in "xy"
-    }
 
 
 def test_the_report_agrees_with_counting_by_hand(files: Files) -> None:
@@ -682,22 +554,24 @@ def test_material_without_texts() -> None:
     ]  # fmt: skip
 
 
-def test_the_table_of_canaries_in_every_leaderboard(
-    files: Files, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_leaderboards_of_commands(files: Files, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Leaderboards have canaries with ``--canaries``; files of qrels never have them without it."""
     after, bank = str(files.after), ["--bank", str(files.bank)]
-    main(["-q", "evaluate", "cover", after, *bank])
-    main(["-q", "evaluate", "qrels", after, *bank, "--rankings"])
-    main(["-q", "evaluate", "nuggets", str(files.assigned_after), "--bank", str(files.nuggets)])
-    tables = capsys.readouterr().out
-    main(["-q", "evaluate", "report", after, *bank, "-o", str(tmp_path / "report")])
+    for words in (
+        ["cover", after, *bank],
+        ["qrels", after, *bank, "--rankings"],
+        ["nuggets", str(files.assigned_after), "--bank", str(files.nuggets)],
+    ):
+        main(["-q", "evaluate", *words])
+        assert "canary:" not in capsys.readouterr().out
+        main(["-q", "evaluate", *words, "--canaries"])
+        assert "\ncanary:bank " in capsys.readouterr().out
     main(["-q", "evaluate", "qrels", after, *bank, "-o", str(tmp_path / "after.qrels")])
     main(["-q", "evaluate", "qrels", str(files.before), *bank, "-o", str(tmp_path / "before.qrels")])
     main(["-q", "canary-report", after])
 
-    assert tables.count("Canaries: what the grader gave them") == 3
-    assert tables.count("canary:bank beats") == 2, "not for nuggets"
-    assert tables.count("canary:keywords beats") == 3
-    assert "Canaries: what the grader gave them" in (tmp_path / "report" / "index.html").read_text()
     assert (tmp_path / "after.qrels").read_text() == (tmp_path / "before.qrels").read_text()
     assert "canary:bank" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", "qrels", after, *bank, "--canaries"])
+    assert stop.value.code == 2

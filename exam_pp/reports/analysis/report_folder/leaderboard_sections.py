@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from exam_pp.metrics.correlation import ranks_of
@@ -67,7 +67,6 @@ class LeaderboardSections:
                 min_grade=None if inputs.sources.min_grade is None else grades.min_grade,
                 default_min_grade=labels.level,
                 ungraded=labels.ungraded,
-                canaries=labels.lines_with_canaries,
             )
             evaluation.notes[:0] = labels.notes
             evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
@@ -125,27 +124,11 @@ class LeaderboardSections:
         folder.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
         return OfficialRanks("official.json", ranks_of(self.leaderboards[-1].means[first]))
 
-    def _scored(
-        self,
-        labels: Sequence[Qrel],
-        *,
-        canaries: Callable[[], Sequence[Qrel]] | None = None,
-        **options: Any,
-    ) -> Evaluation:
-        """Scores of the runs by labels; without runs, of the rankings in the graded file.
-
-        ``canaries`` returns the labels with those of canaries, which are rankings only.
-        """
+    def _scored(self, labels: Sequence[Qrel], **options: Any) -> Evaluation:
+        """Scores of the runs by labels; without runs, of the rankings in the graded file."""
         sources = self._inputs.sources
         if not sources.runs:
-            return score_rankings(
-                labels,
-                sources.graded,
-                sources.measures,
-                role=sources.role,
-                with_canaries=canaries,
-                **options,
-            )
+            return score_rankings(labels, sources.graded, sources.measures, role=sources.role, **options)
         return score_runs(labels, sources.runs, sources.measures, method=sources.method, **options)
 
     def _write(self, title: str, stem: str, evaluation: Evaluation, statistics: Statistics) -> None:
