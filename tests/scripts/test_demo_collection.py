@@ -43,12 +43,6 @@ def official(demo_data: Path) -> Grades:
     return judgments(demo_data, "qrels.txt")
 
 
-def test_passages_are_distinct_and_of_similar_length(passages: dict[str, str]) -> None:
-    assert len({text.lower() for text in passages.values()}) == len(passages)
-    assert all(20 <= len(text.split()) <= 150 for text in passages.values())
-    assert all(text == " ".join(text.split()) for text in passages.values())
-
-
 def test_both_assessors_judged_every_passage_for_its_query(
     demo_data: Path, queries: dict[str, Any], passages: dict[str, str], official: Grades
 ) -> None:
