@@ -124,11 +124,3 @@ def _module(name: str) -> str | None:
             if known in modules():
                 return known
     return None
-
-
-def table() -> str:
-    """The rules between rooms in the form of docs/project/design.md."""
-    rows = ["| package | room | may import from |", "|---|---|---|"]
-    for part, rooms in ROOMS.items():
-        rows += [f"| `{part}/` | `{room}` | {', '.join(below) or '–'} |" for room, below in rooms.items()]
-    return "\n".join(rows) + "\n"

@@ -27,7 +27,6 @@ from scripts.import_graph import (
     imports_of,
     modules,
     room_of,
-    table,
 )
 
 HEAVY = {"torch", "transformers", "tokenizers", "accelerate", "safetensors", "ctranslate2", "openai"} | {
@@ -157,10 +156,6 @@ def test_sections_of_the_help_are_the_rooms() -> None:
     composed = {"rag"}  # runs phases of several rooms; its commands are in evaluation and tournaments
     assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys() - composed
     assert ROOMS["reports"].keys() <= ROOMS["phases"].keys()
-
-
-def test_rooms_are_in_the_documentation() -> None:
-    assert table() in (PACKAGE.parent / "docs" / "project" / "design.md").read_text(encoding="utf-8")
 
 
 def test_layers_are_in_the_documentation() -> None:

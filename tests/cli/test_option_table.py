@@ -11,16 +11,9 @@ from click.shell_completion import ShellComplete
 
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.option_sections import OLD_SPELLINGS
-from scripts.command_tree import command_tree, commands
+from scripts.command_tree import commands
 
-ALL = dict(command_tree(cli))
 COMMANDS = commands(cli)
-USES = [
-    (path, parameter)
-    for path, command in COMMANDS.items()
-    for parameter in command.get_params(click.Context(command))
-    if isinstance(parameter, click.Option)
-]
 
 
 def long_name(option: click.Option) -> str:
@@ -138,12 +131,3 @@ def test_the_shell_completes_commands_options_prompts_and_models() -> None:
     assert completions("evaluate", "cover", "--grader", "google/flan-t5-x") == [
         "google/flan-t5-xl", "google/flan-t5-xxl",
     ]  # fmt: skip
-
-
-def test_help_begins_with_an_example_and_has_sections() -> None:
-    command = COMMANDS["evaluate cover"]
-    text = command.get_help(click.Context(command, info_name="cover"))
-    headings = ["Score systems by", "Examples:", "The command scores", "Input:", "Filter:", "Method:",
-                "Statistics:", "Output:", "Checks and messages:"]  # fmt: skip
-    positions = [text.index(heading) for heading in headings]
-    assert positions == sorted(positions)

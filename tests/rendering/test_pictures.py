@@ -100,18 +100,6 @@ def test_hostile_names_are_text() -> None:
 
 
 @pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
-def test_colours_are_those_of_the_page(picture: Picture) -> None:
-    """A literal colour is only a fallback in var()."""
-    for node in tree(picture).iter():
-        for attribute in ("fill", "stroke", "color"):
-            assert node.get(attribute, "none") == "none" or re.fullmatch(
-                r"var\(--[\w-]+,[^()]+\)", node.get(attribute, "")
-            )
-    assert " style=" not in svg(picture, "p")
-    assert "#" not in re.sub(r"var\([^)]*\)", "", svg(picture, "p"))
-
-
-@pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
 def test_the_text_alternative_is_announced(picture: Picture) -> None:
     root = tree(picture)
     assert root.get("role") == "img"

@@ -21,7 +21,7 @@ from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
 from exam_pp.phases.banks.signs import ClinicOptions
 from exam_pp.rendering.document import Table
 from exam_pp.reports.banks.clinic import clinic_report
-from exam_pp.requests import Completion, Request
+from exam_pp.requests import Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
@@ -368,45 +368,6 @@ def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines
     assert "discrimination" in signs["nonsense"]
     real = {entry for entry in signs if entry not in planted}
     assert not any(signs[entry] & {"duplicate", "too-easy", "discrimination"} for entry in real)
-
-
-def test_an_interrupted_closed_book_grading_continues(
-    bank: Path, tmp_path: Path, backend: Callable[[FakeLLM], None]
-) -> None:
-    command = ["-q", "bank", "closed-book", str(bank), "--model", "fake", "--prompt-class", RATING]
-    kept = tmp_path / "kept"
-
-    def one_by_one(script: Callable[[Request], Completion | str]) -> FakeLLM:
-        llm = FakeLLM(script)
-        llm.batch_size = 1
-        backend(llm)
-        return llm
-
-    def dies(request: Request) -> Completion | str:
-        if "2031" in str(request.slot("question")):
-            raise KeyboardInterrupt
-        return Completion("", "down") if "spoon" in str(request.slot("question")) else "3"
-
-    one_by_one(dies)
-    with pytest.raises(SystemExit):
-        main([*command, "-o", str(tmp_path / "book.jsonl"), "--journal", str(kept)])
-    assert kept.exists()
-    assert not (tmp_path / "book.jsonl").exists()
-
-    again = one_by_one(lambda _request: "3")
-    main([*command, "-o", str(tmp_path / "book.jsonl"), "--journal", str(kept), "--keep-journal"])
-    assert 0 < again.calls < len(TEXTS)
-    (query,) = read_passages(tmp_path / "book.jsonl")
-    (grades,) = query.passages[0].rubric_grades or []
-    assert len(grades.entry_ratings()) == len(TEXTS) - 1, "the failure is in the journal"
-
-    again = one_by_one(lambda _request: "3")
-    main([*command, "-o", str(tmp_path / "all.jsonl"), "--journal", str(kept), "--retry-failed"])
-    assert again.calls == 1
-    assert not kept.exists()
-    (query,) = read_passages(tmp_path / "all.jsonl")
-    (grades,) = query.passages[0].rubric_grades or []
-    assert grades.entry_ratings().keys() == TEXTS.keys()
 
 
 def test_grades_of_passages_are_not_closed_book(graded: Path, bank: Path) -> None:

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.llm.backends import load_llm
-from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.generate import GenerateOptions, GenerateSummary, generate
 from exam_pp.phases.grading.scheduler import Answerer
@@ -347,36 +345,3 @@ def test_broken_queries(
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["queries"]
-
-
-def test_a_small_causal_checkpoint(tmp_path: Path) -> None:
-    """A real Llama, trained in this test to reply with fenced JSON."""
-    torch = pytest.importorskip("torch")
-    from tests.llm import small_models
-
-    torch.set_num_threads(1)
-    query = Query(query_id="q1", query_text="ocean tides")
-    prompts: list[str] = []
-
-    def note(request: Request) -> str:
-        prompts.append(request.text)
-        return '["x"]'
-
-    run([query], FakeLLM(note), kind="nugget")
-    answer = (
-        '```json\n{"nuggets": ["gravity of the Moon", "spring and neap tides", "shape of the coast"]}\n```'
-    )
-    tokenizer = small_models.byte_tokenizer([*prompts, answer], chat=True)
-    small_models.save_llama(tmp_path / "model", tokenizer, prompts, [answer], 1.0)
-    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
-    (line,) = generate(
-        [query],
-        Answerer(llm, Journal(None)),
-        model=llm.name,
-        provenance=llm.provenance(),
-        options=GenerateOptions("nugget"),
-    )
-    assert [item.text for item in line.items] == [
-        "gravity of the Moon", "spring and neap tides", "shape of the coast",
-    ]  # fmt: skip
-    assert line.info["llm_options"]["num_beams"] == 1

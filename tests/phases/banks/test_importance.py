@@ -21,8 +21,6 @@ from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import BankLine, Nugget, Question
 
-Backend = Callable[[FakeLLM], None]
-
 
 def line(*nuggets: str, text: str = "the query", query_id: str = "q", **keys: Any) -> BankLine:
     """A line of nuggets; ``text=vital`` has an importance."""
@@ -190,20 +188,3 @@ def test_errors(
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_interrupted_runs_continue(demo_data: Path, tmp_path: Path, backend: Backend) -> None:
-    bank = tmp_path / "bank.jsonl"
-    arguments = ["-q", "bank", "importance", str(demo_data / "nuggets.jsonl"), "--relabel", "-o", str(bank)]
-
-    def stops(request: Request) -> str:
-        raise KeyboardInterrupt
-
-    first = FakeLLM(by_text)
-    backend(first)
-    main([*arguments, "--model", "fake", "--keep-journal"])
-    backend(FakeLLM(stops))
-    before = bank.read_bytes()
-    bank.unlink()
-    main([*arguments, "--model", "fake"])
-    assert bank.read_bytes() == before

@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.graders.nuggetize import Nuggetizer, Segments
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.nuggetize import (
     ImportanceModel,
@@ -575,16 +573,6 @@ def test_an_error_is_a_single_line(
     assert not Path("bank.jsonl").exists()
 
 
-@pytest.mark.parametrize("trace", ["bank.jsonl", ".bank.jsonl.journal", ".bank.jsonl.journal.importance-wal"])
-def test_the_trace_is_no_other_output(
-    trace: str, passages: Path, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        command(passages, tmp_path / "bank.jsonl", demo_data, "--trace", str(tmp_path / trace))
-    assert stop.value.code == 2
-    assert f"{trace} is also the file of --" in capsys.readouterr().err
-
-
 def test_a_model_without_any_list_is_an_error(
     passages: Path, demo_data: Path, tmp_path: Path, backend: Callable[[FakeLLM], None],
     capsys: pytest.CaptureFixture[str],
@@ -635,34 +623,3 @@ def test_killed_runs_continue(passages: Path, demo_data: Path, tmp_path: Path) -
     assert not journal_path(bank).exists()
     windows, importance = 16, 12
     assert windows + importance <= calls.stat().st_size <= windows + importance + 3 * 2
-
-
-def test_a_small_causal_checkpoint(tmp_path: Path) -> None:
-    """A real Llama with a chat template, trained in this test to reply with lists."""
-    torch = pytest.importorskip("torch")
-    from tests.llm import small_models
-
-    torch.set_num_threads(1)
-    query = Segments("q1", "ocean tides", [("p1", "The Moon pulls."), ("p2", "The Sun too.")])
-    asked: list[Request] = []
-
-    def note(request: Request) -> str:
-        asked.append(request)
-        return '["Moon pulls", "Sun pulls"]' if is_creation(request) else "['okay', 'vital']"
-
-    run([query], note)
-    answers = ['```python\n["Moon pulls", "Sun pulls"]\n```', "['okay', 'vital']"]
-    tokenizer = small_models.byte_tokenizer([*(request.text for request in asked), *answers], chat=True)
-    prompts = [as_messages(request.parts) for request in asked]
-    small_models.save_llama(tmp_path / "model", tokenizer, prompts, answers, 1.0)
-    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
-    (line,) = nuggetize(
-        [query],
-        Answerer(llm, Journal(None)),
-        model=llm.name,
-        provenance=llm.provenance(),
-        options=NuggetizeOptions(),
-    )
-    assert [(item.text, item.importance) for item in line.items] == [
-        ("Sun pulls", "vital"), ("Moon pulls", "okay"),
-    ]  # fmt: skip
