@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, Statistics, rating_level
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Request
+from exam_pp.requests import Completion, Part, Request
 from exam_pp.stemming import content_stems, tokens
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
@@ -207,3 +207,10 @@ def test_agreement_with_gpt4_and_judges_on_every_fourth_query(shared_data: Path)
     assert spearmanr(lexical, gpt4).statistic >= 0.33
     assert fmean(areas) >= 0.77
     assert len(set(lexical)) == 6
+
+
+def test_unsupported_prompts_are_errors_of_their_completions() -> None:
+    reply = learned().reply(Request((Part("Write ten questions about "), Part("bees", "query"))))
+    assert reply.text == ""
+    assert reply.error is not None
+    assert "baseline" in reply.error

@@ -79,12 +79,6 @@ def test_prompts_are_those_of_the_paper(kind: str, name: str) -> None:
     ]
 
 
-def test_options_count_and_facets() -> None:
-    prompts = asked(count=3, facets=False)
-    assert len(prompts) == 2
-    assert all("Generate 3 concise insightful questions" in prompt for prompt in prompts)
-
-
 def test_ids_and_records_are_as_published() -> None:
     """The example of the data format: the MD5 of the text alone, after the query id."""
     question = "Which musicians or bands are considered pioneers of rock n roll?"
@@ -117,13 +111,6 @@ def test_facets_are_in_lines_and_ids() -> None:
     assert lines[0].items[0].entry_id == f"q2/dance/{digest}"
     assert [item.text for item in lines[1].items] == ["What of threats?"], "Why? repeats another facet's"
     assert summary.duplicates == 1
-
-
-def test_facets_have_no_limit_by_default() -> None:
-    """TREC CAR style asks for no number; TREC DL style asks for ten."""
-    many = FakeLLM(lambda r: json.dumps([f"What is {r.slot('subtopic')} {i}?" for i in range(12)]))
-    lines, summary, _ = run([FACETED, PLAIN], many)
-    assert ([len(line.items) for line in lines], summary.surplus) == ([12, 12, 10], 2)
 
 
 def test_duplicates_surplus_and_long_nuggets() -> None:
@@ -202,13 +189,6 @@ def test_top_ups_are_limited(more: str | Completion, top_ups: int, calls: int) -
     assert number == (3 if top_ups == 1 else 2)
     assert summary.short == {"q1": (number, 5)}
     assert f"1 query has fewer questions than requested: 'q1' ({number} of 5)." in [*summary.lines()]
-
-
-def test_lists_without_a_requested_number_are_not_topped_up() -> None:
-    """The prompt of TREC CAR style asks for no number, also with --count."""
-    llm = FakeLLM(lambda r: json.dumps([f"What of {r.slot('subtopic')}?"]))
-    _, summary, _ = run([FACETED], llm, count=5, top_ups=3)
-    assert (llm.calls, summary.topped_up, summary.short) == (2, 0, {})
 
 
 def test_a_run_interrupted_in_top_ups_continues(

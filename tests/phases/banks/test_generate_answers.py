@@ -177,16 +177,6 @@ def test_citations_that_a_format_cannot_hold_are_counted(
     assert summary.citations == 0
 
 
-def test_sentences_of_formats_with_parts(queries: Path, tmp_path: Path, backend: Backend) -> None:
-    """Without contexts, numbers in brackets are text, and lists keep their line ends."""
-    backend(FakeLLM(lambda request: "See [1].\n- First item.\n- Second item."))
-    answers, _ = generate(queries, tmp_path / "out.jsonl", form="rag24")
-    parts = answers["fake-direct", "q1"].parts
-    assert [part.text for part in parts] == ["See [1].\n", "- First item.\n", "- Second item."]
-    plain, _ = generate(queries, tmp_path / "plain.jsonl")
-    assert texts(plain)["fake-direct", "q1"] == "See [1].\n- First item.\n- Second item."
-
-
 def test_empty_answers_are_written_and_failures_listed(
     queries: Path, write_jsonl: WriteLines, tmp_path: Path, backend: Backend
 ) -> None:
@@ -229,13 +219,6 @@ def test_a_prompt_with_the_name_of_a_style() -> None:
     prompt = replace(ANSWER_PROMPTS["direct", False], name="direct")
     with pytest.raises(SelectionError, match="'direct' has the name of a selected style"):
         AnswerOptions(styles=["direct"], prompts=[prompt]).systems("m")
-
-
-def test_options_that_have_no_effect(queries: Path, tmp_path: Path) -> None:
-    for more in (["--ranking", "bm25"], ["--max-passages", "5"]):
-        with pytest.raises(SystemExit) as stop:
-            main(["generate", "answers", str(queries), "-o", str(tmp_path / "a"), "--model", "fake", *more])
-        assert stop.value.code == 2
 
 
 def test_no_answer_at_all_is_an_error(queries: Path, tmp_path: Path, backend: Backend) -> None:

@@ -14,7 +14,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.make import make_grader
 from exam_pp.llm import ModelOptions
-from exam_pp.phases.grading.grade import GradeOptions, PairCounts
+from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
@@ -133,29 +133,6 @@ def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path:
     ]  # fmt: skip
     assert again.entry_ratings() == {"q1/n1": 2, "q1/n3": 1, "q1/n4": 1, "q1/n2": 0}
     assert list(again.errors or {}) == ["q1/n4"]
-
-
-def test_a_label_that_the_prompt_does_not_have_is_dropped(write_jsonl: Any, tmp_path: Path) -> None:
-    grades = nugget_material.assigned("q1", "SP", prompt_info={"prompt_class": "NuggetAssignment2"})
-    graded = write_jsonl("graded.jsonl", [["q1", [passage("s/q1", exam_grades=[grades])]]])
-    main(["-q", "reread", str(graded), "-o", str(tmp_path / "o.jsonl")])
-    (again,) = rubrics(tmp_path / "o.jsonl")
-    assert (again.nugget_labels(), again.entry_ratings()) == ([("q1/n1", "support")], {"q1/n1": 2})
-    assert list(again.errors or {}) == ["q1/n2"]
-
-
-def test_progress_counts_pairs_not_lists(answers: Path, demo_data: Path) -> None:
-    counts: list[PairCounts] = []
-    steps: list[int] = []
-    grade_file(
-        GradeFiles(answers, answers.with_name("g.jsonl"), demo_data / "nuggets.jsonl"),
-        ModelOptions("fake"),
-        GradeOptions([PROMPTS.get(LISTWISE)]),
-        lambda count, _total: steps.append(count),
-        on_counts=counts.append,
-    )
-    assert counts == [PairCounts(164)]
-    assert sum(steps) == 164
 
 
 @pytest.mark.parametrize("model", ["bundled", "lexical", "google/flan-t5-large"])
