@@ -1,18 +1,11 @@
-"""Import rules of exam_pp (layers and rooms), and its actual import graph.
+"""Import rules of exam_pp (layers and rooms), and its imports. tests/test_architecture.py compares them.
 
 A layer is a group of packages; a room is a package inside ``phases``, ``reports``, ``store`` or ``cli``.
-
-Usage: python scripts/import_graph.py [--table]
-
-Prints every room with its size and the rooms that it imports. ``--table`` prints the rules in the form of
-docs/project/design.md. tests/test_architecture.py checks the imports against the rules.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -131,71 +124,3 @@ def _module(name: str) -> str | None:
             if known in modules():
                 return known
     return None
-
-
-def circles() -> list[list[str]]:
-    """Groups of modules with circular imports (strongly connected components)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    components: list[list[str]] = []
-
-    def visit(module: str) -> None:
-        index[module] = low[module] = len(index)
-        stack.append(module)
-        for other in imports_of(module):
-            if other not in index:
-                visit(other)
-                low[module] = min(low[module], low[other])
-            elif other in stack:
-                low[module] = min(low[module], index[other])
-        if low[module] == index[module]:
-            at = stack.index(module)
-            group = stack[at:]
-            del stack[at:]
-            if len(group) > 1:
-                components.append(sorted(group))
-
-    for module in sorted(modules()):
-        if module not in index:
-            visit(module)
-    return components
-
-
-def table() -> str:
-    """The rules between rooms as a Markdown table."""
-    rows = ["| package | room | may import from |", "|---|---|---|"]
-    for part, rooms in ROOMS.items():
-        rows += [f"| `{part}/` | `{room}` | {', '.join(below) or '–'} |" for room, below in rooms.items()]
-    return "\n".join(rows) + "\n"
-
-
-def graph() -> str:
-    """Every room with its numbers of files and lines and its imports, highest layer first."""
-    sizes: dict[str, list[int]] = defaultdict(list)
-    edges: dict[str, set[str]] = defaultdict(set)
-    for module, path in modules().items():
-        here = room_of(module)
-        if here[0] in OUTSIDE:
-            continue
-        name = "/".join(filter(None, here))
-        sizes[name].append(len(path.read_text(encoding="utf-8").splitlines()))
-        there = {room_of(other) for other in imports_of(module)}
-        edges[name] |= {"/".join(filter(None, room)) for room in there if room != here}
-    lines = []
-    for name in sorted(sizes, key=lambda name: (-LAYERS[name.partition("/")[0]], name)):
-        below = " ".join(sorted(edges[name])) or "-"
-        lines.append(f"{name:<22} {len(sizes[name]):>3} files {sum(sizes[name]):>6} lines  -> {below}")
-    return "\n".join(lines) + "\n"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "--table", action="store_true", help="print the rules in the form of docs/project/design.md"
-    )
-    print(table() if parser.parse_args().table else graph(), end="")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,13 @@
 """Make screenshots of the HTML pages: grade data/demo, write review pages and reports, take pictures.
 
-Usage: python scripts/make_screenshots.py [FOLDER]      (needs playwright and Chromium)
+Usage: python scripts/make_screenshots.py      (needs playwright and Chromium)
 
-Without FOLDER, the pictures that README.md or a page of docs/ shows are written to docs/images. FOLDER gets
-all pictures, to look at: every report on a desktop, on a phone and in the dark. The collection is graded
+The pictures that README.md or a page of docs/ shows are written to docs/images. The collection is graded
 by the bundled model and by the lexical baseline. Pictures have 256 colours to keep them small.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +25,7 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 CUTOFF = 5
 """Ranks that are imported and that count, so that no report notes missing ranks."""
-REPORTS = ("clinic", "grid", "disagreements", "agreement", "diff")
+REPORTS = ("clinic", "grid", "disagreements")
 FIGURES = {
     "elo-ratings": ("elo.html", 0),
     "trust-ranks": ("panel.html", 2),
@@ -40,7 +37,6 @@ DEVICES = {
     "": ((1240, 800), "light"),
     "-phone": ((360, 720), "light"),
     "-dark": ((1240, 800), "dark"),
-    "-phone-dark": ((360, 720), "dark"),
 }
 """Suffix of a picture to the size of its window and the colour scheme."""
 
@@ -78,8 +74,6 @@ def make_pages(folder: Path) -> None:
         "clinic": ("bank", "clinic", *grades, "--bank", bank, "--cutoff", CUTOFF),
         "grid": ("verify", "grid", *grades, "--bank", bank),
         "disagreements": ("verify", "disagreements", *grades, "--bank", bank),
-        "agreement": ("analyze", "agreement", *grades),
-        "diff": ("diff", graded, *grades, "--grader-after", "lexical", "--bank", bank),
     }.items():
         run(*command, "--format", "html", "-o", folder / f"{name}.html")
     run(
@@ -155,16 +149,13 @@ def show(page: Page, path: Path, address: str, *keys: str) -> None:
     page.wait_for_timeout(300)
 
 
-def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> None:
-    """Take the wanted pictures."""
-    images.mkdir(parents=True, exist_ok=True)
+def photograph(folder: Path, images: Path) -> None:
+    """Take the pictures."""
     with chromium() as browser:
 
         def shot(
-            name: str, device: str, path: str, address: str, *keys: str, click: str = "", more: int = 0
+            name: str, path: str, address: str, *keys: str, device: str = "", click: str = "", more: int = 0
         ) -> None:
-            if not wanted(name):
-                return
             (width, height), scheme = DEVICES[device]
             height += more
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
@@ -177,23 +168,20 @@ def photograph(folder: Path, images: Path, wanted: Callable[[str], bool]) -> Non
             page.close()
             reduce_colours(images / f"{name}.png")
 
-        shot("review-overview", "", "review.html", "#/")
-        shot("review-query", "", "review.html", "#/q/1", "a", "j", "l", "2")
-        shot("review-passage", "", "review.html", "#/q/1", "j", "l", "Enter", "2")
-        shot("review-dark", "-dark", "review.html", "#/q/1", "j")
-        shot("review-blind", "", "blind.html", "#/q/1", "4", "l", "2", "j")
-        shot("review-games", "", "games.html", "#/g/0", "a", "t", "b", "ArrowLeft")
-        shot("review-phone", "-phone", "review.html", "#/")
-        for device in DEVICES:
-            shot(f"report{device}", device, "report/index.html", "#s3", more=190)  # with the whole chart
-        shot("gate", "", "gate.html", "", more=-270)
+        shot("review-overview", "review.html", "#/")
+        shot("review-query", "review.html", "#/q/1", "a", "j", "l", "2")
+        shot("review-passage", "review.html", "#/q/1", "j", "l", "Enter", "2")
+        shot("review-dark", "review.html", "#/q/1", "j", device="-dark")
+        shot("review-blind", "blind.html", "#/q/1", "4", "l", "2", "j")
+        shot("review-games", "games.html", "#/g/0", "a", "t", "b", "ArrowLeft")
+        shot("review-phone", "review.html", "#/", device="-phone")
+        shot("report", "report/index.html", "#s3", more=190)  # with the whole chart
+        shot("gate", "gate.html", "", more=-270)
         for name, (path, number) in FIGURES.items():
-            if wanted(name):
-                figure(folder / path, number, images / f"{name}.png", browser)
+            figure(folder / path, number, images / f"{name}.png", browser)
         for name in REPORTS:
-            for device in DEVICES:
-                click = "#t2 td.shade-5" if name == "grid" else ""
-                shot(f"report-{name}{device}", device, f"{name}.html", "", click=click)
+            click = "#t2 td.shade-5" if name == "grid" else ""
+            shot(f"report-{name}", f"{name}.html", "", click=click)
 
 
 def figure(path: Path, number: int, image: Path, browser: Browser) -> None:
@@ -205,12 +193,6 @@ def figure(path: Path, number: int, image: Path, browser: Browser) -> None:
     reduce_colours(image)
 
 
-def used_in_docs(name: str) -> bool:
-    """Whether a page of the documentation shows the picture."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    return any(f"images/{name}.png" in page.read_text(encoding="utf-8") for page in pages)
-
-
 def reduce_colours(path: Path) -> None:
     from PIL import Image  # comes with matplotlib
 
@@ -219,11 +201,9 @@ def reduce_colours(path: Path) -> None:
 
 
 def main() -> None:
-    given = len(sys.argv) > 1
-    images = Path(sys.argv[1]) if given else ROOT / "docs" / "images"
     with TemporaryDirectory() as folder:
         make_pages(Path(folder))
-        photograph(Path(folder), images, (lambda _name: True) if given else used_in_docs)
+        photograph(Path(folder), ROOT / "docs" / "images")
 
 
 if __name__ == "__main__":

@@ -100,13 +100,6 @@ class CausalEncoder(PromptEncoder):
         """Maximal number of tokens in any reply."""
         return longest_reply(self._context)
 
-    def line_ends(self) -> frozenset[int]:
-        """The ids of tokens that consist of line breaks only."""
-        rows = (
-            self._tokenizer(text, add_special_tokens=False)["input_ids"][-1:] for text in ("a\n", "a\n\n")
-        )
-        return frozenset(i for ids in rows for i in ids if self._tokenizer.decode([i]).strip(" ") in _BREAKS)
-
     def _limit(self, request: Request) -> int:
         return min(self.max_tokens, self._context - self.new_tokens(request))
 
@@ -216,9 +209,6 @@ def _with_fixed_date(template: str) -> str:
 def _without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     system, user, *rest = messages
     return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *rest]
-
-
-_BREAKS = {"\n", "\n\n"}
 
 
 def _added(tokenizer: Any) -> dict[int, Any]:

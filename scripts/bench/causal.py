@@ -89,7 +89,7 @@ def main() -> None:
     def make(folder: Path, kind: str) -> Task:
         return make_task(folder / f"{kind}-{shape['hidden_size']}-{passages}", kind, shape, passages)
 
-    bench(arguments, make, ways, "cpu", lambda _, results: table(results))
+    bench(arguments, make, ways, lambda _, results: table(results))
 
 
 if __name__ == "__main__":

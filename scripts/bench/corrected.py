@@ -1,41 +1,27 @@
-"""Coverage of the intervals of corrected scores, in made-up worlds and on real grades.
+"""Coverage of the intervals of corrected scores, in made-up worlds.
 
 Usage: python -m scripts.bench.corrected [--draws 300]
-       python -m scripts.bench.corrected --graded FILE --bank FILE --judge MODEL --people MODEL [--draws 200]
 
 In a made-up world, every query has entries of different difficulty and a pool of passages of different
 quality; systems of different skill rank the passages. Three judges err: ``flips`` on a random 4 % of the
 pairs; ``lenient`` covers up to 12 % of the pairs that people do not cover, more in longer passages; ``own``
 covers a quarter of the wrong pairs of passages that only the last system found. Intervals of ``labels``
 should contain the true scores of the world's queries, those of ``queries`` those of very many queries.
-
-With real grades, a second model stands for people: all its grades are known, but the estimates use those of
-the drawn pairs only.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import kendalltau
 
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.corrected import Bools, Floats, PairGroups, group_scores
 from exam_pp.metrics.corrected_estimates import Estimate, Sampling, Source, estimates
-from exam_pp.metrics.poisson_sampling import inclusion_probabilities, weights_of_equal_strata
 from exam_pp.pair_sample import SampledBy
-from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_of
-from exam_pp.phases.evaluation.inputs import views
-from exam_pp.phases.evaluation.sampled_labels import SampledLabels, sampled_labels
-from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
-from exam_pp.phases.trust.pairs import sample_pairs
 
 Judge = Literal["flips", "lenient", "own"]
 Measure = Literal["cover", "mean"]
@@ -249,171 +235,11 @@ def simulated(draws: int) -> Iterator[str]:
                 yield f"| {' | '.join([measure, f'{labels}, {by}', judge, *cells])} |"
 
 
-class GradedPair(NamedTuple):
-    """A pair of a graded file with its rating."""
-
-    rating: int
-    query_id: str
-    passage_id: str
-    entry_id: str
-
-
-def population(data: SelectedGrades, cutoff: int | None) -> Iterator[GradedPair]:
-    """The graded pairs within the cutoff of any system."""
-    ranked = data.file.first_ranks.items()
-    for query in data.queries:
-        indexes = set(range(len(query.passages)))
-        if cutoff is not None:
-            indexes = {index for system in ranked for index in query.top(*system, cutoff)}
-        for index in sorted(indexes):
-            passage = query.passages[index]
-            for rating, mask in passage.levels.items():
-                for entry_id, bit in query.entries.items():
-                    if mask >> bit & 1:
-                        yield GradedPair(rating, query.query_id, passage.passage_id, entry_id)
-
-
-def probabilities(pairs: Sequence[GradedPair], labels: int, by: SampledBy) -> Floats:
-    """Probabilities of the pairs; ``rating`` expects equal numbers of each rating, as far as possible."""
-    strata = [pair.rating if by == "rating" else 0 for pair in pairs]
-    sizes = Counter(strata)
-    chance = inclusion_probabilities(sizes, weights_of_equal_strata(sizes), labels)
-    return np.array([chance[stratum] for stratum in strata])
-
-
-@dataclass(frozen=True)
-class RealCheck:
-    """Grades of a judge, and those of a model that stands for people."""
-
-    graded: str
-    bank: str | None
-    judge: str
-    people: str
-    measure: CorrectedMeasure
-    cutoff: int | None
-    min_grade: int | None
-
-    def lines(self, settings: Sequence[tuple[SampledBy, int]], draws: int) -> Iterator[str]:
-        """A line of a Markdown table for each sample."""
-        kind: Literal["direct"] | None = "direct" if self.measure == "label-mean" else None
-        criteria = GradeFilter(model=self.judge, kind=kind)
-        data = read_selected(self.graded, None if kind else self.bank, criteria, self.min_grade, None)
-        pairs = list(population(data, self.cutoff))
-        everything = self._labels(data, kind)
-        full = corrected_of(data, everything, measure=self.measure, cutoff=self.cutoff)
-        board = full.boards[0]
-        truth = {row.system: row.scores.corrected.value for row in board.systems}
-        judge = {row.system: row.scores.judged for row in board.systems}
-        yield f"{board.measure}, {len(pairs)} pairs, {everything.labelled} with a label"
-        yield "| sample | contained | half width | error | error of judge | tau | tau of judge | marked ? |"
-        yield "|---|---|---|---|---|---|---|---|"
-        for by, number in settings:
-            chance = probabilities(pairs, number, by)
-            boards = [
-                corrected_of(
-                    data,
-                    _drawn(everything, pairs, chance, seed, whole_entries=by == "entry"),
-                    measure=self.measure,
-                    cutoff=self.cutoff,
-                    intervals="labels",
-                ).boards[0]
-                for seed in range(draws)
-            ]
-            rows = [row for board in boards for row in board.systems]
-            contained = [
-                (row.scores.corrected.low or 0.0) <= truth[row.system] <= (row.scores.corrected.high or 0.0)
-                for row in rows
-            ]
-            halves = [(row.scores.corrected.high or 0.0) - row.scores.corrected.value for row in rows]
-            error = np.mean([abs(row.scores.corrected.value - truth[row.system]) for row in rows])
-            of_judge = np.mean([abs(judge[system] - truth[system]) for system in truth])
-            taus = [
-                _tau(truth, {row.system: row.scores.corrected.value for row in board.systems})
-                for board in boards
-            ]
-            yield (
-                f"| {number}, {by} | {100 * np.mean(contained):.0f} % | {np.median(halves):.3f} "
-                f"| {error:.3f} | {of_judge:.3f} | {np.mean(taus):.2f} | {_tau(truth, judge):.2f} "
-                f"| {100 * np.mean([row.scores.too_thin for row in rows]):.0f} % |"
-            )
-
-    def _labels(self, data: SelectedGrades, kind: Literal["direct"] | None) -> SampledLabels:
-        """The labels of all pairs."""
-        everything = sample_pairs(
-            self.graded,
-            bank=None if kind else self.bank,
-            grade_filter=GradeFilter(model=self.judge, kind=kind),
-            budget=sys.maxsize,
-            cutoff=self.cutoff,
-        )
-        criteria = GradeFilter(kind=kind, prompt_class=data.selector.key.prompt_class)
-        return sampled_labels(views(self.graded), everything.sample, self.people, criteria, self.graded)
-
-
-def _drawn(
-    everything: SampledLabels, pairs: Sequence[GradedPair], chance: Floats, seed: int, *, whole_entries: bool
-) -> SampledLabels:
-    """The labels of a sample."""
-    rng = np.random.default_rng(seed)
-    if whole_entries:
-        numbers = {
-            key: rng.random() for key in dict.fromkeys((pair.query_id, pair.entry_id) for pair in pairs)
-        }
-        uniform = np.array([numbers[pair.query_id, pair.entry_id] for pair in pairs])
-    else:
-        uniform = rng.random(len(pairs))
-    drawn = uniform < chance
-    probability = {
-        pair[1:]: float(value) for pair, value, used in zip(pairs, chance, drawn, strict=True) if used
-    }
-    labels = {
-        query_id: [
-            replace(pair, probability=probability[key])
-            for pair in of_query
-            if (key := (query_id, pair.passage_id, pair.entry_id)) in probability
-        ]
-        for query_id, of_query in everything.pairs.items()
-    }
-    count = sum(map(len, labels.values()))
-    return replace(
-        everything,
-        pairs=labels,
-        drawn=count,
-        labelled=count,
-        lowest_probability=float(chance.min()),
-        unit="entry" if whole_entries else "pair",
-    )
-
-
-def _tau(left: dict[str, float], right: dict[str, float]) -> float:
-    if len(left) < 2:
-        return float("nan")
-    return float(kendalltau(list(left.values()), [right[system] for system in left])[0])
-
-
 def main() -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--draws", type=int, default=300)
-    parser.add_argument("--graded")
-    parser.add_argument("--bank")
-    parser.add_argument("--judge")
-    parser.add_argument("--people")
-    parser.add_argument("--measure", default="cover")
-    parser.add_argument("--cutoff", type=int, default=20, help="0: all passages")
-    parser.add_argument("--min-grade", type=int)
-    parser.add_argument("--labels", type=int, nargs="+", default=[500, 1000, 2000])
-    options = parser.parse_args()
-    if options.graded is None:
-        lines = simulated(options.draws)
-    else:
-        check = RealCheck(
-            options.graded, options.bank, options.judge, options.people, options.measure,
-            options.cutoff or None, options.min_grade,
-        )  # fmt: skip
-        kinds: tuple[SampledBy, ...] = ("even", "rating", "entry")
-        lines = check.lines([(by, number) for by in kinds for number in options.labels], options.draws)
-    for line in lines:
+    for line in simulated(parser.parse_args().draws):
         print(line, flush=True)
 
 

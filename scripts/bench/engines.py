@@ -1,20 +1,19 @@
 """Benchmark of the grading engines against the published loop, in pairs per second, with compared replies.
 
 Usage: python -m scripts.bench.engines [--work FOLDER] [--tasks rating,extraction] [--rounds 3]
-                                       [--both-cores] [--smoke] [--json FILE]
+                                       [--smoke] [--json FILE]
        python -m scripts.bench.engines --gpu [--seconds 4] [--shapes flan-t5-large] [--peak TFLOPS] ...
 
 The model is a checkpoint of the shape of FLAN-T5-small with known answers (see keyed_model.py), which is made
 in the work folder on first use. It grades six passages with eight questions each; prompts have realistic
 lengths. Every way of grading runs in its own process with one thread; the processes take turns (A B C A B C),
 and the result is the median of their CPU time. A ratio gets no verdict if the times of a side spread by more
-than 15 %. `--both-cores` measures ways with two threads by wall clock instead; it needs an idle machine.
+than 15 %.
 `--gpu` measures on a GPU, with the shape of FLAN-T5-large (see gpu.py).
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,13 +42,6 @@ CPU_WAYS = (
     Way("CTranslate2 int8, beam 5", engine="ctranslate2", compute_type="int8"),
     Way("CTranslate2 int8, greedy", beams=1, engine="ctranslate2", compute_type="int8"),
 )
-BOTH_CORES_WAYS = (
-    Way(PUBLISHED, inner_batch=1, threads=2),
-    Way(PUBLISHED_10, inner_batch=10, threads=2),
-    Way("transformers, beam 5", threads=2),
-    Way("CTranslate2, beam 5", engine="ctranslate2", threads=2),
-    Way("CTranslate2, greedy", beams=1, engine="ctranslate2", threads=2),
-)
 REFERENCE_GREEDY = Way(GREEDY, beams=1, inner_batch=1)
 
 
@@ -75,7 +67,6 @@ CPU_TARGETS = (
     Target(("rating",), "CTranslate2 int8, greedy", PUBLISHED, 8, 10),
     Target(("extraction",), "CTranslate2 int8, greedy", PUBLISHED, 10, 17),
 )
-BOTH_CORES_TARGETS = (Target(("rating",), "CTranslate2, beam 5", PUBLISHED, 4.5, 6.5, PUBLISHED),)
 SOFT_MUST = 0.05
 """The highest additional cost of soft grades."""
 
@@ -131,26 +122,16 @@ def verdicts(kind: str, results: Sequence[Measured], targets: Iterable[Target]) 
     )
 
 
-def choose(arguments: argparse.Namespace) -> tuple[tuple[Way, ...], tuple[Target, ...], str]:
-    """The ways, targets and clock for these options."""
-    if arguments.both_cores:
-        return (REFERENCE_GREEDY, *BOTH_CORES_WAYS), BOTH_CORES_TARGETS, "wall"
-    ways = (*CPU_WAYS, REFERENCE_GREEDY)
-    if arguments.smoke:
-        # A model of this size gives other replies in 8 bits.
-        return tuple(way for way in ways if way.compute_type != "int8"), (), "cpu"
-    return ways, CPU_TARGETS, "cpu"
-
-
 def main() -> None:
     """Measure, print Markdown, write JSON."""
-    parser = gpu.options(__doc__, "engines")
-    parser.add_argument("--both-cores", action="store_true", help="two threads, wall clock")
-    arguments = parser.parse_args()
+    arguments = gpu.options(__doc__, "engines").parse_args()
     if arguments.gpu:
         gpu.bench(arguments, ["flan-t5-large"], ["t5-tiny"])
         return
-    ways, targets, clock = choose(arguments)
+    ways = [*CPU_WAYS, REFERENCE_GREEDY]
+    targets = () if arguments.smoke else CPU_TARGETS
+    if arguments.smoke:  # a model of this size gives other replies in 8 bits
+        ways = [way for way in ways if way.compute_type != "int8"]
     shape, passages = (keyed_model.TINY, 2) if arguments.smoke else (keyed_model.SMALL, PASSAGES)
 
     def make(folder: Path, kind: str) -> Task:
@@ -159,7 +140,7 @@ def main() -> None:
     def show(kind: str, results: Sequence[Measured]) -> str:
         return f"{table(results)}\n\n{verdicts(kind, results, targets)}"
 
-    bench(arguments, make, ways, clock, show)
+    bench(arguments, make, ways, show)
 
 
 if __name__ == "__main__":

@@ -229,7 +229,7 @@ class Measured:
     """The results of a way in all rounds; ``clock`` ("cpu" or "wall") selects the time."""
 
     way: Way
-    clock: str
+    clock: str = "cpu"
     rounds: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -309,9 +309,9 @@ class Worker:
             raise SystemExit(f"The process of {self._way.name!r} ended; its message is above.") from None
 
 
-def measure(folder: Path, ways: Sequence[Way], rounds: int, clock: str) -> list[Measured]:
+def measure(folder: Path, ways: Sequence[Way], rounds: int) -> list[Measured]:
     """Measure all ways in turn in every round."""
-    results = [Measured(way, clock) for way in ways]
+    results = [Measured(way) for way in ways]
     workers = [Worker(folder, way) for way in ways]
     for _ in range(rounds):
         for worker, result in zip(workers, results, strict=True):
@@ -340,7 +340,6 @@ def bench(
     arguments: argparse.Namespace,
     make: Callable[[Path, str], Task],
     ways: Sequence[Way],
-    clock: str,
     show: Callable[[str, Sequence[Measured]], str],
 ) -> None:
     """Measure the ways on every task, print the results as Markdown, and write JSON.
@@ -355,10 +354,10 @@ def bench(
     for kind in arguments.tasks.split(","):
         task = make(arguments.work, kind)
         chosen = [way for way in ways if kind == "rating" or not way.soft]
-        results = measure(task.checkpoint.parent, chosen, 1 if arguments.smoke else arguments.rounds, clock)
+        results = measure(task.checkpoint.parent, chosen, 1 if arguments.smoke else arguments.rounds)
         print(f"\n### {kind}, {len(task.pairs)} pairs of {task.prompt_tokens:.0f} tokens\n")
         print(show(kind, results))
         tasks[kind] = [asdict(result) for result in results]
     if arguments.json:
-        record = {"environment": context, "clock": clock, "tasks": tasks}
+        record = {"environment": context, "tasks": tasks}
         arguments.json.write_text(json.dumps(record, indent=1) + "\n", "utf-8")

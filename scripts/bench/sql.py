@@ -1,11 +1,10 @@
 """Benchmark of SQL over graded files: CPU seconds and peak memory, at the size of TREC DL 2020 and beyond.
 
-Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 300MB] [--raw] [--keep FOLDER]
+Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 300MB] [--keep FOLDER]
 
 All ways (`scripts/bench/ways.py`) compute the mean rating and the number of pairs of each prompt. `query`
 works like `exam-pp query`; `db` fills all tables first, like `exam-pp db`; `python` is a loop over
-`json.loads`; `raw` is DuckDB's JSON reader on the nested lines (only at the first scale, because it needs
-gigabytes of memory). `validate` works like `exam-pp validate` and has no result.
+`json.loads`. `validate` works like `exam-pp validate` and has no result.
 """
 
 from __future__ import annotations
@@ -22,18 +21,6 @@ from typing import Any
 from scripts.bench.ways import check_equal, in_turn, measured, medians, output
 
 SQL = """SELECT prompt_class, count(*), avg(rating) FROM ratings WHERE is_rated GROUP BY ALL ORDER BY ALL"""
-RAW = """
-WITH passages AS (
-    SELECT unnest(CAST(json->1 AS JSON[])) AS passage
-    FROM read_ndjson_objects($file, maximum_object_size=1000000000)
-), sets AS (SELECT unnest(CAST(passage->'exam_grades' AS JSON[])) AS grades FROM passages
-), ratings AS (
-    SELECT grades->'prompt_info'->>'prompt_class' AS prompt_class,
-           unnest(CAST(grades->'self_ratings' AS JSON[])) AS rating
-    FROM sets
-)
-SELECT prompt_class, count(*), avg(CAST(rating->>'self_rating' AS INT)) FROM ratings GROUP BY ALL ORDER BY ALL
-"""
 Rows = list[tuple[str, int, float]]
 
 
@@ -59,10 +46,6 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 
         validate([source], limit=10)
         return []
-    if way == "raw":
-        import duckdb
-
-        return [tuple(row) for row in duckdb.execute(RAW, {"file": str(source)}).fetchall()]
     from exam_pp.phases.sql.query import SqlSources, Statement, build_database, query_result
     from exam_pp.store.sql.duck import Limits
 
@@ -86,11 +69,6 @@ def main() -> None:
     parser.add_argument("--scales", type=float, nargs="+", default=[1, 20])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory-limit", default="300MB")
-    parser.add_argument(
-        "--raw",
-        action="store_true",
-        help="also measure DuckDB's JSON reader on nested lines, at the first scale",
-    )
     parser.add_argument("--keep", type=Path, help="folder that keeps the files for the next run")
     parser.add_argument("--way", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -108,7 +86,6 @@ def main() -> None:
                 # A separate process, because the memory of this process would count for its children.
                 output([sys.executable, "-m", "scripts.bench.make_graded", str(source), f"--scale={scale}"])
             ways = ["query", "db", "python", "validate"]
-            ways += ["raw"] if arguments.raw and scale == arguments.scales[0] else []
             results = in_turn(__file__, ways, [str(source), arguments.memory_limit], arguments.rounds)
             check_equal(results)
             for way, row in medians(results).items():

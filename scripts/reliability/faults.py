@@ -1,4 +1,4 @@
-"""Fault injection: full disks, read-only folders, concurrent writers, kills and interruptions.
+"""Fault injection: full disks, read-only folders, concurrent writers.
 
 Each fault runs real processes in its own folder and returns the problem with the result, or "".
 """
@@ -12,12 +12,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.files import atomic_output
 from scripts.bench.make_graded import generate
 
 EXAM_PP = [sys.executable, "-m", "exam_pp", "-q"]
@@ -120,41 +119,6 @@ def two_writers(folder: Path, _number: int) -> str:
     return _leftovers(folder, output=True)
 
 
-def _stopped(folder: Path, number: int, sent: signal.Signals, code: int, message: str) -> str:
-    seconds = random.Random(number).uniform(0.2, 2.0)
-    with subprocess.Popen([*EXAM_PP, *COPY], cwd=folder, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(seconds)
-        process.send_signal(sent)
-        stderr = process.communicate()[1].strip()
-    result = process.returncode, stderr.splitlines()[-1] if stderr else ""
-    if result[0] == 0:
-        return _leftovers(folder, output=True)
-    if result[0] == -sent or result[1] == "KeyboardInterrupt":  # Python was still starting
-        return _leftovers(folder, output=(folder / "out.jsonl.gz").exists())
-    return check(folder, result, code, message, output=(folder / "out.jsonl.gz").exists())
-
-
-def interrupted(folder: Path, number: int) -> str:
-    """Ctrl-C at a random moment."""
-    return _stopped(folder, number, signal.SIGINT, 130, "exam-pp: interrupted.")
-
-
-def terminated(folder: Path, number: int) -> str:
-    """SIGTERM at a random moment."""
-    return _stopped(folder, number, signal.SIGTERM, 143, "exam-pp: stopped by SIGTERM.")
-
-
-def killed(folder: Path, number: int) -> str:
-    """``kill -9`` at a random moment, then the same command again."""
-    with subprocess.Popen([*EXAM_PP, *COPY], cwd=folder) as process:
-        time.sleep(random.Random(number).uniform(0.2, 2.0))
-        process.kill()
-    output = folder / "out.jsonl.gz"
-    if output.exists() and sum(1 for _ in read_lines(output)) != sum(1 for _ in read_lines(folder / SOURCE)):
-        return "the output is incomplete"
-    return check(folder, run(folder, *COPY), 0, "", output=True)
-
-
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "full disk, at a random place", "one sentence, exit code 1, no output, no leftovers", 40, full_disk
@@ -167,11 +131,6 @@ FAULTS: tuple[Fault, ...] = (
         "one sentence, exit code 1; the first output is kept",
         3,
         two_writers,
-    ),
-    Fault("Ctrl-C at a random moment", "exit code 130, no half output, no leftovers", 40, interrupted),
-    Fault("SIGTERM at a random moment", "exit code 143, no half output, no leftovers", 40, terminated),
-    Fault(
-        "`kill -9` at a random moment", "the same command again writes the output, no leftovers", 40, killed
     ),
 )
 

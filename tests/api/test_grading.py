@@ -32,15 +32,6 @@ def ratings(queries: list[exam_pp.QueryPassages]) -> list[dict[str, int]]:
     return [grades.entry_ratings() for q in queries for p in q.passages for grades in p.grade_sets()]
 
 
-def test_grading_does_not_change_the_input_objects() -> None:
-    ungraded = passages()
-    graded = list(exam_pp.grade(ungraded, BANK, prompts=RATED, model="lexical"))
-    assert [set(by_entry) for by_entry in ratings(graded)] == [{"q/1"}, {"q/1"}]
-    first, second = (by_entry["q/1"] for by_entry in ratings(graded))
-    assert first > second
-    assert ratings(ungraded) == []
-
-
 def test_pairs_with_a_grade_are_graded_again_only_with_regrade() -> None:
     once = list(exam_pp.grade(passages(), BANK, prompts=RATED, model="constant"))
     assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant")))) == 2
@@ -54,18 +45,6 @@ def test_grades_of_iterators_and_files_are_equal(tmp_path: Path) -> None:
     from_memory = list(exam_pp.grade(iter(passages()), BANK, prompts=RATED, model="lexical"))
     from_file = list(exam_pp.grade(path, bank, prompts=[RATED], model=exam_pp.ModelOptions("lexical")))
     assert ratings(from_memory) == ratings(from_file)
-
-
-def test_files_keep_rankings_and_judgments_that_were_added_to_a_new_passage(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    passage = exam_pp.Passage(passage_id="p", text="t")
-    ranking = exam_pp.RankingEntry(method="bm25", passage_id="p", query_id="q", rank=1, score=2.5)
-    judgment = exam_pp.Judgment(passage_id="p", query_id="q", title_query="q", relevance=1)
-    passage.data.rankings = [ranking]
-    passage.data.judgments.append(judgment)
-    exam_pp.write_passages([exam_pp.QueryPassages("q", [passage])], path)
-    (read,) = next(iter(exam_pp.read_passages(path))).passages
-    assert (read.rankings, read.judgments) == ([ranking], [judgment])
 
 
 def test_graded_files_equal_those_of_the_command(tmp_path: Path) -> None:

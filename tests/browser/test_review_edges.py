@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,21 +120,6 @@ def test_changes_after_a_download_are_not_saved(page: Tab) -> None:
     assert page.text("#status") == "1 rating: not saved", "the file has another name"
 
 
-def test_a_comment_comes_back_with_a_new_rating(page: Tab, tmp_path: Path) -> None:
-    page.press("5", "c")
-    page.page.keyboard.type("long words")
-    page.press("Escape", "x")
-    assert page.text("#status") == "no edits yet"
-    assert page.page.input_value("[data-comment]") == ""
-    page.press("3")
-    assert page.page.input_value("[data-comment]") == "long words"
-    with page.page.expect_download() as download:
-        page.press("Control+s")
-    download.value.save_as(tmp_path / "edits.json")
-    (saved,) = json.loads((tmp_path / "edits.json").read_text(encoding="utf-8"))["ratings"]
-    assert (saved["rating"], saved["comment"]) == (3, "long words")
-
-
 def test_edits_of_another_file_must_be_saved_again(page: Tab, small: Path, tmp_path: Path) -> None:
     """The commands require the digest of the file, which the loaded edits lack."""
     saved = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}
@@ -156,17 +140,6 @@ def test_edits_of_another_file_must_be_saved_again(page: Tab, small: Path, tmp_p
     run("apply-edits", small / "graded.jsonl", tmp_path / "edits.json", "-o", tmp_path / "out.jsonl")
 
 
-def test_the_commands_of_the_page_work(page: Tab, small: Path, tmp_path: Path) -> None:
-    name = "it's graded.jsonl"
-    (tmp_path / name).write_bytes((small / "graded.jsonl").read_bytes())
-    run("review", tmp_path / name, "--bank", small / "bank.jsonl", "-o", tmp_path / "review.html")
-    page.open(tmp_path / "review.html").go("#/work")
-    apply, bank = (shlex.split(line) for line in page.text("pre").splitlines())
-    assert apply[:4] == ["exam-pp", "apply-edits", name, "edits.json"]
-    assert apply[4:8] == ["--prompt-class", RATED, "--bank", "bank.jsonl"]
-    assert bank[:4] == ["exam-pp", "bank", "apply", "bank.jsonl"]
-
-
 def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path: Path) -> None:
     """A removed entry cannot be edited, because the bank refuses edits of removed entries."""
     page.page.click("[aria-label='Edit entry 1']")
@@ -183,20 +156,6 @@ def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path:
     assert list(read_bank(tmp_path / "bank.jsonl").entries("few")) == ["few/1"]
     page.page.click("[aria-label='Restore entry 1']")
     assert page.page.locator("[aria-label='Edit entry 1']").count() == 1
-
-
-def test_keys_reach_ratings_of_one_digit(tab: OpenTab, tmp_path: Path) -> None:
-    info = {"prompt_class": "Own", "is_self_rated": True}
-    line = ["q", [passage("p", exam_grades=[rubric({"q/a": 12}, prompt_info=info)])]]
-    (tmp_path / "graded.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    run("review", tmp_path / "graded.jsonl", "-o", tmp_path / "review.html")
-    page = tab(tmp_path / "review.html").go("#/q/0")
-    page.page.wait_for_selector(GRID)
-    page.press("?")
-    assert "0 ... 9; higher ratings only by button" in page.text("#dialog")
-    page.press("Escape")
-    page.page.click("[data-focus=rate-11]")
-    assert cells(page) == ["12→11"]
 
 
 def test_a_direct_grade_has_no_entry_to_edit(small: Path, tab: OpenTab, tmp_path: Path) -> None:

@@ -17,14 +17,11 @@ from pathlib import Path
 import click
 import pytest
 
-from exam_pp.cli.main import COMMANDS as PURPOSES
 from exam_pp.cli.main import cli, main
 from exam_pp.manifest import SUFFIX, manifest_path
 from exam_pp.phases.trust.manifests import find_manifest
 from scripts.command_tree import command_tree, commands
 from tests.example_files import BASE, LARGE
-
-LONGEST_PURPOSE = 100
 
 GROUPS = {path: command for path, command in command_tree(cli) if isinstance(command, click.Group)}
 COMMANDS = commands(cli)
@@ -61,35 +58,9 @@ def folder(
     return folder
 
 
-def _assert_purpose(text: str) -> None:
-    """The text is one sentence on one line, for a list of commands."""
-    assert len(text) <= LONGEST_PURPOSE
-    assert text.endswith(".")
-    assert ". " not in text
-    assert text.split(maxsplit=1)[0] not in ("What", "Who", "Which", "The", "A", "An")
-
-
 @pytest.mark.parametrize("path", COMMANDS)
-def test_a_command_has_a_purpose_and_an_example(path: str) -> None:
-    purpose, _, rest = (COMMANDS[path].help or "").partition("\n")
-    _assert_purpose(purpose)
-    assert rest.startswith("\n"), "an empty line after the purpose"
+def test_a_command_has_an_example(path: str) -> None:
     assert examples(COMMANDS[path])
-    title = "Examples:" if len(examples(COMMANDS[path])) > 1 else "Example:"
-    assert re.search(rf"^ *{title}$", rest, flags=re.MULTILINE)
-
-
-@pytest.mark.parametrize("path", [path for path in GROUPS if path])
-def test_a_group_has_a_purpose(path: str) -> None:
-    purpose = GROUPS[path].help or ""
-    _assert_purpose(purpose)
-    if path in PURPOSES:
-        assert PURPOSES[path][1] == purpose, "exam-pp --help and the help of the group agree"
-
-
-@pytest.mark.parametrize("path", PURPOSES)
-def test_the_main_help_has_a_purpose_for_every_command(path: str) -> None:
-    _assert_purpose(PURPOSES[path][1])
 
 
 @pytest.mark.parametrize("path", [*COMMANDS, *GROUPS])

@@ -40,14 +40,6 @@ def test_a_mistyped_command_of_a_group(capsys: pytest.CaptureFixture[str]) -> No
     assert "'grading'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("group", ["analyze", "bank", "evaluate", "export", "generate", "verify"])
-def test_the_help_of_a_group_has_full_sentences(group: str, capsys: pytest.CaptureFixture[str]) -> None:
-    main([group, "--help"])
-    listed = capsys.readouterr().out.partition("Commands:")[2]
-    assert listed.strip().endswith(".")
-    assert "..." not in listed
-
-
 def test_a_mistyped_option_is_not_a_mistyped_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--helpp"])

@@ -97,11 +97,6 @@ def shown_files(text: str) -> Iterator[tuple[str, str]]:
             yield from zip(names, contents, strict=True)
 
 
-def outside_blocks(text: str) -> str:
-    """The text of a page with empty lines in place of its blocks."""
-    return _BLOCK.sub(lambda match: "\n" * match[0].count("\n"), text)
-
-
 def commands(code: str) -> list[str]:
     """The commands of a block: lines that continue are joined, and lines that only comment are left out."""
     found, pending = [], ""

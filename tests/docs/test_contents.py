@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -73,13 +72,3 @@ def test_the_package_of_the_index_is_never_installed() -> None:
         )
     ]
     assert named == []
-
-
-def test_the_citation_has_the_version_of_the_package() -> None:
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert f"version: {project['version']}\n" in citation
-    assert f"exam_pp-{project['version']}-py3-none-any.whl" in (
-        ROOT / "docs" / "start" / "quickstart.md"
-    ).read_text("utf-8")
-    assert "urls" not in project

@@ -53,20 +53,6 @@ def run(*arguments: str | Path) -> None:
     main(["-q", "bank", *map(str, arguments)])
 
 
-def test_a_byte_order_mark_is_optional(demo_data: Path, tmp_path: Path) -> None:
-    bank = demo_data / "questions.jsonl"
-    run("export", bank, "--to", "csv", "-o", tmp_path / "plain.csv")
-    run("export", bank, "--to", "csv", "--bom", "-o", tmp_path / "marked.csv")
-    main(["-q", "convert", str(bank), "--to", "bank-csv", "--bom", "-o", str(tmp_path / "converted.csv")])
-    plain = (tmp_path / "plain.csv").read_bytes()
-    assert plain.startswith(b"query_id,")
-    assert (tmp_path / "marked.csv").read_bytes() == b"\xef\xbb\xbf" + plain
-    assert (tmp_path / "converted.csv").read_bytes() == b"\xef\xbb\xbf" + plain
-    for name in ("plain", "marked"):
-        run("import", tmp_path / f"{name}.csv", "--from", "csv", "-o", tmp_path / f"{name}.jsonl")
-    assert (tmp_path / "plain.jsonl").read_bytes() == (tmp_path / "marked.jsonl").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
@@ -250,15 +236,6 @@ def test_broken_csv(
     assert not Path("out.jsonl").exists()
 
 
-def test_an_unknown_id_in_a_spreadsheet(
-    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "bank.csv").write_text("query_id,entry_id,text\n7,007/a,Where?\n", encoding="utf-8")
-    with pytest.raises(SystemExit):
-        run("import", tmp_path / "bank.csv", "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "o")
-    assert "line 2, entry_id: '007/a'" in capsys.readouterr().err
-
-
 def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
     line = BankLine.model_validate(
         {"query_id": "q", "items": [{"query_id": "q", "nugget_id": "q/1", "nugget_text": "=HYPERLINK(1)"}]}
@@ -284,32 +261,6 @@ def test_nuggetizer_round_trip(shared_data: Path, tmp_path: Path) -> None:
     nugget = lines[0].items[0]
     assert nugget.entry_id == entry_id("2024-105741", "High WBC (15,000) may indicate illness")
     assert nugget.importance == "vital"
-
-
-def test_keys_of_nuggetizer_that_clash_with_fields_of_exam_pp(tmp_path: Path) -> None:
-    """Such keys are not read as weight and ids, and are written back unchanged."""
-    nugget = {
-        "text": "a b",
-        "weight": "heavy",
-        "query_id": "zzz",
-        "nugget_id": 7,
-        "gold_answers": "x",
-        "n": 1,
-    }
-    line = {"query": "Q", "qid": "1", "nuggets": [nugget]}
-    (tmp_path / "in.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    lines = list(read_nuggetizer(tmp_path / "in.jsonl"))
-    item = lines[0].items[0]
-    assert (item.query_id, item.entry_id, item.weight) == ("1", entry_id("1", "a b"), 1)
-    write_nuggetizer(lines, tmp_path / "out.jsonl")
-    assert json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8")) == line
-
-
-def test_keys_of_exam_pp_that_clash_with_keys_of_nuggetizer(tmp_path: Path) -> None:
-    item = {"query_id": "1", "nugget_id": "1/a", "nugget_text": "a b", "text": "other"}
-    write_nuggetizer([BankLine(query_id="1", items=[item])], tmp_path / "out.jsonl")
-    written = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
-    assert written["nuggets"] == [{"text": "a b"}]
 
 
 def test_nuggets_without_query_texts(shared_data: Path, tmp_path: Path) -> None:
@@ -429,25 +380,6 @@ def test_a_new_text_has_a_new_key_in_autojudge(tmp_path: Path) -> None:
     assert red.text not in bank
     assert bank["What is red?"]["question"] == "What is red?"
     assert bank["What is red?"]["question_id"] != red.entry_id.rpartition("/")[2]
-
-
-def test_only_line_feeds_separate_lines_of_autojudge(tmp_path: Path) -> None:
-    """U+2028 and U+0085 need no escape in JSON."""
-    banks = [AUTOJUDGE | {"query_id": key, "full_query": "why\u2028and \u0085 how"} for key in "ab"]
-    text = "".join(json.dumps(bank, ensure_ascii=False) + "\r\n" for bank in banks)
-    (tmp_path / "banks.jsonl").write_bytes(text.encode())
-    assert [line.query_id for line in read_autojudge(tmp_path / "banks.jsonl")] == ["a", "b"]
-
-
-def test_autojudge_export_of_an_exam_pp_bank(demo_data: Path, tmp_path: Path) -> None:
-    run("export", demo_data / "questions.jsonl", "--to", "autojudge", "-o", tmp_path / "banks.jsonl")
-    banks = [json.loads(line) for line in (tmp_path / "banks.jsonl").read_text(encoding="utf-8").splitlines()]
-    first = next(bank for bank in banks if bank["query_id"] == "007")
-    question = first["nugget_bank"]["How efficient are heat pumps compared with gas boilers?"]
-    assert first["format_version"] == "v3"
-    assert question["question_id"] == "1cbd6931f804399232ccc7b93e47f7a5"
-    assert [a["answer"] for a in question["answers"].values()] == ["three units of heat", "90 percent"]
-    assert len(banks) == 8
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from exam_pp.store.files import read_text_lines
 from exam_pp.store.json_lines import read_records, write_records
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import Query
-from scripts.listings import LISTINGS
 
 
 class Ask(Record):
@@ -108,18 +107,6 @@ def test_the_new_format_is_validated_by_content_and_by_name(asks: Path) -> None:
         assert done.exit_code == 1
 
 
-def test_the_schema_of_the_new_format_is_listed_and_printed() -> None:
-    assert "asks            a line of Asker" in run("schema").stdout
-    assert json.loads(run("schema", "asks").stdout)["required"] == ["ask_id", "ask"]
-
-
-def test_the_new_format_is_in_lists_and_documentation() -> None:
-    assert "questions of Asker" in run("convert", "--list").stdout
-    assert "| queries | `asks` | yes | yes | questions of Asker |" in LISTINGS["formats"]()
-    assert "| scores | `equations` |  |  | scores of Solver |" not in LISTINGS["formats"]()
-    assert "| `asks` | a line of Asker |" in LISTINGS["schemas"]()
-
-
 def test_results_of_open_rag_eval_are_read_as_scores(tmp_path: Path) -> None:
     path = tmp_path / "rag.csv"
     path.write_text("query_id,query,retrieval_score_a\nq1,Why?,0.5\nq2,How?,0.25\n")
@@ -155,13 +142,6 @@ def test_scores_of_single_queries_are_averaged(tmp_path: Path) -> None:
     assert read_means(path) == [Score("a", "all", "RR", 0.75), Score("b", "all", "RR", 0.25)]
     assert len(read_query_scores(path)) == 3
     assert contains_scores(path)
-
-
-def test_a_table_of_four_columns_is_a_leaderboard(tmp_path: Path) -> None:
-    path = tmp_path / "board.tsv"
-    path.write_text("name\tRR\tP@5\tnDCG@10\na\t0.5\t0.25\t0.75\n")
-    assert read_means(path) == read_all_scores(path)
-    assert [score.metric for score in read_means(path)] == ["RR", "P@5", "nDCG@10"]
 
 
 def test_answers_of_every_format_are_imported(tmp_path: Path) -> None:

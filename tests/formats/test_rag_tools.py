@@ -24,7 +24,6 @@ from exam_pp.formats.open_rag_eval_results import (
     write_result_rows,
 )
 from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
-from exam_pp.formats.scores import read_means
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.csv_cells import read_cells
@@ -288,14 +287,6 @@ def test_broken_cells_of_open_rag_eval(cell: str, about: str, tmp_path: Path) ->
         read_results(path, "rag")
 
 
-def test_deep_cells_and_huge_numbers_of_open_rag_eval(tmp_path: Path) -> None:
-    deep = '{"a":' * 900 + "1" + "}" * 900
-    huge = f'{{"integer": {10**400}, "float": 1e999, "truth": true, "f1": 0.5}}'
-    column = "generation_score_citation_scores"
-    scores, _ = read_results(results_of_open_rag_eval(tmp_path, [column], [deep], [huge]), "rag")
-    assert [(score.query_id, score.value) for score in scores] == [("q1", 1.0), ("q2", 0.5)]
-
-
 CELLS = {
     "retrieval_score_umbrela_scores": {"d.1": 3, "d2": 0},
     "retrieval_score_precision_metrics": {"precision@": {"1": 1.0, "3": 0.5}, "MRR": 1.0},
@@ -466,20 +457,6 @@ def test_direct_grades_survive_except_for_dropped_fields(rows: list[tuple[Any, .
         assert dropped.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
 
 
-def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
-    scores = [Score("a", "q1", "elo", 0.5), Score("b", "q1", "elo", 2.0), Score("b", "q1", "f1", 0.1)]
-    write_score_rows(scores, tmp_path / "s.jsonl")
-    dropped = convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.csv", "ragelo-ranking"))
-    assert (tmp_path / "r.csv").read_text() == "agent,score\nb,2\na,0.5\n"
-    assert dropped.counts == {
-        "measure names": 1, "scores of other measures": 1, "per-query scores": 2,
-    }  # fmt: skip
-    assert read_means(tmp_path / "r.csv") == [
-        Score("b", "all", "score", 2.0),
-        Score("a", "all", "score", 0.5),
-    ]
-
-
 def test_games_are_detected_by_their_keys(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
     """Keys as in RAGElo's result files; unknown keys are kept. A null is left out, as for a missing key."""
     line = {"qid": 1, "evaluator_name": "pairwise", "exception": None, "agent_a": "x", "agent_b": "y",
@@ -534,11 +511,3 @@ def test_results_of_ragelo_without_games(
     old = write_jsonl("old.jsonl", lines[1:2])
     with data_error(old, about="b_vs_a_result: is missing"):
         convert(Conversion(old, tmp_path / "g.jsonl", "games", "ragelo-orders-jsonl"))
-
-
-def test_cells_may_be_long(tmp_path: Path) -> None:
-    path = tmp_path / "d.csv"
-    path.write_text(f"qid,did,document\nq,d,{'word ' * 50_000}\n")
-    convert(Conversion(path, tmp_path / "d.jsonl", "graded"))
-    (query,) = read_passages(tmp_path / "d.jsonl")
-    assert len(query.passages[0].text.split()) == 50_000

@@ -83,14 +83,6 @@ def test_errors_of_broken_files(
         answers_of(read_cells(path, ANSWERS), path)
 
 
-def test_documents_and_answers_may_be_empty(tmp_path: Path) -> None:
-    path = file(tmp_path, "qid,did,document\nq,d,\n")
-    (query,) = passages_of(read_cells(path, DOCUMENTS), path)
-    assert query.passages[0].text == ""
-    path = file(tmp_path, "qid,agent,answer\nq,a,\n")
-    assert [answer.parts for answer in answers_of(read_cells(path, ANSWERS), path)] == [()]
-
-
 def test_a_document_has_one_text(tmp_path: Path) -> None:
     path = file(tmp_path, "qid,did,document\nq,d,One.\nq,d,Two.\n")
     with data_error(path, 3, about="'d'"):

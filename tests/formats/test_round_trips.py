@@ -18,9 +18,7 @@ from exam_pp.cli.main import cli
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import FORMATS
 from exam_pp.phases.evaluation.judgments import judgments
-from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.convert import Conversion, convert
-from exam_pp.reports.interchange.formats import conversion_rows
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.graded_file import read_passages
@@ -296,21 +294,6 @@ def test_demo_answers_become_passages_and_come_back(form: str, demo_data: Path, 
     ]
 
 
-@pytest.mark.parametrize("unit", ["whole", "sentence"])
-def test_an_answer_without_text_is_an_empty_passage(
-    unit: Unit, tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
-) -> None:
-    answers = [
-        {"query_id": "q", "system": system, "text": text} for system, text in (("a", ""), ("b", "One."))
-    ]
-    source = write_jsonl("answers.jsonl", answers)
-    dropped = convert(Conversion(source, tmp_path / "out.jsonl", "graded", unit=unit))
-    _, passages = json.loads((tmp_path / "out.jsonl").read_text())
-    expected = ["a/q", "b/q"] if unit == "whole" else ["a/q#1", "b/q#1"]
-    assert [passage["paragraph_id"] for passage in passages] == expected
-    assert dropped.counts == {}
-
-
 def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
     text = "The heat pump moves heat. It needs power."
     file = {
@@ -407,12 +390,6 @@ def test_the_command(demo_data: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert len(read_queries(tmp_path / "q.json")) == 8
     assert CliRunner().invoke(cli, ["convert", bank]).exit_code == 2
-
-
-def test_every_format_is_in_the_table_once() -> None:
-    assert sorted(name for _, name, *_ in conversion_rows()) == [
-        name for name in FORMATS if name not in ("edits", "manifest")
-    ]
 
 
 def test_a_folder_holds_runs(tmp_path: Path) -> None:

@@ -99,23 +99,6 @@ def test_a_wrong_list_is_requested_again(wrong: str) -> None:
     assert grades.errors == {}
 
 
-def test_the_later_of_two_equally_bad_lists_counts() -> None:
-    """The second request contains the error in the first list."""
-    replies = iter(['["support", "nearly", "support"]', '["partly", "support", "not_support"]'])
-    grades, _ = assign(unit(3), lambda request: next(replies), repairs=1)
-    assert labels(grades) == {"q1/1": "support", "q1/2": "not_support"}
-
-
-def test_repeated_calls_do_not_count_as_progress() -> None:
-    """The progress counts each nugget once."""
-    counted: list[int] = []
-    llm = FakeLLM(lambda request: "no list" if request.slot("reply") is None else all_support(request))
-    grader = make_grader(PROMPTS.get(LISTWISE), "m", {})
-    run_requests([grader.run(unit(12))], Answerer(llm, Journal(None), counted.append))
-    assert llm.calls == 4
-    assert sum(counted) == 12
-
-
 def test_lists_with_too_many_labels_are_not_truncated() -> None:
     grades, llm = assign(unit(2), lambda request: '["support", "support", "support"]')
     assert llm.calls == 3, "one call and two repeated calls"

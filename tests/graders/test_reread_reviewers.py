@@ -19,16 +19,3 @@ def test_ratings_of_reviewers_do_not_change() -> None:
     again = reread_rubric(grades, prompt, "default")
     assert again.entry_ratings() == {"a": 5, "b": 2}
     assert [rating.source for rating in again.self_ratings or ()] == ["human", "reread"]
-
-
-def test_ratings_of_duplicate_entries_do_not_change() -> None:
-    """Merged files may contain an entry twice; one reply must not become the rating of both."""
-    prompt = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
-    ratings = [
-        SelfRating(question_id=key, self_rating=rating) for key, rating in (("a", 5), ("a", 0), ("b", 5))
-    ]
-    answers = [("a", "5"), ("a", "0"), ("b", "2")]
-    grades = RubricGrades(correct=["a", "b"], wrong=[], answers=answers, self_ratings=ratings)
-    again = reread_rubric(grades, prompt, "default")
-    assert [rating.self_rating for rating in again.self_ratings or ()] == [5, 0, 2]
-    assert again.answers == answers

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.llm.base import LLM
 from exam_pp.llm.baselines import entry_of, scale_of, sentences
 from exam_pp.prompts import PROMPTS
 from exam_pp.requests import Completion, Part, Request
@@ -71,19 +70,6 @@ def test_yes_no_and_other_scales(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_contract_batches_and_chosen_batches(name: str) -> None:
-    llm = load_llm(ModelOptions(name))
-    assert isinstance(llm.name, str)
-    assert llm.name == name
-    requests = [rating(f"Question {number} about the Moon?") for number in range(600)]
-    batches = llm.batches(requests)
-    assert sorted(index for batch in batches for index in batch) == list(range(600))
-    replies = dict(llm.generate(requests))
-    chosen = dict(llm.generate(requests, batches[1:]))
-    assert chosen == {index: replies[index] for batch in batches[1:] for index in batch}
-
-
-@pytest.mark.parametrize("name", BASELINES)
 def test_provenance_marks_baselines(name: str) -> None:
     provenance = load_llm(ModelOptions(name)).provenance()
     assert provenance["engine"] == name
@@ -134,10 +120,3 @@ def test_sentences_are_spans_with_all_text_except_white_space(text: str) -> None
     spans = sentences(text)
     assert all(span in text and span == span.strip() and span for span in spans)
     assert "".join("".join(spans).split()) == "".join(text.split())
-
-
-def test_every_baseline_satisfies_the_contract() -> None:
-    for name in BASELINES:
-        llm: LLM = load_llm(ModelOptions(name))
-        assert list(llm.generate([])) == []
-        assert llm.batches([]) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,9 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.decoding import DECODING
 from exam_pp.llm.sampling import Sampler
-from exam_pp.phases.grading.grade import DECISIVE, GradeOptions
-from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
+from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.prompts import PROMPTS
 from exam_pp.requests import Completion, Part, Request
-from exam_pp.store.passages.journal import journal_path
 from tests.llm.endpoint_server import Server, completion, failure, rating, serve, text_completion
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -348,62 +345,6 @@ def test_max_tokens_limits_the_replies_of_local_models(
     assert ask(limited, asked) != ask(short, asked)
 
 
-class KilledError(Exception):
-    """An interruption."""
-
-
-def test_an_interrupted_grading_with_sampling_continues_with_the_same_replies(
-    checkpoints: dict[str, Path],
-    write_jsonl: Callable[[str, list[Any]], Path],
-    tiny_bank: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    texts = [{"paragraph_id": f"p{i}", "text": f"This text number {i} was written."} for i in range(4)]
-    passages = write_jsonl("many.jsonl", [["q1", texts]])
-    grading = GradeOptions(prompts=[PROMPTS.get(RATING)], soft=False)
-    folder = str(checkpoints["flat"])
-
-    def grade(name: str, seed: int = 3, batch_tokens: int = 200) -> tuple[bytes, int]:
-        model = ModelOptions(
-            folder, temperature=1.2, sampling_seed=seed, batch_tokens=batch_tokens, max_tokens=8
-        )
-        output = tmp_path / name
-        summary = grade_file(GradeFiles(passages, output, tiny_bank), model, grading)
-        return output.read_bytes(), summary.asked
-
-    whole, count = grade("whole.jsonl")
-    assert grade("other.jsonl", batch_tokens=4000)[0] == whole
-    assert grade("seed.jsonl", seed=4)[0] != whole
-
-    from exam_pp.llm.batched import BatchedLLM
-
-    generate = BatchedLLM.generate
-
-    def dies(self: Any, *arguments: Any) -> Any:
-        for number, reply in enumerate(generate(self, *arguments)):
-            if number == count // 2:
-                raise KilledError
-            yield reply
-
-    monkeypatch.setattr(BatchedLLM, "generate", dies)
-    with pytest.raises(KilledError):
-        grade("cut.jsonl")
-    monkeypatch.undo()
-    assert journal_path(tmp_path / "cut.jsonl").exists()
-    assert grade("cut.jsonl", seed=4)[1] == count  # replies of another seed are not used
-    with_other_seed = (tmp_path / "cut.jsonl").read_bytes()
-    assert with_other_seed != whole
-
-    monkeypatch.setattr(BatchedLLM, "generate", dies)
-    with pytest.raises(KilledError):
-        grade("again.jsonl")
-    monkeypatch.undo()
-    resumed, asked = grade("again.jsonl")
-    assert resumed == whole
-    assert 0 < asked < count
-
-
 # Commands
 
 
@@ -412,45 +353,6 @@ def grade_command(passages: Path, bank: Path, output: Path, *options: str) -> di
           "--model", "m", *options])  # fmt: skip
     grades: dict[str, Any] = json.loads(output.read_text().splitlines()[0])[1][0]["exam_grades"][-1]
     return grades
-
-
-def test_the_decoding_of_open_rag_eval_as_a_command(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serve() as server:
-        url = ("--model-pipeline", "openai", "--base-url", server.url)
-        grades = grade_command(
-            tiny_passages, tiny_bank, tmp_path / "out.jsonl", *url, "--temperature", "0", "--top-p", "1",
-            "--presence-penalty", "0.5", "--frequency-penalty", "0", "--sampling-seed", "42",
-        )  # fmt: skip
-        for body in server.bodies:
-            assert {name: body[name] for name in ("temperature", "top_p", "seed")} == {
-                "temperature": 0, "top_p": 1, "seed": 42
-            }  # fmt: skip
-            assert (body["presence_penalty"], body["frequency_penalty"]) == (0.5, 0)
-        recorded = {name: grades["llm_options"][name] for name in PAPER_003}
-        assert recorded == {**PAPER_003, "top_p": 1, "frequency_penalty": 0}
-
-        asked = len(server.bodies)
-        again = tmp_path / "again.jsonl"
-        main(["grade", str(tmp_path / "out.jsonl"), "-o", str(again), "--bank", str(tiny_bank),
-              "--prompt-class", RATING, "--model", "m", *url])  # fmt: skip
-        assert len(server.bodies) == asked
-        errors = capsys.readouterr().err
-        for option in ("top_p", "presence_penalty", "frequency_penalty", "sampling_seed"):
-            assert f"another {option}" in errors
-        assert "another temperature" not in errors
-
-
-def test_completions_as_a_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    with serve() as server:
-        grades = grade_command(
-            tiny_passages, tiny_bank, tmp_path / "out.jsonl", "--model-pipeline", "openai-completions",
-            "--base-url", server.url, "--max-tokens", "20", "--stop", "\n\n", "--stop", "Question:",
-        )  # fmt: skip
-        assert {tuple(body["stop"]) for body in server.bodies} == {("\n\n", "Question:")}
-    assert grades["llm_options"]["stop"] == ["\n\n", "Question:"]
-    assert grades["llm_options"]["pipeline"] == "openai-completions"
 
 
 def test_the_doctor_and_plans_run_with_decoding_options(

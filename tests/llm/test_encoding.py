@@ -74,15 +74,6 @@ def test_documents_of_criteria_are_cut_from_the_end_and_never_the_answer(tokeniz
     assert encoded.ids[-len(end) + 1 :] == end[1:], "so are query and answer"
 
 
-def test_pieces_are_joined_for_word_by_word_tokenizers(
-    tokenizer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoder = PromptEncoder(tokenizer, 512)
-    monkeypatch.setattr(encoder, "_whole", None)  # joining needs no pass over the whole prompt
-    (encoded,) = encoder.encode([request("what is this?", "a passage of words")])
-    assert encoded.ids
-
-
 def test_a_tokenizer_without_offsets_shortens_too() -> None:
     tokenizer = ByT5Tokenizer()
     passage = "Ebbe und Flut: zwölf Stunden é世 " * 20

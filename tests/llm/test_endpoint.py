@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import random
@@ -18,7 +17,6 @@ import pytest
 
 pytest.importorskip("openai")
 
-from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm, retries, transport
 from exam_pp.phases.grading.grade import GradeOptions
@@ -258,17 +256,6 @@ def test_a_long_and_an_empty_reply_are_replies() -> None:
 
     with serve(behave) as server:
         assert ask(server.url, [request("long"), request("b")]) == [Completion("It says 4 and"), Completion()]
-
-
-def test_lone_surrogates_are_replaced() -> None:
-    def behave(body: dict[str, Any], _count: int) -> Any:
-        bad = "bad" in body["messages"][0]["content"]
-        return failure(400, "no \ud800") if bad else completion("4 \ud800")
-
-    with serve(behave) as server:
-        bad, good = ask(server.url, [request("bad"), request("good")])
-    assert good.text == "4 ?"
-    assert "400 (no ?)" in (bad.error or "")
 
 
 @pytest.mark.parametrize(
@@ -534,19 +521,3 @@ def test_grading_with_a_faulty_server(write_jsonl: Callable[[str, list[Any]], Pa
                     assert len(graded[passage.passage_id]) == 5
             results.append(graded)
     assert results[0] == results[1]
-
-
-def test_the_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    with serve() as server:
-        main(
-            ["-q", "grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--model", "m",
-             "--model-pipeline", "openai", "--base-url", server.url, "--concurrency", "3", "--timeout", "5",
-             "--prompt-class", RATING]
-        )  # fmt: skip
-    text = output.read_text()
-    assert SECRET not in text
-    grades = json.loads(text.splitlines()[0])[1][0]["exam_grades"][-1]
-    assert grades["llm"] == "m"
-    assert grades["llm_options"]["pipeline"] == "openai"
-    assert all("expected" in rating for rating in grades["self_ratings"])

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
-from exam_pp.cli.main import main
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.llm import ModelOptions, gguf_files, load_llm
 from exam_pp.llm.backends import can_read_lists
@@ -149,14 +148,3 @@ def test_names_of_models_behind_endpoints_are_left_alone() -> None:
         assert (llm.name, llm.provenance()["pipeline"]) == (name, "openai")
     with pytest.raises(UnknownNameError, match="'smollm2'"):
         load_llm(ModelOptions("smollm"))
-
-
-def test_the_command_chooses_the_pipeline(
-    gguf_file: Path, tiny_passages: Path, tiny_bank: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "out.jsonl"
-    main(["-q", "grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank),
-          "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices", "--model", str(gguf_file),
-          "--max-tokens", "4"])  # fmt: skip
-    grades = json.loads(output.read_text().splitlines()[0])[1][0]["exam_grades"][-1]
-    assert grades["llm_options"]["pipeline"] == "text-generation"

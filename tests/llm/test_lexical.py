@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.graders.soft import soft_grade
-from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, Statistics, rating_level
 from exam_pp.prompts import PROMPTS
 from exam_pp.requests import Completion, Part, Request
@@ -19,7 +18,6 @@ from exam_pp.stemming import content_stems, tokens
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
-NUGGET = PROMPTS.get("NuggetSelfRatedPrompt")
 
 PASSAGES = [
     "The Panama Canal was finished in 1914. Workers died of malaria and yellow fever.",
@@ -57,10 +55,6 @@ def test_content_stems_drop_stop_words_and_endings() -> None:
     assert content_stems("What were the workers building?") == ["worker", "build"]
 
 
-def test_learning_is_part_of_the_contract() -> None:
-    assert isinstance(LexicalLLM(), LearnsFromPassages)
-
-
 def test_rare_words_have_more_weight() -> None:
     statistics = Statistics(["bees dance", "bees sleep", "bees eat"])
     assert statistics.idf("danc") > statistics.idf("bee") > 0
@@ -80,12 +74,6 @@ def test_association_is_the_cosine_of_the_sets_of_passages_of_two_words() -> Non
     assert statistics.associated("storm") == {"rain": pytest.approx(3 / math.sqrt(12))}
     assert statistics.associated("sun") == {}
     assert statistics.associated("unknown") == {}
-
-
-def test_association_of_frequent_words_is_estimated_from_a_sample() -> None:
-    passages = ["storm rain"] * 3000 + ["storm sun"] * 3000
-    associated = Statistics(passages).associated("storm")
-    assert associated["rain"] == pytest.approx(3000 / math.sqrt(6000 * 3000), rel=0.01)
 
 
 def test_a_passage_with_the_answer_beats_the_others() -> None:
@@ -147,23 +135,6 @@ def test_extraction_agrees_with_the_rating() -> None:
             assert (extracted != "unanswerable") == (rate(llm, question, passage) >= 3)
 
 
-def test_nuggets_and_queries_are_entries_too() -> None:
-    llm = learned()
-    nugget = Request(
-        NUGGET.render({"nugget": "bees dance in the hive", "context": PASSAGES[2]}), NUGGET.labels
-    )
-    assert llm.reply(nugget).text == "5"
-    direct = (Part("Relevant? Yes or no. "), Part("bees dance", "query"), Part(PASSAGES[2], "context", True))
-    assert llm.reply(Request(direct, ("no", "yes"))).text == "yes"
-
-
-def test_unsupported_prompts_are_errors_of_their_completions() -> None:
-    reply = learned().reply(Request((Part("Write ten questions about "), Part("bees", "query"))))
-    assert reply.text == ""
-    assert reply.error is not None
-    assert "baseline" in reply.error
-
-
 def test_provenance_identifies_the_passages() -> None:
     first, second = learned().provenance(), learned(PASSAGES[:3]).provenance()
     assert first == learned().provenance()
@@ -177,11 +148,6 @@ def test_evidence_is_a_share(entry: str, passage: str) -> None:
     llm = learned()
     assert 0 <= llm.evidence("question", entry, passage) <= 1 + 1e-9
     assert llm.evidence("question", entry, passage) == llm.evidence("question", entry, passage)
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_any_text_gets_a_rating(entry: str, passage: str) -> None:
-    assert ask(learned(), entry, passage).text in RATING.labels or not entry
 
 
 @given(st.floats(0, 1))
@@ -241,3 +207,10 @@ def test_agreement_with_gpt4_and_judges_on_every_fourth_query(shared_data: Path)
     assert spearmanr(lexical, gpt4).statistic >= 0.33
     assert fmean(areas) >= 0.77
     assert len(set(lexical)) == 6
+
+
+def test_unsupported_prompts_are_errors_of_their_completions() -> None:
+    reply = learned().reply(Request((Part("Write ten questions about "), Part("bees", "query"))))
+    assert reply.text == ""
+    assert reply.error is not None
+    assert "baseline" in reply.error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -120,15 +119,6 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> No
     if content is not None:
         path.write_bytes(content)
     with data_error(path):
-        read_prompt(path)
-
-
-@pytest.mark.parametrize("is_named", [False, True])
-def test_a_pipe_is_not_waited_for(tmp_path: Path, is_named: bool) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    path = write(tmp_path, toml(template=None, template_file='"pipe"')) if is_named else pipe
-    with data_error(pipe, about="is not a regular file."):
         read_prompt(path)
 
 

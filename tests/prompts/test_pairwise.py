@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 import pytest
 
 from exam_pp.games import WINNERS
@@ -95,6 +97,13 @@ def test_the_lenient_policy_reads_a_final_verdict(reply: str, expected: str | No
 )
 def test_the_short_prompt_reads_a_letter(reply: str, expected: str | None) -> None:
     assert winner(PAIRWISE_CHOICE, reply) == expected
+
+
+@pytest.mark.parametrize("piece", ["[", "[[", "[[A", "[[A]", "{", '{"', "\\[", "*", " ", "final verdict "])
+def test_long_replies_are_read_in_linear_time(piece: str) -> None:
+    start = monotonic()
+    assert winner(PAIRWISE_ANSWERS, piece * (200_000 // len(piece)) + "}") is None
+    assert monotonic() - start < 5  # a quadratic search takes minutes
 
 
 def test_the_labels_of_a_choice_are_readable() -> None:

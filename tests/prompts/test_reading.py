@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -237,30 +235,3 @@ def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> No
                     total += 1
                     assert read_rating(answer, 5, "published").rating == stored[entry_id], answer
     assert total == 72_630
-
-
-@pytest.mark.integration
-def test_counts_of_readings_in_the_documentation(shared_data: Path, repository: Path) -> None:
-    from exam_pp.store.passages.graded_file import read_passages
-
-    counts: Counter[tuple[str, str]] = Counter()
-    for query in read_passages(shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"):
-        for passage in query.passages:
-            for grades in passage.rubric_grades or []:
-                for _, reply in grades.answers if grades.is_rated else ():
-                    counts[_reading(reply), grades.prompt_type or ""] += 1
-    page = (repository / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| .* \| ([\d,]+) \| ([\d,]+) \| .* \| .* \|$", page, flags=re.MULTILINE)
-    kinds = ("digit", "number", "default-0", "other number", "text")
-    assert [tuple(int(cell.replace(",", "")) for cell in row) for row in rows] == [
-        (counts[kind, "question"], counts[kind, "nugget"]) for kind in kinds
-    ]
-
-
-def _reading(reply: str) -> str:
-    if reply in {"0", "1", "2", "3", "4", "5"}:
-        return "digit"
-    source = read_rating(reply, 5).source
-    if source == "default-1":
-        return "other number" if reply.strip().strip(".").isdigit() else "text"
-    return source

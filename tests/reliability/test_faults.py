@@ -1,4 +1,4 @@
-"""Fault injection: full disks, concurrent writers, kills, interruptions (docs/project/reliability.md)."""
+"""Fault injection: full disks, read-only folders, concurrent writers (docs/project/reliability.md)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.rendering.document import Paragraph, Picture, Report
+from exam_pp.rendering.document import Picture, Report
 from exam_pp.rendering.pictures.boxes import box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid
 from exam_pp.rendering.pictures.points import (
@@ -28,7 +28,7 @@ from exam_pp.rendering.pictures.points import (
 from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
 from exam_pp.rendering.pictures.svg import HEAT, Axis, cut, svg, text_width, thinned
 from exam_pp.rendering.plots import Bar, Box, Level
-from exam_pp.rendering.render import REPORT_FORMATS, render
+from exam_pp.rendering.render import render
 
 HOSTILE = "<b>&\"'</svg>\n\x00]]>"
 
@@ -100,18 +100,6 @@ def test_hostile_names_are_text() -> None:
 
 
 @pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
-def test_colours_are_those_of_the_page(picture: Picture) -> None:
-    """A literal colour is only a fallback in var()."""
-    for node in tree(picture).iter():
-        for attribute in ("fill", "stroke", "color"):
-            assert node.get(attribute, "none") == "none" or re.fullmatch(
-                r"var\(--[\w-]+,[^()]+\)", node.get(attribute, "")
-            )
-    assert " style=" not in svg(picture, "p")
-    assert "#" not in re.sub(r"var\([^)]*\)", "", svg(picture, "p"))
-
-
-@pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
 def test_the_text_alternative_is_announced(picture: Picture) -> None:
     root = tree(picture)
     assert root.get("role") == "img"
@@ -121,22 +109,6 @@ def test_the_text_alternative_is_announced(picture: Picture) -> None:
         picture.description,
     ]
     assert svg(picture, "p1") == svg(replace(picture), "p1")
-
-
-def test_ids_are_unique_on_a_page() -> None:
-    picture = all_charts("name")[0]
-    ids = re.findall(r' id="([^"]+)"', render(Report("", [picture, picture]), "html"))
-    assert len(ids) == len(set(ids))
-    assert {"p1-title", "p1-desc", "p2-title", "p2-desc"} <= set(ids)
-
-
-def test_other_formats_leave_pictures_out() -> None:
-    note = Paragraph("Note.")
-    for form in REPORT_FORMATS:
-        is_without_picture = render(Report("t", [note, all_charts("name")[0]]), form) == render(
-            Report("t", [note]), form
-        )
-        assert is_without_picture == (form != "html")
 
 
 def test_dots_and_whiskers() -> None:
@@ -180,13 +152,6 @@ def test_boxes_whiskers_outliers_and_means() -> None:
     )
     assert picture.caption.endswith("Diamonds: means with 95 % intervals.")
     assert {"a", "b", "F1"} <= set(texts(picture))
-
-
-def test_boxes_of_constant_scores_have_a_width() -> None:
-    """A single query, or equal scores: all marks are at one place."""
-    constant = Box("a", 0.5, None, None, (0.5, 0.5, 0.5), (0.5, 0.5))
-    (rect,) = tree(box_plot([constant], "F1", "Title")).iter("rect")
-    assert number(rect, "width") > 0
 
 
 def test_bars_of_shares_begin_at_zero() -> None:
@@ -246,12 +211,6 @@ def test_confusion() -> None:
         picture.description
         == "before with after: 91 of 101 in the boxed cells. 0 with 0: 90; 0 with 1: 10; 1 with 1: 1."
     )
-
-
-def test_matrix_is_symmetric() -> None:
-    picture = matrix(["a", "b", "c"], {("a", "b"): 0.5, ("c", "a"): -0.2, ("b", "c"): None}, "κ")
-    assert cells(picture) == {(0, 1): 3, (1, 0): 3, (0, 2): 0, (2, 0): 0}
-    assert picture.description == "κ: a and b 0.50, c and a -0.20."
 
 
 def test_ranks_of_systems_on_leaderboards() -> None:
@@ -320,12 +279,6 @@ def test_curve() -> None:
     assert picture.description == "tau against entries. 0.500 at 1, 0.950 at 3. From 2, it is at least 0.9."
 
 
-def test_curve_below_the_level_again() -> None:
-    points = [CurvePoint(1, 0.95), CurvePoint(2, 0.8), CurvePoint(3, 0.9)]
-    assert "From 3," in curve(points, "x", "y", "Title", enough=0.9).description
-    assert "From" not in curve(points[:2], "x", "y", "Title", enough=0.9).description
-
-
 def test_reliability_diagram() -> None:
     bins = [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)]
     drawn = reliability_diagram(bins, "Title", ece=0.3)
@@ -366,11 +319,6 @@ def test_slopes() -> None:
     assert (
         picture.description == "Ranks of 3 systems, old and new; 2 with another rank: down 1 → 3, up 3 → 1."
     )
-
-
-def test_tied_systems_have_rows_of_their_own() -> None:
-    drawn = tree(slopes([Slope(name, 1.5, 1.5) for name in "ab"], "old", "new", "Title"))
-    assert len({number(line, "y1") for line in drawn.iter("line")}) == 2
 
 
 @pytest.mark.parametrize(

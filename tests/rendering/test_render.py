@@ -95,12 +95,6 @@ def test_an_empty_cell_is_not_zero() -> None:
     ]
 
 
-def test_a_table_without_rows() -> None:
-    empty = Report("", [Table(["system", "score"], [])])
-    assert render(empty, "text") == "system  score\n------  -----\n"
-    assert render(empty, "tsv") == "system\tscore\n"
-
-
 def test_unknown_format() -> None:
     with pytest.raises(UnknownNameError, match="'json'"):
         render(REPORT, "jsn")
@@ -182,14 +176,6 @@ def test_a_lazy_report_is_written_in_parts(form: str) -> None:
     assert "".join(parts) == render(Report("t", list(blocks())), form)
     assert len(parts) > 50
     assert max(len(part) for part in parts if "<style>" not in part and "<script>" not in part) < 500
-
-
-def test_long_names_and_headings_are_wrapped_in_latex() -> None:
-    names = "QuestionSelfRatedUnanswerablePromptWithChoices"
-    text = render(Report("t", [Table(["grader", "Krippendorff's α (ordinal)"], [[names, 0.5]])]), "latex")
-
-    assert r"Question\-Self\-Rated\-Unanswerable\-Prompt\-With\-Choices & 0.500" in text
-    assert r"\shortstack{Krippendorff's\\$\alpha$ (ordinal)}" in text
 
 
 _INJECTED = "INJECTED 0.9"

@@ -9,20 +9,12 @@ from hypothesis import strategies as st
 from exam_pp.rendering.short_names import long_names, short_forms
 
 SELF_RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
-EXTRACTION = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 EXPLAINED = "QuestionSelfRatedExplanationPromptWithExam"
 MD5 = "d04/a3a83f32ef282a720611f6ea78d9790a"
 
 
 def cut(*texts: str) -> dict[str, str]:
     return {name: name[:end] for name, end in short_forms(texts).items()}
-
-
-def test_class_names_are_cut_between_words() -> None:
-    assert cut(f"{SELF_RATED} by m", EXTRACTION) == {
-        SELF_RATED: "QuestionSelfRated",
-        EXTRACTION: "QuestionComplete",
-    }
 
 
 def test_short_forms_are_distinct() -> None:
@@ -34,10 +26,6 @@ def test_short_forms_are_distinct() -> None:
         MD5: MD5[:21],
         f"{MD5[:20]}ffffffffffffffff": f"{MD5[:20]}f",
     }
-
-
-def test_ids_are_cut_anywhere() -> None:
-    assert cut(MD5) == {MD5: MD5[:14]}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,11 +39,6 @@ def test_headers_of_numbers_are_wrapped_before_texts_become_narrow() -> None:
     assert [line.split()[-1] for line in lines[:4]] == ["share", "of", "all", "pairs"]
 
 
-def test_a_table_that_fits_is_not_changed() -> None:
-    table = Table(("a", "b"), [("x", 1), (WORDS, 2)])
-    assert fitted(table, width=100) == render(Report("", [table]), "text")
-
-
 def test_without_a_terminal_nothing_is_wrapped() -> None:
     assert WORDS * 9 in render(Report("", [Table(("a", "b"), [(WORDS * 9, 1)])]), "text")
 
@@ -62,13 +56,6 @@ def test_paragraphs_and_headings_are_fitted() -> None:
     assert lines[0] == "T" * 90
     assert max(map(len, lines[1:])) == 30
     assert " ".join(shown.split()[2:]) == f"{WORDS} {WORDS}"
-
-
-@pytest.mark.parametrize("width", [0, 1, 5])
-def test_a_very_narrow_terminal(width: int) -> None:
-    shown = fitted(Table(("id", "n"), [("x" * 30, 123456)]), Paragraph(WORDS), Quote(WORDS), width=width)
-    assert "123456" in shown
-    assert shown.count("x") == 30
 
 
 @given(

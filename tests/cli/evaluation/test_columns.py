@@ -117,24 +117,6 @@ def test_labels_that_use_the_threshold_have_its_name(leaderboard: Leaderboard, l
     assert len(together) == 4
 
 
-def test_a_measure_without_a_threshold_has_one_column(leaderboard: Leaderboard) -> None:
-    """nDCG keeps grades as gains, so all thresholds give the same scores."""
-    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "-m", "nDCG@10", "-m", "P@3")
-    document = leaderboard("qrels", *asked, "--min-grade", 3, "--min-grade", 4)
-    assert list(columns(document)) == ["nDCG@10", "P(rel=3)@3", "P(rel=4)@3"]
-
-
-def test_graders_and_thresholds_are_combined(leaderboard: Leaderboard) -> None:
-    asked = ("--prompt-class", QUESTIONS, "-m", "RR", "--min-grade", 3, "--min-grade", 4)
-    together = columns(leaderboard("qrels", *asked, *LEXICAL, "--grader", "random"))
-
-    assert list(together) == [
-        f"RR(rel={grade})[{name}]" for name in ("lexical", "random") for grade in (3, 4)
-    ]
-    alone = columns(leaderboard("qrels", *asked, "--grader", "random"))
-    assert together["RR(rel=4)[random]"] == alone["RR(rel=4)"]
-
-
 def test_graders_with_several_prompts_have_both_names(leaderboard: Leaderboard) -> None:
     prompts = ("--prompt-class", QUESTIONS, "--prompt-class", QUESTIONS)
     names = list(columns(leaderboard("cover", *prompts, *LEXICAL, "--grader", "random", "--cutoff", 3)))
@@ -207,25 +189,6 @@ def test_the_published_layout_of_cover_has_one_column(
     assert "one leaderboard" in capsys.readouterr().err
     main([*asked, "--min-grade", "3", "--min-grade", "3", "--format", "published"])
     assert capsys.readouterr().out.startswith("method\tExamCover")
-
-
-def test_labels_of_several_levels_are_written_once(files: Path, demo_data: Path, tmp_path: Path) -> None:
-    """The label is the highest grade at every threshold, so the qrels are those without a threshold."""
-    asked = ["evaluate", "qrels", str(files), *LEXICAL, "--prompt-class", QUESTIONS]
-    main([*asked, "-o", str(tmp_path / "alone")])
-    main(
-        [*asked, "--min-grade", "3", "--min-grade", "4", "--runs", str(demo_data / "runs"), "-m", "RR",
-         "--qrels-output", str(tmp_path / "written"), "-o", str(tmp_path / "board")]
-    )  # fmt: skip
-    assert (tmp_path / "written").read_bytes() == (tmp_path / "alone").read_bytes()
-
-
-def test_several_levels_from_python(files: Path, demo_data: Path) -> None:
-    labels = exam_pp.rubric_qrels(
-        files, grade_filter=exam_pp.GradeFilter(model="lexical", prompt_class=QUESTIONS)
-    )
-    evaluation = exam_pp.score_runs(labels, demo_data / "runs", ["RR"], min_grade=(3, 5))
-    assert list(dict.fromkeys(score.metric for score in evaluation.scores)) == ["RR(rel=3)", "RR(rel=5)"]
 
 
 def test_gpt4_grades_of_dl19_in_one_table(shared_data: Path, tmp_path: Path) -> None:

@@ -39,20 +39,6 @@ def failed(line: str, capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
 
 
 @pytest.mark.usefixtures("folder")
-def test_json_has_all_tables() -> None:
-    run("games.jsonl.gz -m elo -m bradley-terry --all-pairs --format json -o out.json")
-    document = json.loads(Path("out.json").read_text())
-    leaderboard, games, matrix, pairs = document["tables"]
-
-    assert {row["system"] for row in leaderboard["rows"]} == set(TABLE_6)
-    assert {"Elo", "Elo low", "Elo rank high", "Bradley-Terry"} <= leaderboard["rows"][0].keys()
-    assert games["rows"][0]["games"] == 100
-    assert len(matrix["rows"]) == 6
-    assert len(pairs["rows"]) == 15
-    assert document["provenance"]["queries"] == 20
-
-
-@pytest.mark.usefixtures("folder")
 def test_tsv_is_a_leaderboard_for_other_commands(capsys: pytest.CaptureFixture[str]) -> None:
     run("games.jsonl.gz --format tsv -o elo.tsv")
     main(["-q", "analyze", "correlation", "elo.tsv", "--official", "official.json", "--format", "json"])
@@ -97,19 +83,6 @@ def test_notes_have_the_biases_of_the_judge(capsys: pytest.CaptureFixture[str]) 
 
     run("judges.jsonl --grader llama --families families.toml --format json")
     assert "The judge llama has no family in the families file." in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("folder")
-def test_biases_and_ratings_read_the_same_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """Games of RAGElo, too."""
-    Path("ragelo.csv").write_text(
-        "qid,agent_a,agent_b,raw_answer,answer\nq1,x,y,So [[A]],A\nq2,y,x,[[A]],A\n"
-    )
-    run("ragelo.csv --format json")
-    assert "Place A wins 100.0 % (2 of 2" in capsys.readouterr().out
-    main(["-q", "analyze", "biases", "ragelo.csv", "--format", "json"])
-    (_, shares) = json.loads(capsys.readouterr().out)["tables"]
-    assert (shares["rows"][0]["bias"], shares["rows"][0]["wins"]) == ("place A", 2)
 
 
 @pytest.fixture
@@ -168,12 +141,6 @@ def test_graders_of_grades_are_columns(capsys: pytest.CaptureFixture[str]) -> No
     rows = {row["system"]: row for row in json.loads(capsys.readouterr().out)["tables"][0]["rows"]}
     assert rows["x"]["Elo[one]"] > rows["y"]["Elo[one]"] > rows["z"]["Elo[one]"]
     assert rows["x"]["Elo[two]"] < rows["y"]["Elo[two]"] < rows["z"]["Elo[two]"]
-
-
-@pytest.mark.usefixtures("graded")
-def test_from_scores_of_queries(capsys: pytest.CaptureFixture[str]) -> None:
-    run("scores.tsv --from-grades --games-by F2 --format json")
-    assert [row["system"] for row in json.loads(capsys.readouterr().out)["tables"][0]["rows"]] == ["y", "x"]
 
 
 @pytest.mark.parametrize(

@@ -38,35 +38,12 @@ def runs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_cover_as_tsv(run: Run, tiny_passages: Path, tiny_bank: Path) -> None:
-    code, out, _ = run("evaluate", "cover", tiny_passages, "--bank", tiny_bank, "--format", "tsv")
-
-    assert code == 0
-    assert out.splitlines() == [
-        "system\tCover(min_grade=4)@20\tCover(min_grade=4)@20 stderr"
-        "\tnCover(min_grade=4)@20\tnCover(min_grade=4)@20 stderr",
-        "bm25\t0.250000\t0.250000\t0.250000\t0.250000",
-        "_overall_\t0.500000\t0.500000\t0.500000\t0.500000",
-    ]
-
-
 @pytest.mark.parametrize("form", ["text", "json", "md", "published"])
 def test_cover_in_every_format(run: Run, tiny_passages: Path, form: str) -> None:
     code, out, _ = run("evaluate", "cover", tiny_passages, "--cutoff", 1, "--min-grade", 5, "--format", form)
 
     assert code == 0
     assert "_overall_" in out.replace("\\", "")
-
-
-def test_qrels_go_to_the_output(run: Run, tiny_passages: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.qrels"
-
-    assert run("evaluate", "qrels", tiny_passages, "-o", output)[:2] == (0, "")
-    assert output.read_text() == "q1 0 p1 5\nq1 0 p2 4\n007 0 p3 2\n"
-    assert (
-        run("evaluate", "qrels", tiny_passages, "--label", "binary")[1]
-        == "q1 0 p1 1\nq1 0 p2 1\n007 0 p3 0\n"
-    )
 
 
 def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: Path, tmp_path: Path) -> None:
@@ -84,13 +61,6 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
     ]
     assert "two for 1 query (007)" in err
     assert len(saved.read_text().splitlines()) == 3
-
-
-def test_markdown_cells_are_formatted(run: Run, tiny_passages: Path, runs: Path) -> None:
-    _, out, _ = run("evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--format", "md")
-
-    assert "| system | RR(rel=4) |" in out
-    assert "| one | 0.500 ± 0.500 |" in out
 
 
 def test_the_threshold_is_applied_once_to_counts_and_binary_labels(
@@ -124,16 +94,6 @@ def test_leaderboard_of_judgments_as_official_leaderboard(
         "measure": "nDCG@10", "systems": 2, "Spearman": pytest.approx(1), "Kendall tau-b": pytest.approx(1),
         "tau-AP": 1.0, "top-5 overlap": None,
     }  # fmt: skip
-
-
-def test_per_query_rows(run: Run, tiny_passages: Path, runs: Path) -> None:
-    _, out, _ = run(
-        "evaluate", "judgments", tiny_passages, "--runs", runs, "-m", "P@1", "--per-query", "--format", "tsv"
-    )
-
-    assert out.splitlines()[:3] == [
-        "system\tquery\tmeasure\tvalue", "one\tq1\tP@1\t1.000000", "one\tall\tP@1\t1.000000",
-    ]  # fmt: skip
 
 
 def test_layout_of_trec_eval(run: Run, tiny_passages: Path, runs: Path) -> None:
@@ -174,27 +134,11 @@ def test_subtopic_qrels_and_their_leaderboard(
     assert out.splitlines()[0].startswith("system\tStRecall@20")  # no relevance level for labels 0 and 1
 
 
-def test_correlations_for_scripts_have_six_decimals(run: Run, tmp_path: Path) -> None:
-    leaderboard, official = tmp_path / "board.tsv", tmp_path / "official.json"
-    leaderboard.write_text("system\tRR\na\t0.5\nb\t0.5\nc\t0.25\n")
-    official.write_text('{"a": 1, "b": 2, "c": 3}')
-    _, out, _ = run("analyze", "correlation", leaderboard, "--official", official, "--format", "tsv")
-
-    assert out.splitlines()[1].split("\t")[:4] == ["RR", "3", "0.866025", "0.816497"]
-
-
 def test_scores_against_the_length_of_responses(run: Run, tiny_passages: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     figure = tmp_path / "length.svg"
     assert run("evaluate", "cover", tiny_passages, "--plot-length", figure)[0] == 0
     assert "Pareto front" in figure.read_text()
-
-
-def test_notes_of_tsv_go_to_standard_error(run: Run, tiny_passages: Path) -> None:
-    _, out, err = run("evaluate", "cover", tiny_passages, "--format", "tsv")
-
-    assert "No --bank" in err
-    assert "No --bank" not in out
 
 
 PROBLEMS = [

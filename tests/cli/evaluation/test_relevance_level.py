@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import exam_pp
 from exam_pp.cli.main import main
 from tests.conftest import passage
 
@@ -50,22 +49,9 @@ def test_the_default_is_the_threshold_of_cover(means: Means, tiny_passages: Path
     assert not [note for note in notes if "level" in note]
 
 
-def test_a_level_in_the_name_takes_precedence(means: Means, tiny_passages: Path) -> None:
-    assert means(tiny_passages, "-m", "RR(rel=1)")[0] == {"RR": 1.0}
-    assert means(tiny_passages, "-m", "RR(rel=1)", "--min-grade", 5)[0] == {"RR": 1.0}
-    assert means(tiny_passages, "-m", "RR", "--min-grade", 1)[0] == {"RR": 1.0}
-
-
 @pytest.mark.parametrize("label", ["count", "binary"])
 def test_labels_with_a_threshold_keep_the_level_1(means: Means, tiny_passages: Path, label: str) -> None:
     assert means(tiny_passages, "-m", "RR", "--label", label)[0] == {"RR": 0.5}
-
-
-def test_rankings_in_the_file_have_the_same_level(
-    tiny_passages: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    main(["evaluate", "qrels", str(tiny_passages), "--rankings", "-m", "RR", "--format", "tsv"])
-    assert capfd.readouterr().out.startswith("system\tRR(rel=4)\t")
 
 
 def test_a_measure_that_cannot_have_the_level_keeps_its_own(means: Means, tiny_passages: Path) -> None:
@@ -102,20 +88,3 @@ def test_direct_labels_have_the_top_of_their_scale(
     note = f"No label reaches the relevance level of RR(rel={level}); the highest is {label}."
     assert (note in notes) == (label < level)
     assert means(graded, "-m", "RR", "--min-grade", 1)[0] == {"RR": 1.0}
-
-
-def test_the_python_api_has_the_same_level(tiny_passages: Path, runs: Path) -> None:
-    labels = exam_pp.rubric_qrels(tiny_passages)
-    assert labels.level == 4
-    for scores, expected in (
-        (exam_pp.score_runs(labels, runs, ["RR"]).scores, "RR(rel=4)"),
-        (exam_pp.score_rankings(labels, tiny_passages, ["RR"]).scores, "RR(rel=4)"),
-        (exam_pp.score_runs(labels, runs, ["RR"], min_grade=2).scores, "RR(rel=2)"),
-        (
-            exam_pp.score_runs(exam_pp.rubric_qrels(tiny_passages, min_grade=3), runs, ["RR"]).scores,
-            "RR(rel=3)",
-        ),
-        (exam_pp.score_runs(exam_pp.rubric_qrels(tiny_passages, label="count"), runs, ["RR"]).scores, "RR"),
-        (exam_pp.score_runs(labels.qrels, runs, ["RR"]).scores, "RR"),
-    ):
-        assert {score.metric for score in scores} == {expected}

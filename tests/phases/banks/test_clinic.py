@@ -21,10 +21,9 @@ from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
 from exam_pp.phases.banks.signs import ClinicOptions
 from exam_pp.rendering.document import Table
 from exam_pp.reports.banks.clinic import clinic_report
-from exam_pp.requests import Completion, Request
+from exam_pp.requests import Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
-from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.tables import pictures_of
 
@@ -96,30 +95,6 @@ def test_planted_questions_are_found(graded: Path, bank: Path) -> None:
         "nonsense": {"non-relevant", "discrimination"},
         "nobody": {"too-hard"},
     }
-
-
-def test_discrimination_needs_several_covering_passages(graded: Path, bank: Path) -> None:
-    examination = examine(graded, bank, options=ClinicOptions(min_grade=3, samples=1))
-    (entry,) = (entry for entry in examination.entries if entry.entry_id == "nobody")
-    assert entry.passing == 1
-    assert entry.discrimination is not None
-    assert entry.discrimination < 0
-    assert "discrimination" not in signs_of(examination).get("nobody", set())
-
-
-def test_shorter_scales_have_their_highest_grade_as_threshold(write_jsonl: WriteLines) -> None:
-    nuggets = [{"query_id": "q1", "nugget_id": key, "nugget_text": key} for key in ("a", "b")]
-    bank = write_jsonl("bank.jsonl", [{"query_id": "q1", "items": nuggets}])
-    ratings = [{"nugget_id": "a", "self_rating": 2}, {"nugget_id": "b", "self_rating": 1}]
-    keys: dict[str, Any] = {
-        "prompt_info": {"prompt_class": "NuggetAssignment"},
-        "self_ratings": ratings,
-        "prompt_type": "nugget",
-    }
-    grades = rubric({"a": 2, "b": 1}, **keys)
-    examination = examine(write_jsonl("g.jsonl", [["q1", [passage("p1", exam_grades=[grades])]]]), bank)
-    assert examination.min_grade == 2
-    assert [entry.passing for entry in examination.entries] == [1, 0]
 
 
 def test_statistics_by_hand(graded: Path, bank: Path) -> None:
@@ -230,29 +205,6 @@ def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable
         assert {entry for entry in signs if "closed-book" in signs[entry]} == hits
         assert {entry.closed_book for entry in examination.entries} == ({0, 5} if hits else {0})
         assert examination.with_closed_book
-
-
-def test_banks_of_both_kinds(graded: Path, bank: Path, write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """Closed-book grading uses entries of the prompt's kind; a bank of one kind selects its grades."""
-    line = json.loads(bank.read_text())
-    nugget = {"query_id": "q1", "nugget_id": "fact", "nugget_text": "Hubble is old"}
-    both = write_jsonl("both.jsonl", [line | {"items": [*line["items"], nugget]}])
-    book = tmp_path / "book.jsonl"
-    main(
-        ["-q", "bank", "closed-book", str(both), "-o", str(book), "--model", "fake", "--prompt-class", RATING]
-    )
-    (query,) = read_passages(book)
-    (grades,) = query.passages[0].rubric_grades or []
-    assert grades.entry_ratings().keys() == TEXTS.keys()
-
-    query_id, passages = json.loads(graded.read_text())
-    of_nugget = rubric(
-        {"fact": 5}, prompt_info={"prompt_class": "NuggetSelfRatedPrompt"}, prompt_type="nugget"
-    )
-    of_nugget["self_ratings"] = [{"nugget_id": "fact", "self_rating": 5}]
-    passages[0]["exam_grades"].append(of_nugget)
-    examination = examine(write_jsonl("two.jsonl", [[query_id, passages]]), bank)
-    assert examination.prompt_class == RATING
 
 
 def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> None:
@@ -368,45 +320,6 @@ def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines
     assert "discrimination" in signs["nonsense"]
     real = {entry for entry in signs if entry not in planted}
     assert not any(signs[entry] & {"duplicate", "too-easy", "discrimination"} for entry in real)
-
-
-def test_an_interrupted_closed_book_grading_continues(
-    bank: Path, tmp_path: Path, backend: Callable[[FakeLLM], None]
-) -> None:
-    command = ["-q", "bank", "closed-book", str(bank), "--model", "fake", "--prompt-class", RATING]
-    kept = tmp_path / "kept"
-
-    def one_by_one(script: Callable[[Request], Completion | str]) -> FakeLLM:
-        llm = FakeLLM(script)
-        llm.batch_size = 1
-        backend(llm)
-        return llm
-
-    def dies(request: Request) -> Completion | str:
-        if "2031" in str(request.slot("question")):
-            raise KeyboardInterrupt
-        return Completion("", "down") if "spoon" in str(request.slot("question")) else "3"
-
-    one_by_one(dies)
-    with pytest.raises(SystemExit):
-        main([*command, "-o", str(tmp_path / "book.jsonl"), "--journal", str(kept)])
-    assert kept.exists()
-    assert not (tmp_path / "book.jsonl").exists()
-
-    again = one_by_one(lambda _request: "3")
-    main([*command, "-o", str(tmp_path / "book.jsonl"), "--journal", str(kept), "--keep-journal"])
-    assert 0 < again.calls < len(TEXTS)
-    (query,) = read_passages(tmp_path / "book.jsonl")
-    (grades,) = query.passages[0].rubric_grades or []
-    assert len(grades.entry_ratings()) == len(TEXTS) - 1, "the failure is in the journal"
-
-    again = one_by_one(lambda _request: "3")
-    main([*command, "-o", str(tmp_path / "all.jsonl"), "--journal", str(kept), "--retry-failed"])
-    assert again.calls == 1
-    assert not kept.exists()
-    (query,) = read_passages(tmp_path / "all.jsonl")
-    (grades,) = query.passages[0].rubric_grades or []
-    assert grades.entry_ratings().keys() == TEXTS.keys()
 
 
 def test_grades_of_passages_are_not_closed_book(graded: Path, bank: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,6 @@ from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import BankLine, TestBank, entry_id
 from tests.conftest import without_times
-
-WriteLines = Callable[[str, list[Any]], Path]
 
 
 def edits(*bank: dict[str, Any], **keys: Any) -> Edits:
@@ -80,25 +77,6 @@ def test_history_grows_and_other_info_stays(tiny_bank: Path) -> None:
     assert line.info["gpt_model"] == "gpt-4"
     assert [record["id"] for record in line.info["history"]] == ["old", "q1/b"]
     assert len(lines[0].items) == 2, "the input stays as it is"
-
-
-def test_a_text_that_an_entry_had_before(tiny_bank: Path) -> None:
-    """Old ids stand for the reworded entry, but the id of an existing entry stands for this entry."""
-    first, second = read_bank(tiny_bank).lines[0].items[:2]
-    named = entry_id("q1", "Which text is this?")
-    line, _ = edited(
-        tiny_bank,
-        {"op": "reword", "id": first.entry_id, "text": "Which text is this?"},
-        {"op": "reword", "id": named, "text": "What is it?"},
-        {"op": "reword", "id": first.entry_id, "text": "Which text is this?"},
-        {"op": "weight", "id": first.entry_id, "value": 2},
-        {"op": "reword", "id": second.entry_id, "text": "What is it?"},
-        {"op": "weight", "id": entry_id("q1", "What is it?"), "value": 3},
-    )
-    assert [(item.text, item.weight) for item in line.items[:2]] == [
-        ("Which text is this?", 2.0),
-        ("What is it?", 3.0),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -291,21 +269,6 @@ def test_merging_reports_fields_that_differ_between_duplicates(
         "The value of the first bank is kept.\n"
     )
     assert read_bank(tmp_path / "o.jsonl").lines == [line]
-
-
-def test_an_entry_that_was_reworded_twice_is_a_single_difference() -> None:
-    old = bank_of({"q": 1})
-    once = edit_lines(old, edits({"op": "reword", "query_id": "q", "id": "q/0", "text": "Once?"}))
-    key = once[0].items[0].entry_id
-    twice = edit_lines(once, edits({"op": "reword", "query_id": "q", "id": key, "text": "Twice?"}))
-    (difference,) = differences(TestBank.from_lines(old), TestBank.from_lines(twice))
-    assert (difference.change, difference.before, difference.after) == ("reworded", "text 0?", "Twice?")
-
-
-def test_seeds_differ() -> None:
-    lines = bank_of({"q": 20})
-    assert split_bank(lines, 0.5, 1) != split_bank(lines, 0.5, 2)
-    assert split_bank(lines, 0.5, 1) == split_bank(lines, 0.5, 1)
 
 
 def test_a_split_with_an_empty_part_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

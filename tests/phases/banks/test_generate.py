@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.llm.backends import load_llm
-from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.generate import GenerateOptions, GenerateSummary, generate
 from exam_pp.phases.grading.scheduler import Answerer
@@ -81,12 +79,6 @@ def test_prompts_are_those_of_the_paper(kind: str, name: str) -> None:
     ]
 
 
-def test_options_count_and_facets() -> None:
-    prompts = asked(count=3, facets=False)
-    assert len(prompts) == 2
-    assert all("Generate 3 concise insightful questions" in prompt for prompt in prompts)
-
-
 def test_ids_and_records_are_as_published() -> None:
     """The example of the data format: the MD5 of the text alone, after the query id."""
     question = "Which musicians or bands are considered pioneers of rock n roll?"
@@ -119,13 +111,6 @@ def test_facets_are_in_lines_and_ids() -> None:
     assert lines[0].items[0].entry_id == f"q2/dance/{digest}"
     assert [item.text for item in lines[1].items] == ["What of threats?"], "Why? repeats another facet's"
     assert summary.duplicates == 1
-
-
-def test_facets_have_no_limit_by_default() -> None:
-    """TREC CAR style asks for no number; TREC DL style asks for ten."""
-    many = FakeLLM(lambda r: json.dumps([f"What is {r.slot('subtopic')} {i}?" for i in range(12)]))
-    lines, summary, _ = run([FACETED, PLAIN], many)
-    assert ([len(line.items) for line in lines], summary.surplus) == ([12, 12, 10], 2)
 
 
 def test_duplicates_surplus_and_long_nuggets() -> None:
@@ -204,13 +189,6 @@ def test_top_ups_are_limited(more: str | Completion, top_ups: int, calls: int) -
     assert number == (3 if top_ups == 1 else 2)
     assert summary.short == {"q1": (number, 5)}
     assert f"1 query has fewer questions than requested: 'q1' ({number} of 5)." in [*summary.lines()]
-
-
-def test_lists_without_a_requested_number_are_not_topped_up() -> None:
-    """The prompt of TREC CAR style asks for no number, also with --count."""
-    llm = FakeLLM(lambda r: json.dumps([f"What of {r.slot('subtopic')}?"]))
-    _, summary, _ = run([FACETED], llm, count=5, top_ups=3)
-    assert (llm.calls, summary.topped_up, summary.short) == (2, 0, {})
 
 
 def test_a_run_interrupted_in_top_ups_continues(
@@ -347,36 +325,3 @@ def test_broken_queries(
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["queries"]
-
-
-def test_a_small_causal_checkpoint(tmp_path: Path) -> None:
-    """A real Llama, trained in this test to reply with fenced JSON."""
-    torch = pytest.importorskip("torch")
-    from tests.llm import small_models
-
-    torch.set_num_threads(1)
-    query = Query(query_id="q1", query_text="ocean tides")
-    prompts: list[str] = []
-
-    def note(request: Request) -> str:
-        prompts.append(request.text)
-        return '["x"]'
-
-    run([query], FakeLLM(note), kind="nugget")
-    answer = (
-        '```json\n{"nuggets": ["gravity of the Moon", "spring and neap tides", "shape of the coast"]}\n```'
-    )
-    tokenizer = small_models.byte_tokenizer([*prompts, answer], chat=True)
-    small_models.save_llama(tmp_path / "model", tokenizer, prompts, [answer], 1.0)
-    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
-    (line,) = generate(
-        [query],
-        Answerer(llm, Journal(None)),
-        model=llm.name,
-        provenance=llm.provenance(),
-        options=GenerateOptions("nugget"),
-    )
-    assert [item.text for item in line.items] == [
-        "gravity of the Moon", "spring and neap tides", "shape of the coast",
-    ]  # fmt: skip
-    assert line.info["llm_options"]["num_beams"] == 1

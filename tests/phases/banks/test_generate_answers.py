@@ -12,7 +12,6 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.generate_answers import AnswerOptions, AnswersSummary, generate_answers_file
@@ -23,7 +22,6 @@ from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.answers import Answer, read_answers
-from tests.llm.endpoint_server import completion, serve
 
 WriteLines = Callable[[str, list[Any]], Path]
 Backend = Callable[[FakeLLM], None]
@@ -179,16 +177,6 @@ def test_citations_that_a_format_cannot_hold_are_counted(
     assert summary.citations == 0
 
 
-def test_sentences_of_formats_with_parts(queries: Path, tmp_path: Path, backend: Backend) -> None:
-    """Without contexts, numbers in brackets are text, and lists keep their line ends."""
-    backend(FakeLLM(lambda request: "See [1].\n- First item.\n- Second item."))
-    answers, _ = generate(queries, tmp_path / "out.jsonl", form="rag24")
-    parts = answers["fake-direct", "q1"].parts
-    assert [part.text for part in parts] == ["See [1].\n", "- First item.\n", "- Second item."]
-    plain, _ = generate(queries, tmp_path / "plain.jsonl")
-    assert texts(plain)["fake-direct", "q1"] == "See [1].\n- First item.\n- Second item."
-
-
 def test_empty_answers_are_written_and_failures_listed(
     queries: Path, write_jsonl: WriteLines, tmp_path: Path, backend: Backend
 ) -> None:
@@ -233,40 +221,11 @@ def test_a_prompt_with_the_name_of_a_style() -> None:
         AnswerOptions(styles=["direct"], prompts=[prompt]).systems("m")
 
 
-def test_options_that_have_no_effect(queries: Path, tmp_path: Path) -> None:
-    for more in (["--ranking", "bm25"], ["--max-passages", "5"]):
-        with pytest.raises(SystemExit) as stop:
-            main(["generate", "answers", str(queries), "-o", str(tmp_path / "a"), "--model", "fake", *more])
-        assert stop.value.code == 2
-
-
 def test_no_answer_at_all_is_an_error(queries: Path, tmp_path: Path, backend: Backend) -> None:
     backend(FakeLLM(lambda request: ""))
     with pytest.raises(SelectionError, match=r"no answers to 2 queries.* \(2 times\): the reply is empty"):
         generate(queries, tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.glob("*out*")] == [".out.jsonl.journal"], "replies are kept"
-
-
-def test_an_interrupted_run_continues(write_jsonl: WriteLines, tmp_path: Path, backend: Backend) -> None:
-    queries = write_jsonl("q.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(40)])
-
-    def dies(request: Request) -> str:
-        if request.slot("query") == "text 35":
-            raise KeyboardInterrupt
-        return f"About {request.slot('query')}."
-
-    whole, output = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
-    backend(FakeLLM(lambda request: f"About {request.slot('query')}."))
-    generate(queries, whole)
-    backend(FakeLLM(dies))
-    with pytest.raises(KeyboardInterrupt):
-        generate(queries, output)
-    assert not output.exists()
-    again = FakeLLM(lambda request: f"About {request.slot('query')}.")
-    backend(again)
-    generate(queries, output)
-    assert again.calls == 8, "only the batch that was not finished"
-    assert output.read_bytes() == whole.read_bytes()
 
 
 PROMPT = 'name = "Poem"\nkind = "answer"\nreading = "text"\ntemplate = "Write a poem about {query}.MORE"\n'
@@ -323,17 +282,6 @@ def test_contexts_of_other_queries_are_an_error(
         generate(queries, tmp_path / "out.jsonl", contexts=other, ranking="a")
 
 
-def test_an_endpoint_answers(queries: Path, tmp_path: Path) -> None:
-    """The prompt is the message of the user, and the reply the text of the answer."""
-    pytest.importorskip("openai")
-    with serve(lambda body, _: completion(f"Reply to {body['messages'][-1]['content']}")) as server:
-        model = ModelOptions("gpt-4o", pipeline="openai", base_url=server.url)
-        answers, _ = generate(queries, tmp_path / "out.jsonl", model, styles=("wikipedia",))
-    assert texts(answers)["gpt-4o-wikipedia", "q2"].startswith(
-        "Reply to Write a Wikipedia article about 'ocean"
-    )
-
-
 def test_generated_answers_in_all_phases(demo_data: Path, tmp_path: Path) -> None:
     """Generate, import, grade, and rank the systems by Rubric-Cover."""
     queries, bank = demo_data / "queries.jsonl", demo_data / "questions.jsonl"
@@ -347,32 +295,3 @@ def test_generated_answers_in_all_phases(demo_data: Path, tmp_path: Path) -> Non
           "-o", str(tmp_path / "board.tsv")])  # fmt: skip
     systems = {line.split("\t")[0] for line in (tmp_path / "board.tsv").read_text().splitlines()[1:]}
     assert systems == {"fake-web", "fake-direct", "_overall_"}
-
-
-def test_the_bundled_model(queries: Path, tmp_path: Path) -> None:
-    """A checkpoint of the pipeline text2text."""
-    pytest.importorskip("torch")
-    answers, _ = generate(queries, tmp_path / "out.jsonl", ModelOptions("bundled"), max_queries=1)
-    assert texts(answers)["bundled-direct", "q1"]
-
-
-@pytest.mark.slow
-def test_a_small_causal_checkpoint(queries: Path, contexts: Path, tmp_path: Path) -> None:
-    """A real Llama, trained in this test to cite the first passage."""
-    torch = pytest.importorskip("torch")
-    from tests.llm import small_models
-
-    torch.set_num_threads(1)
-    unit = "[1] Blue light is scattered most."
-    prompt = ANSWER_PROMPTS["direct", True].render({"query": "why is the sky blue", "context": unit})
-    asked, reply = [Request(prompt).text], "Blue light is scattered [1]. It reaches us from all sides."
-    tokenizer = small_models.byte_tokenizer([*asked, reply], chat=True)
-    small_models.save_llama(tmp_path / "model", tokenizer, asked, [reply], 1.0)
-    options = ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu")
-    assert load_llm(options).name == str(tmp_path / "model")
-    answers, _ = generate(
-        queries, tmp_path / "out.jsonl", options, contexts=contexts, ranking="a", max_passages=1
-    )
-    assert [(part.text, part.citations) for part in answers["model-direct-cited", "q1"].parts] == [
-        ("Blue light is scattered.", ("p2",)), ("It reaches us from all sides.", ()),
-    ]  # fmt: skip

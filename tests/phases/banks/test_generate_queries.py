@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, ModelError, SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.generate_queries import (
@@ -223,28 +223,6 @@ def test_no_queries_at_all(documents: Path, tmp_path: Path, backend: Backend) ->
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_an_interrupted_run_continues(documents: Path, tmp_path: Path, backend: Backend) -> None:
-    output = tmp_path / "out.jsonl"
-    calls: list[str] = []
-
-    def reply(request: Request) -> str:
-        calls.append(request.text)
-        if len(calls) == 2:
-            raise ModelError("The server stopped.")
-        return listed("What are tides?" if "moon" in request.text else "Why is it blue?")
-
-    model = FakeLLM(reply)
-    model.batch_size = 1
-    backend(model)
-    with pytest.raises(ModelError):
-        generate(documents, output, top_ups=0)
-    assert journal_path(output).exists()
-    assert not output.exists()
-    lines, _ = generate(documents, output, top_ups=0)
-    assert len(calls) == 3  # the first reply is not asked for again
-    assert texts(lines) == ["What are tides?", "Why is it blue?"]
-
-
 PROMPT = """name = "Mine"
 kind = "query"
 reading = "questions"
@@ -285,27 +263,6 @@ def test_an_own_prompt_and_prompts_of_other_commands(
     with pytest.raises(SystemExit):
         main([*arguments, str(tmp_path / "other.toml")])
     assert "does not write queries; it needs kind = 'query'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--example-queries", "--pool"])
-def test_the_output_is_never_an_input(option: str, documents: Path, tmp_path: Path) -> None:
-    queries = tmp_path / "queries.tsv"
-    queries.write_text("q1\ttides\n")
-    with pytest.raises(SystemExit):
-        main(
-            [
-                "generate",
-                "queries",
-                str(documents),
-                "-o",
-                str(queries),
-                "--model",
-                "fake",
-                option,
-                str(queries),
-            ]
-        )
-    assert queries.read_text() == "q1\ttides\n"
 
 
 def test_the_notebook_of_ragelo(shared_data: Path, tmp_path: Path) -> None:

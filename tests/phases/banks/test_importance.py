@@ -19,9 +19,7 @@ from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
 from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import BankLine, Nugget, Question
-
-Backend = Callable[[FakeLLM], None]
+from exam_pp.test_bank import BankLine, Nugget
 
 
 def line(*nuggets: str, text: str = "the query", query_id: str = "q", **keys: Any) -> BankLine:
@@ -79,24 +77,6 @@ def test_every_entry_gets_a_label_in_lists_of_ten() -> None:
     assert summary.labels == {"vital": 15, "okay": 8}
 
 
-def test_questions_get_importance_too() -> None:
-    question = Question(query_id="q", question_id="q/1", question_text="which v?")
-    bank_line = BankLine(query_id="q", query_text="the query", items=[question])
-    (labelled,), _, _ = add([bank_line], by_text)
-    assert labelled.items[0].importance == "vital"
-    assert labelled.items[0].kind == "question"
-
-
-def test_existing_importance_is_kept_unless_relabelled() -> None:
-    bank_line = line("v1=okay", "v2", "x=failed")
-    (kept,), summary, llm = add([bank_line], by_text)
-    assert importance(kept) == [("v1", "okay"), ("v2", "vital"), ("x", "failed")]
-    assert (summary.before, llm.calls) == (2, 1)
-    (again,), summary, _ = add([bank_line], by_text, relabel=True)
-    assert importance(again) == [("v1", "vital"), ("v2", "vital"), ("x", "okay")]
-    assert summary.before == 0
-
-
 def test_keep_sorts_and_cuts() -> None:
     """Section 3.1: in descending order of importance, the first 20; ties keep the order of the bank."""
     (labelled,), summary, _ = add([line("o1", "v1", "o2", "v2", "o3")], by_text, keep=3)
@@ -125,19 +105,6 @@ def test_records_keep_the_info_of_the_bank() -> None:
     assert labelled.info["importance_llm_options"] == {"engine": "fake"}
     assert labelled.info["importance_prompt_info"]["prompt_hash"] == NUGGET_IMPORTANCE.hash
     assert plain.info["info"] == "by hand"
-
-
-def test_records_of_labels_by_two_models() -> None:
-    """Kept labels keep their model; reasons for missing labels go once there is a label."""
-    earlier = {"importance_model": "first", "unlabelled": {"v2": "the reply is no known label"}}
-    bank_line = line("v1=okay", "v2", info=earlier)
-    (added,), _, _ = add([bank_line], by_text)
-    assert added.info["importance_model"] == "fake"
-    assert added.info["importance_before"] == {"importance_model": "first"}
-    assert "unlabelled" not in added.info
-    (again,), _, _ = add([added], by_text, relabel=True)
-    assert again.info["importance_model"] == "fake"
-    assert "importance_before" not in again.info
 
 
 def test_query_texts_of_the_bank_and_of_a_file() -> None:
@@ -190,20 +157,3 @@ def test_errors(
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_interrupted_runs_continue(demo_data: Path, tmp_path: Path, backend: Backend) -> None:
-    bank = tmp_path / "bank.jsonl"
-    arguments = ["-q", "bank", "importance", str(demo_data / "nuggets.jsonl"), "--relabel", "-o", str(bank)]
-
-    def stops(request: Request) -> str:
-        raise KeyboardInterrupt
-
-    first = FakeLLM(by_text)
-    backend(first)
-    main([*arguments, "--model", "fake", "--keep-journal"])
-    backend(FakeLLM(stops))
-    before = bank.read_bytes()
-    bank.unlink()
-    main([*arguments, "--model", "fake"])
-    assert bank.read_bytes() == before

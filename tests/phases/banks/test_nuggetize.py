@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.graders.nuggetize import Nuggetizer, Segments
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.nuggetize import (
     ImportanceModel,
@@ -33,7 +31,7 @@ from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path
-from exam_pp.test_bank import BankLine, entry_id
+from exam_pp.test_bank import BankLine
 
 Reply = Callable[[Request], Completion | str]
 
@@ -101,15 +99,6 @@ def test_windows_of_ten_in_order_with_the_list_so_far() -> None:
     assert "at most 30 nuggets" in asked[0].text
     assert texts(line) == ["nugget 0", "nugget 1", "nugget 2"]
     assert (summary.windows, summary.passages) == ({"list": 3}, 23)
-
-
-def test_progress_is_in_windows() -> None:
-    """Calls for importance are not counted as progress."""
-    counted: list[int] = []
-    reply = adds("a fact", labels=lambda text: "neither")
-    answer = Answerer(FakeLLM(reply), Journal(None), counted.append)
-    nuggetize([segments(23)], answer, model="fake", provenance={}, options=NuggetizeOptions())
-    assert sum(counted) == 3
 
 
 def test_windows_of_all_queries_are_requested_together() -> None:
@@ -229,13 +218,6 @@ def test_all_passages_in_one_context_until_the_list_is_unchanged() -> None:
     assert texts(line) == ["a", "b"]
 
 
-def test_a_full_list_ends_the_iterations() -> None:
-    reply, asked = counting(["a", "b"], ["c", "d"])
-    (line,), _, _ = run([segments(3)], reply, window_size=None, iterations=5, max_nuggets=2)
-    assert len(asked) == 1
-    assert texts(line) == ["a", "b"]
-
-
 def test_windows_are_compared_after_an_iteration() -> None:
     """The last window of an iteration changes nothing, but its first does."""
     reply, asked = counting(["a"], ["a"], ["b"], ["b"])
@@ -297,17 +279,6 @@ def test_a_reply_without_a_list_keeps_the_previous_list(bad: str) -> None:
     assert [window["outcome"] for window in line.info["windows"]] == ["list", "no list"]
     kept = "1 reply without a list of nuggets; the previous list of the query was kept."
     assert kept in list(summary.lines())
-
-
-def test_the_first_list_may_be_empty() -> None:
-    def reply(request: Request) -> str:
-        if not is_creation(request):
-            return '["vital"]'
-        return "[]" if "Text 0 " in request.text else "['a fact']"
-
-    (line,), summary, _ = run([segments(20)], reply)
-    assert texts(line) == ["a fact"]
-    assert summary.windows == {"list": 2}
 
 
 def test_a_failed_call_keeps_the_list_and_is_reported() -> None:
@@ -379,19 +350,6 @@ def test_for_editing_stops_before_importance() -> None:
     assert texts(line) == many
     assert {item.importance for item in line.items} == {None}
     assert "importance_prompt_info" not in line.info
-
-
-def test_records() -> None:
-    (line,), _, _ = run([segments(2)], adds("a fact"))
-    assert line.items[0].entry_id == entry_id("q1", "a fact")
-    assert line.query_text == "query q1"
-    assert line.info["prompt_target"] == "nuggets"
-    assert line.info["prompt_info"]["prompt_class"] == "NuggetCreation"
-    assert line.info["importance_prompt_info"]["prompt_class"] == "NuggetImportance"
-    assert line.info["llm_options"] == {"engine": "fake"}
-    assert line.info["windows"] == [
-        {"passages": ["q1-p0", "q1-p1"], "outcome": "list", "nuggets": ["a fact"], "reply": '["a fact"]'}
-    ]
 
 
 def test_queries_without_relevant_passages_are_listed() -> None:
@@ -511,23 +469,6 @@ def test_command_with_two_models(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bank.jsonl", "passages.jsonl"]
 
 
-def test_another_backend_for_importance_needs_no_url(
-    passages: Path, demo_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The URL of --base-url belongs to its backend; a local model would refuse it."""
-    loaded: list[ModelOptions] = []
-
-    def load(options: ModelOptions) -> FakeLLM:
-        loaded.append(options)
-        return FakeLLM(lambda request: '["a fact"]' if options.model == "gpt" else '["vital"]')
-
-    monkeypatch.setattr("exam_pp.phases.banks.nuggetize.load_llm", load)
-    model = ["--model", "gpt", "--model-pipeline", "openai", "--base-url", "http://a/v1"]
-    importance = ["--importance-model", "local", "--importance-pipeline", "text-generation"]
-    command(passages, tmp_path / "bank.jsonl", demo_data, *model, *importance)
-    assert [(m.model, m.base_url) for m in loaded] == [("gpt", "http://a/v1"), ("local", None)]
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -573,16 +514,6 @@ def test_an_error_is_a_single_line(
     assert message in error
     assert error.count("\n") == 1
     assert not Path("bank.jsonl").exists()
-
-
-@pytest.mark.parametrize("trace", ["bank.jsonl", ".bank.jsonl.journal", ".bank.jsonl.journal.importance-wal"])
-def test_the_trace_is_no_other_output(
-    trace: str, passages: Path, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        command(passages, tmp_path / "bank.jsonl", demo_data, "--trace", str(tmp_path / trace))
-    assert stop.value.code == 2
-    assert f"{trace} is also the file of --" in capsys.readouterr().err
 
 
 def test_a_model_without_any_list_is_an_error(
@@ -635,34 +566,3 @@ def test_killed_runs_continue(passages: Path, demo_data: Path, tmp_path: Path) -
     assert not journal_path(bank).exists()
     windows, importance = 16, 12
     assert windows + importance <= calls.stat().st_size <= windows + importance + 3 * 2
-
-
-def test_a_small_causal_checkpoint(tmp_path: Path) -> None:
-    """A real Llama with a chat template, trained in this test to reply with lists."""
-    torch = pytest.importorskip("torch")
-    from tests.llm import small_models
-
-    torch.set_num_threads(1)
-    query = Segments("q1", "ocean tides", [("p1", "The Moon pulls."), ("p2", "The Sun too.")])
-    asked: list[Request] = []
-
-    def note(request: Request) -> str:
-        asked.append(request)
-        return '["Moon pulls", "Sun pulls"]' if is_creation(request) else "['okay', 'vital']"
-
-    run([query], note)
-    answers = ['```python\n["Moon pulls", "Sun pulls"]\n```', "['okay', 'vital']"]
-    tokenizer = small_models.byte_tokenizer([*(request.text for request in asked), *answers], chat=True)
-    prompts = [as_messages(request.parts) for request in asked]
-    small_models.save_llama(tmp_path / "model", tokenizer, prompts, answers, 1.0)
-    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
-    (line,) = nuggetize(
-        [query],
-        Answerer(llm, Journal(None)),
-        model=llm.name,
-        provenance=llm.provenance(),
-        options=NuggetizeOptions(),
-    )
-    assert [(item.text, item.importance) for item in line.items] == [
-        ("Sun pulls", "vital"), ("Moon pulls", "okay"),
-    ]  # fmt: skip

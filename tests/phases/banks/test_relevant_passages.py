@@ -77,13 +77,6 @@ def test_several_systems_are_fused_by_reciprocal_rank() -> None:
     assert order([line], ranking="t") == {"q": ["b", "a", "c"]}
 
 
-def test_ranks_may_count_from_zero() -> None:
-    """A system with a rank 0 in any query counts from 0 in all queries; otherwise it would weigh more."""
-    line = query(passage("a", {"zero": 1}, (1,)), passage("b", {"one": 1}, (1,)))
-    second = query(passage("c", {"zero": 0}, (1,)), name="r")
-    assert order([line, second]) == {"q": ["b", "a"], "r": ["c"]}
-
-
 def test_the_highest_of_several_judgments_and_queries_on_two_lines() -> None:
     first = query(passage("a", {"s": 2}, (0, 2)), passage("b", {"s": 5}, (-1,)))
     assert order([first, query(passage("c", {"s": 1}, (1,)))]) == {"q": ["c", "a"]}
@@ -130,10 +123,3 @@ def test_an_unknown_ranking_is_refused() -> None:
         order([query(passage("a", {"bm25": 1}, (1,)))], ranking="bm52")
     with pytest.raises(SelectionError, match=r"rankings.* 'bm25'"):
         order([query(passage("a", {}, (1,)))], ranking="bm25")
-
-
-def test_passages_without_text_are_counted() -> None:
-    relevant = relevant_passages(
-        [query(passage("a", {"s": 1}, (1,), text=" "), passage("b", {"s": 2}, (1,)))], Relevance(), "file"
-    )
-    assert (relevant.queries, relevant.without_text) == ({"q": [("b", "Text of b.")]}, 1)

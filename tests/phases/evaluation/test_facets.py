@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgments
-from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.results import Qrel
 from tests.conftest import passage, rubric
 
@@ -83,19 +82,6 @@ def test_counts_are_of_a_facet_s_entries(graded: Path, bank: Path) -> None:
     assert of_bank.qrels[0] == Qrel("q/same", "p1", 2)
 
 
-def test_a_facet_of_an_entry_comes_before_that_of_its_line(graded: Path, write_jsonl: WriteJsonl) -> None:
-    items = [
-        {"query_id": "q", "question_id": "q/one/a", "question_text": "a", "facet_id": "own"},
-        {"query_id": "q", "question_id": "q/two/b", "question_text": "b"},
-    ]
-    line = {"query_id": "q", "facet_id": "same", "query_text": "q", "test_collection": "t", "items": items}
-    labels = evaluate.rubric_qrels(graded, bank=write_jsonl("own.jsonl", [line]), facets="facet").qrels
-
-    assert [label for label in labels if label.passage_id == "p1"] == [
-        Qrel("q/own", "p1", 5), Qrel("q/same", "p1", 1)
-    ]  # fmt: skip
-
-
 def test_judgments_of_facets(graded: Path) -> None:
     assert judgments(graded)[0] == Qrel("q", "p1", 3)
     assert judgments(graded, facets="facet") == [
@@ -131,15 +117,6 @@ def test_a_query_id_with_a_common_prefix_is_not_a_facet(write_jsonl: WriteJsonl)
     scores = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4).scores
 
     assert [(s.query_id, s.value) for s in scores] == [("q/1", 0.0)]
-
-
-def test_runs_of_facets(graded: Path, tmp_path: Path) -> None:
-    (tmp_path / "s.run").write_text("q/one Q0 p2 1 2 t\nq/one Q0 p1 2 1 t\nq/two Q0 p2 1 2 t\n")
-    evaluation = score_runs(
-        evaluate.rubric_qrels(graded, facets="facet").qrels, tmp_path / "s.run", ["RR"], min_grade=4
-    )
-
-    assert [row.mean for row in standings(evaluation.scores)] == [0.75]
 
 
 def test_entries_without_facets_are_refused(tiny_passages: Path) -> None:

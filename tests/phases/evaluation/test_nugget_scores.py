@@ -146,24 +146,6 @@ def test_queries_without_vital_nuggets(write_jsonl: WriteJsonl) -> None:
     assert "1 nugget is neither vital nor okay" in notes
 
 
-def test_duplicate_nuggets_have_separate_labels(write_jsonl: WriteJsonl) -> None:
-    """As published: topic 2024-79113 of TREC RAG 2024 has a nugget twice, once supported."""
-    line = bank_line("q1", "vov")
-    line["items"][1]["nugget_id"] = line["items"][0]["nugget_id"]
-    grades = assigned("q1", "SNP")
-    grades["assignments"][1]["nugget_id"] = "q1/n1"
-    given = answer("a", "q1", "")
-    given["exam_grades"] = [grades]
-    evaluation = single(
-        nugget_scores(write_jsonl("g.jsonl", [["q1", [given]]]), write_jsonl("b.jsonl", [line]))
-    )
-
-    assert scores(evaluation, "a", "q1") == {
-        "V_strict": 0.5, "V": 0.75, "W_strict": 0.4, "W": 0.6, "A_strict": 1 / 3, "A": 0.5, "L": 3,
-    }  # fmt: skip
-    assert "1 duplicate nugget " in " ".join(evaluation.notes)
-
-
 def test_parts_of_an_answer_are_merged(write_jsonl: WriteJsonl, bank: Path) -> None:
     parts = [answer("a", "q1", "NPN", "one two", part=1), answer("a", "q1", "SNN", "three", part=2)]
     evaluation = single(nugget_scores(write_jsonl("g.jsonl", [["q1", parts]]), bank))
@@ -367,16 +349,6 @@ def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank
     assert {"judge A", "human:ann A"} <= set(header.split("\t")), "one table for scripts"
 
 
-def test_every_condition_may_have_a_different_bank(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
-    """AutoNuggets and AutoNuggets+Edits: the edited bank has a nugget less."""
-    edited = write_jsonl("edited.jsonl", [bank_line("q1", "vv"), bank_line("q2", "vo")])
-    conditions = read_conditions([graded, graded], [bank, edited], names=["Auto", "Edits"])
-
-    assert [condition.name for condition in conditions] == ["Auto", "Edits"]
-    assert [condition.means("A_strict")["full"] for condition in conditions] == [7 / 12, 0.5]
-    assert "Ignored 1 assigned nugget that is not in the bank" in " ".join(conditions[1].evaluation.notes)
-
-
 def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl) -> None:
     """AutoNuggets+Edits: removed nuggets do not count, new nuggets are ungraded until they are labelled."""
     edits = tmp_path / "edits.json"
@@ -414,13 +386,6 @@ def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, writ
 def test_invalid_conditions(graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str) -> None:
     with pytest.raises(SelectionError, match=error):
         read_conditions([graded, graded], [bank] * banks, names=names)
-
-
-@pytest.mark.parametrize("form", ["text", "md", "tsv", "json", "latex"])
-def test_every_format_has_the_runs(run: Run, graded: Path, bank: Path, form: str) -> None:
-    out = run("evaluate", "nuggets", graded, "--bank", bank, "--format", form)
-    assert "full" in out
-    assert "half" in out
 
 
 def test_score_rows_are_read_back(run: Run, graded: Path, bank: Path, tmp_path: Path) -> None:

@@ -109,19 +109,6 @@ def test_queries_restrict_the_means(graded: Path, bank: Path, tmp_path: Path) ->
     assert any("1 selected query (q9)" in note for note in evaluation.notes)
 
 
-def test_selected_queries_outside_the_bank_are_noted(graded: Path, write_jsonl: WriteJsonl) -> None:
-    items = [{"query_id": "q1", "question_id": "q1/a", "question_text": "a"}]
-    bank = write_jsonl(
-        "one.jsonl", [{"query_id": "q1", "query_text": "q", "test_collection": "t", "items": items}]
-    )
-    first = write_jsonl("first.jsonl", [{"query_id": "q1", "query_text": "q"}])
-    note = "Skipped 2 queries (q2, q3) of the file: not in the bank."
-
-    assert note in evaluate.cover(graded, bank=bank).notes
-    restricted = evaluate.cover(graded, bank=bank, queries=first).notes
-    assert not any("of the file: not in the bank" in note for note in restricted)
-
-
 def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: WriteJsonl) -> None:
     grades = rubric({"q/a": 1, "q/b": 0}, self_ratings=None)
     path = write_jsonl("extracted.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
@@ -175,13 +162,6 @@ def test_several_thresholds_equal_single_thresholds(graded: Path, bank: Path) ->
         for name, values in single.entry_values.items():
             for actual, expected in zip(together.entry_values[name](), values(), strict=True):
                 assert np.array_equal(actual.values, expected.values)
-
-
-def test_a_query_on_two_lines_has_the_grades_of_both(bank: Path, write_jsonl: WriteJsonl) -> None:
-    lines = [["q1", [ranked("p1", {"q1/a": 5, "x": 1})]], ["q1", [ranked("p2", {"q1/b": 4, "y": 1})]]]
-    notes = evaluate.cover(write_jsonl("two.jsonl", lines), bank=bank).notes
-    assert any("1 bank entry (q1/c)" in note for note in notes)
-    assert any("2 graded entries (x, y): not in the bank" in note for note in notes)
 
 
 def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl) -> None:
@@ -295,10 +275,6 @@ def test_many_runs_with_different_missing_queries_have_a_single_note() -> None:
     ]
 
 
-def test_systems_are_named_by_their_tag_on_request(runs: Path) -> None:
-    assert means(score_runs(LABELS, runs, ["RR"], method="tag")).keys() == {("other", "RR"), ("tag", "RR")}
-
-
 def test_two_runs_of_one_system_are_refused(runs: Path) -> None:
     (runs / "good.txt").write_text((runs / "good.run").read_text())
 
@@ -373,15 +349,6 @@ def test_missing_ranks_stay_empty(write_jsonl: WriteJsonl) -> None:
 
     assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
     assert "1 rank " in evaluation.notes[0]
-
-
-def test_ranks_may_start_at_0(write_jsonl: WriteJsonl) -> None:
-    """If a system has a rank 0, its rank 1 is the second place, also in a ranking without rank 0."""
-    lines = [["q1", [ranked("p1", {"a": 5}, s=0)]], ["q2", [ranked("p2", {"a": 5}, s=1)]]]
-    path = write_jsonl("zero.jsonl", lines)
-    actual = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"])
-
-    assert [score.value for score in actual.scores] == [1.0, 0.5]
 
 
 def test_a_huge_rank_is_refused(write_jsonl: WriteJsonl) -> None:

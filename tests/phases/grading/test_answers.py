@@ -125,13 +125,6 @@ def test_stored_answers_are_compared_by_another_rule_without_a_model(
     assert (sets(again)[0].prompt_info or {})["answer_match"] == "paper"
 
 
-def test_the_option_answer_match(passages: Path, bank: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    main(["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--model", "fake",
-          "--prompt-class", KEY, "--answer-match", "strict"])  # fmt: skip
-    assert [(grades.prompt_info or {})["answer_match"] for grades in sets(output)] == ["strict"]
-
-
 def test_questions_whose_gold_answer_cannot_be_compared_are_logged(
     graded: Path, passages: Path, bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -344,43 +337,6 @@ def test_the_papers_rule_for_published_grades(rated: Path, tmp_path: Path) -> No
     assert (grades.exam_ratio, grades.relevance_label) == (0.75, 4)
     assert (grades.model_extra or {})["ours"] == 1
     assert (summary.read, summary.changed, summary.ungraded) == (4, 3, 0)
-
-
-def test_policies_can_be_applied_in_any_order(rated: Path, tmp_path: Path) -> None:
-    ungraded, published = tmp_path / "ungraded.jsonl", tmp_path / "published.jsonl"
-    reread(rated, ungraded, unparsed="ungraded")
-    (grades,) = sets(ungraded)
-    assert grades.entry_ratings() == {"a": 4, "d": 3}
-    assert sorted(grades.errors or ()) == ["b", "c"]
-    assert (grades.prompt_info or {})["unparsed"] == "ungraded"
-    reread(ungraded, published, unparsed="published")
-    assert sets(published)[0].entry_ratings() == sets(rated)[0].entry_ratings()
-    reread(published, ungraded)
-    assert sets(ungraded)[0].entry_ratings() == {"a": 4, "b": 0, "c": 1, "d": 3}
-    assert "unparsed" not in (sets(ungraded)[0].prompt_info or {})
-
-
-def test_reading_again_twice_changes_no_further_grade(rated: Path, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    reread(rated, first)
-    assert reread(first, second).changed == 0
-    assert sets(second)[0].entry_ratings() == sets(first)[0].entry_ratings()
-
-
-def test_grades_without_a_rating_have_no_label(rated: Path, tmp_path: Path) -> None:
-    """A key without a value is left out, as in published files."""
-    line = json.loads(rated.read_text())
-    (grades,) = line[1][0]["exam_grades"]
-    grades |= {"answers": [["c", "Paris"]], "self_ratings": [{"question_id": "c", "self_rating": 0}]}
-    rated.write_text(json.dumps(line) + "\n")
-    ungraded, again = tmp_path / "ungraded.jsonl", tmp_path / "again.jsonl"
-    reread(rated, ungraded, unparsed="ungraded")
-    (grades,) = json.loads(ungraded.read_text())[1][0]["exam_grades"]
-    assert grades["self_ratings"] == []
-    assert "relevance_label" not in grades
-    reread(ungraded, again)
-    (grades,) = json.loads(again.read_text())[1][0]["exam_grades"]
-    assert grades["relevance_label"] == 1
 
 
 def test_grades_of_reviewers_failed_calls_and_unknown_prompts_are_kept(rated: Path, tmp_path: Path) -> None:

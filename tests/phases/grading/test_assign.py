@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,11 @@ from exam_pp.data_model import RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.make import make_grader
-from exam_pp.llm import ModelOptions, load_llm, retries
-from exam_pp.llm.chat import as_messages
-from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.grading.grade import GradeOptions, PairCounts
+from exam_pp.llm import ModelOptions
+from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Request
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import Nugget
@@ -34,7 +30,6 @@ NUGGETS = [
     for text in ("Moon pulls", "Sun pulls", "twice a day")
 ]
 UNIT = PassageUnit("q1", "ocean tides", "p1", "The Moon pulls, twice a day.", NUGGETS)
-LABELS = "['support', 'not_support', 'partial_support']"
 
 
 @pytest.fixture
@@ -140,29 +135,6 @@ def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path:
     assert list(again.errors or {}) == ["q1/n4"]
 
 
-def test_a_label_that_the_prompt_does_not_have_is_dropped(write_jsonl: Any, tmp_path: Path) -> None:
-    grades = nugget_material.assigned("q1", "SP", prompt_info={"prompt_class": "NuggetAssignment2"})
-    graded = write_jsonl("graded.jsonl", [["q1", [passage("s/q1", exam_grades=[grades])]]])
-    main(["-q", "reread", str(graded), "-o", str(tmp_path / "o.jsonl")])
-    (again,) = rubrics(tmp_path / "o.jsonl")
-    assert (again.nugget_labels(), again.entry_ratings()) == ([("q1/n1", "support")], {"q1/n1": 2})
-    assert list(again.errors or {}) == ["q1/n2"]
-
-
-def test_progress_counts_pairs_not_lists(answers: Path, demo_data: Path) -> None:
-    counts: list[PairCounts] = []
-    steps: list[int] = []
-    grade_file(
-        GradeFiles(answers, answers.with_name("g.jsonl"), demo_data / "nuggets.jsonl"),
-        ModelOptions("fake"),
-        GradeOptions([PROMPTS.get(LISTWISE)]),
-        lambda count, _total: steps.append(count),
-        on_counts=counts.append,
-    )
-    assert counts == [PairCounts(164)]
-    assert sum(steps) == 164
-
-
 @pytest.mark.parametrize("model", ["bundled", "lexical", "google/flan-t5-large"])
 def test_lists_are_refused_where_they_cannot_be_read(answers: Path, demo_data: Path, model: str) -> None:
     with pytest.raises(SelectionError, match=f"'NuggetAssignment' .*'{model}'.* NuggetAssignmentPointwise"):
@@ -205,64 +177,3 @@ def assigned(llm: Any, name: str = LISTWISE) -> dict[str, str]:
     )
     assert isinstance(grades, RubricGrades)
     return {item.nugget_id: item.assignment for item in grades.assignments or ()}
-
-
-def asked_for(reply: Callable[[Request], str], name: str = LISTWISE) -> list[Request]:
-    """The requests, in order."""
-    requests: list[Request] = []
-
-    def note(request: Request) -> str:
-        requests.append(request)
-        return reply(request)
-
-    assigned(FakeLLM(note), name)
-    return requests
-
-
-EXPECTED = {"q1/Moon pulls": "support", "q1/Sun pulls": "not_support", "q1/twice a day": "partial_support"}
-NO_SYSTEM = (
-    "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
-)
-
-
-@pytest.mark.parametrize("knows_system", [True, False], ids=["system", "no system"])
-def test_small_causal_checkpoints(tmp_path: Path, knows_system: bool) -> None:
-    """Real Llamas that list too few labels at first; the second does not know the role of the system."""
-    torch = pytest.importorskip("torch")
-    from tests.llm import small_models
-
-    torch.set_num_threads(1)
-    requests = asked_for(lambda request: LABELS if request.slot("reply") else "['support']")
-    assert len(requests) == 2
-    prompts = [as_messages(request.parts) for request in requests]
-    if not knows_system:
-        prompts = [
-            [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *rest]
-            for system, user, *rest in prompts
-        ]
-    answers = ["['support']", f"```python\n{LABELS}\n```"]
-    tokenizer = small_models.byte_tokenizer([*(request.text for request in requests), *answers], chat=True)
-    if not knows_system:
-        tokenizer.chat_template = NO_SYSTEM + tokenizer.chat_template
-    small_models.save_llama(tmp_path / "model", tokenizer, prompts, answers, 1.0)
-    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
-    assert assigned(llm) == EXPECTED
-
-
-def test_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openai")
-    from tests.llm.endpoint_server import completion, serve
-
-    monkeypatch.setattr(retries, "FIRST_DELAY", 0.01)
-
-    def script(body: dict[str, Any], _count: int) -> Any:
-        return completion(LABELS if len(body["messages"]) > 2 else "['support', 'so', 'what']")
-
-    with serve(script) as server:
-        llm = load_llm(ModelOptions("m", pipeline="openai", base_url=server.url))
-        assert assigned(llm) == EXPECTED
-        first, second = server.bodies
-        assert [message["role"] for message in first["messages"]] == ["system", "user"]
-        assert [message["role"] for message in second["messages"]] == ["system", "user", "assistant", "user"]
-        assert first["messages"][0]["content"].startswith("You are NuggetizeAssignerLLM")
-        assert 'Nugget List: ["Moon pulls", "Sun pulls", "twice a day"]' in first["messages"][1]["content"]

@@ -222,35 +222,6 @@ def test_a_file_is_graded_with_every_baseline(
     assert [query_id, [{k: v for k, v in p.items() if k != "criteria_grades"} for p in passages]] == LINE
 
 
-def test_an_interrupted_run_continues_from_its_journal(
-    queries: Path,
-    write_jsonl: Callable[[str, list[Any]], Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    output = tmp_path / "graded.jsonl"
-    files = GradeFiles(write_jsonl("answers.jsonl", [LINE]), output, queries=queries)
-    calls: list[str | None] = []
-
-    def reply(self: FakeLLM, request: Request) -> Completion:
-        if len(calls) == 1:
-            calls.append(None)
-            raise KeyboardInterrupt
-        calls.append(request.slot("answer"))
-        return Completion(ALL_TWO)
-
-    monkeypatch.setattr(FakeLLM, "reply", reply)
-    monkeypatch.setattr(FakeLLM, "batch_size", 1)
-    with pytest.raises(KeyboardInterrupt):
-        grade_answers(files, ModelOptions("fake"), AnswerOptions())
-    assert not output.exists()
-    summary = grade_answers(files, ModelOptions("fake"), AnswerOptions())
-    assert [call for call in calls if call] == ["Bees dance. They sting.", "bees"], (
-        "no request was sent twice"
-    )
-    assert (summary.rated.total(), summary.asked) == (12, 1)
-
-
 def test_bad_input(queries: Path, write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     answers = write_jsonl("answers.jsonl", [LINE])

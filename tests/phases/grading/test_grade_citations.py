@@ -250,31 +250,6 @@ def test_a_file_is_graded_with_every_baseline(
     assert [query_id, [{k: v for k, v in p.items() if k != "support_grades"} for p in passages]] == LINE
 
 
-def test_an_interrupted_run_continues_from_its_journal(
-    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, output = write_jsonl("answers.jsonl", [LINE]), tmp_path / "graded.jsonl"
-    calls: list[str | None] = []
-
-    def reply(self: FakeLLM, request: Request) -> Completion:
-        if len(calls) == 3 and not any(call is None for call in calls):
-            calls.append(None)
-            raise KeyboardInterrupt
-        calls.append(request.slot("context"))
-        return Completion("full_support")
-
-    monkeypatch.setattr(FakeLLM, "reply", reply)
-    monkeypatch.setattr(FakeLLM, "batch_size", 1)
-    files, model = GradeFiles(source, output), ModelOptions("fake")
-    with pytest.raises(KeyboardInterrupt):
-        grade_citations(files, model, CitationOptions())
-    assert not output.exists()
-    summary = grade_citations(files, model, CitationOptions())
-    assert len([call for call in calls if call is not None]) == 4, "no request was sent twice"
-    assert summary.labels.total() == 4
-    assert summary.asked == 1
-
-
 def test_bad_input(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
     source = write_jsonl("answers.jsonl", [LINE])
     runs = write_jsonl("runs.jsonl", [["q", LINE[1][:1]]])

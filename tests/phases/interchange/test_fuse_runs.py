@@ -77,14 +77,6 @@ def test_the_rank_column_is_the_order_in_which_trec_eval_evaluates() -> None:
         )
 
 
-def test_the_order_of_runs_does_not_matter(runs: Path, tmp_path: Path) -> None:
-    names = [runs / "sparse.run", runs / "dense.run"]
-    options = FuseOptions(system_name="mine")
-    fuse_files(names, tmp_path / "a.run", options)
-    fuse_files(names[::-1], tmp_path / "b.run", options)
-    assert sorted((tmp_path / "a.run").read_text()) == sorted((tmp_path / "b.run").read_text())
-
-
 def test_depths_and_constant(runs: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.run"
     options = ["-k", "1", "--top", "1", "--max-passages", "1", "--system-name", "short"]
@@ -100,11 +92,6 @@ def test_systems_of_one_file(tmp_path: Path) -> None:
     assert fuse_files([path], tmp_path / "out.run", FuseOptions(method="tag")).systems == 2
 
 
-def test_standard_output_has_a_name(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["-q", "fuse", str(runs)])
-    assert capsys.readouterr().out.startswith("q1 Q0 a 1 0.03252247488101534 fused\n")
-
-
 def test_runs_of_the_same_name_and_single_runs(runs: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -118,13 +105,6 @@ def test_runs_of_the_same_name_and_single_runs(runs: Path, tmp_path: Path) -> No
     with pytest.raises(DataError, match="has no results"):
         fuse_files([runs, other / "empty.run"], output, FuseOptions())
     assert not output.exists()
-
-
-def test_the_output_is_never_an_input(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["fuse", str(runs), "-o", str(runs / "dense.run")])
-    assert (runs / "dense.run").read_text() == DENSE
-    assert "dense.run" in capsys.readouterr().err
 
 
 def test_the_fused_run_is_a_system(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.data_model import QueryPassages
-from exam_pp.errors import DataError, OutputError
+from exam_pp.errors import DataError
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
@@ -297,24 +297,10 @@ def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
         built(collection, answers=[_answers(write_jsonl)], unit="whole")
 
 
-def test_a_run_that_is_named_twice_is_read_once(collection: Path) -> None:
-    runs = [collection / "runs", collection / "runs" / "first.run"]
-    _, queries = built(collection, runs=runs)
-    assert [e.method for e in queries["q1"].passages[0].rankings] == ["first", "second"]
-
-
 def test_queries_without_results(collection: Path) -> None:
     (collection / "queries.json").write_text('{"x": "unknown"}')
     with pytest.raises(DataError, match=r"pool .*queries"):
         built(collection)
-
-
-def test_inputs_are_never_overwritten(collection: Path) -> None:
-    run = collection / "runs" / "first.run"
-    before = run.read_bytes()
-    with pytest.raises(OutputError, match=r"first\.run .*input"):
-        import_passages(ImportSources(runs=[collection / "runs"], texts=[collection / "texts.tsv"]), run)
-    assert run.read_bytes() == before
 
 
 def test_real_runs(shared_data: Path, tmp_path: Path) -> None:

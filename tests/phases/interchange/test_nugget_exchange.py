@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
-from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.grade_filter import GradeFilter
@@ -553,16 +552,6 @@ def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
         export_answers(tiny_passages, tmp_path / "a.jsonl", form="rag24")
 
 
-def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    source = write_jsonl("a.jsonl", [{"run_id": "r", "topic_id": "q", "references": [], "answer": []}])
-    import_passages(ImportSources(answers=[source], unit="whole"), tmp_path / "p.jsonl")
-    summary = export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
-    assert "1 query has an empty text; name a file of query texts with --queries." in summary
-    summary = export_answers(tmp_path / "p.jsonl", tmp_path / "a3.jsonl", form="ragtime")
-    assert not any("empty text" in line for line in summary), "RAGTIME has no field for it"
-    assert read_json(tmp_path / "a2.jsonl")[0]["answer"] == []
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -628,19 +617,3 @@ def test_any_assignments_survive_both_ways(
         assert exported == line
         assert exported_nuggets[: len(nuggets)] == nuggets
         assert all(nugget["assignment"] == "" for nugget in exported_nuggets[len(nuggets) :])
-
-
-def test_two_passages_with_the_same_text_get_the_label(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    passages = write_jsonl("p.jsonl", [["q", [passage("p1", text="Same."), passage("p2", text="Same.")]]])
-    queries = tmp_path / "q.tsv"
-    queries.write_text("q\ttext\n")
-    rows = write_jsonl("rows.jsonl", [ROW | {"query": "text", "passage": "Same."}])
-    import_judge_rows([rows], passages, queries, tmp_path / "o.jsonl")
-    (query,) = read_passages(tmp_path / "o.jsonl")
-
-    assert isinstance(query, QueryPassages)
-    assert [_label(p) for p in query.passages] == [2, 2]
-
-
-def _label(graded: Passage) -> int | None:
-    return (graded.direct_grades or [])[0].self_ratings

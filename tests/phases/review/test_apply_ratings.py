@@ -81,13 +81,6 @@ def test_applying_edits_twice_equals_applying_them_once(tiny_passages: Path, tmp
     assert once.read_bytes() == again.read_bytes() == twice.read_bytes()
 
 
-def test_a_passage_that_the_file_has_twice_is_rated_once(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 1})])]]] * 2)
-    edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
-    apply_ratings(graded, [edits], tmp_path / "out.jsonl")
-    assert [len(line[1][0]["exam_grades"]) for line in lines_of(tmp_path / "out.jsonl")] == [2, 1]
-
-
 def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
     """Extracted answers, which explain the ratings, are of the same entries."""
     extracted = rubric({"q/a": 1}, prompt_info={"prompt_class": "Extraction"}, self_ratings=None)
@@ -355,12 +348,6 @@ def test_a_rating_outside_the_scale_names_its_file(tiny_passages: Path, tmp_path
     outside = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
     with pytest.raises(DataError, match=r"odd\.json, ratings: .*rating 7 "):
         apply_ratings(tiny_passages, [good, outside], tmp_path / "out.jsonl")
-
-
-def test_names_of_reviewers_are_one_line(tiny_passages: Path, tmp_path: Path) -> None:
-    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), reviewer=" ana\nmaria ")
-    summary = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl")
-    assert list(summary.ratings) == ["human:ana maria"]
 
 
 def test_one_name_for_the_files_of_several_reviewers_is_refused(tiny_passages: Path, tmp_path: Path) -> None:

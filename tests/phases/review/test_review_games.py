@@ -52,26 +52,6 @@ def test_all_games_between_all_answers(tmp_path: Path) -> None:
     assert pairs == {frozenset({System(f"sys-{a}"), System(f"sys-{b}")}) for a, b in ("uv", "uw", "vw")}
 
 
-def test_places_depend_on_the_seed_alone(tmp_path: Path) -> None:
-    """Every answer stands in both places, and the order of the file or further systems change nothing."""
-    passages = answers_file(tmp_path, "uvwxyz", [f"q{n}" for n in range(40)])
-    places = Counter(game.a.system for game in games_in(passages, seed=1))
-    # 200 games of each system; 100 ± 3.5 standard deviations of a fair coin
-    assert all(75 <= places[f"sys-{s}"] <= 125 for s in "uvwxyz")
-    first = {game.pair: game for game in games_in(answers_file(tmp_path, "uvw", ["q"]), seed=5)}
-    lines = json.loads((tmp_path / "answers.jsonl").read_text())
-    lines[1].reverse()
-    again = write_lines(tmp_path / "reversed.jsonl", [[lines[0], [*lines[1], part("q", "sys-x", "more")]]])
-    for game in games_in(again, seed=5):
-        if game.pair in first:
-            assert (game.game_id, game.a.system) == (
-                first[game.pair].game_id,
-                first[game.pair].a.system,
-            )
-    others = {game.game_id for game in games_in(again, seed=6)}
-    assert others.isdisjoint(game.game_id for game in first.values())
-
-
 def test_the_page_tells_no_system(tmp_path: Path) -> None:
     """Neither in its source nor in its data, and its texts are in no order of systems."""
     lines = [
@@ -126,17 +106,6 @@ def test_options_choose_queries_and_systems(tmp_path: Path) -> None:
         review_games(passages)
     with pytest.raises(SelectionError, match=r"queries.tsv has no text of 1 query \(q2\)"):
         review_games(passages, queries=queries_file(tmp_path, "q1"))
-
-
-def test_repeats_are_answers_of_their_own(tmp_path: Path) -> None:
-    parts = [part("q1", "s", "one", repeat=1), part("q1", "s", "two", repeat=2), part("q1", "t", "three")]
-    passages = write_lines(tmp_path / "answers.jsonl", [["q1", parts]])
-    assert {game.pair for game in games_in(passages)} == {
-        frozenset({System("s", 1), System("t")}),
-        frozenset({System("s", 2), System("t")}),
-    }, "two repeats of a system play no game"
-    got = shown(material(tmp_path, passages, systems=["s-run-2", "t"]))
-    assert [sorted(pair) for pair in got.values()] == [["three", "two"]]
 
 
 def test_answers_that_nobody_can_compare_are_left_out(

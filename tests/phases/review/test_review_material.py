@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,6 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.prompts import PROMPTS
@@ -170,14 +168,6 @@ def test_the_scale_of_an_unknown_prompt() -> None:
         assert [step.rating for step in rating_scale(None, seen)] == [0, 1]
 
 
-def test_the_limit_counts_passages_not_lines(write_jsonl: WriteLines) -> None:
-    """All grades of a shown passage are shown, even if they are on several lines."""
-    lines = [["q", [passage("p", exam_grades=[rubric({f"q/{key}": 2})])]] for key in "ab"]
-    page = review(write_jsonl("g.jsonl", lines), limit=1)
-    assert ratings(page) == {"p": [2, 2]}
-    assert blocks(page)["head"]["notes"] == []
-
-
 def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     grade = {
         "correctAnswered": True, "answer": "Yes, it is.", "llm": "m", "llm_options": {},
@@ -285,18 +275,3 @@ def test_a_whole_collection(shared_data: Path) -> None:
     counts = [sum(query["graders"][0]["ratings"][rating] for query in queries) for rating in range(6)]
     assert (sum(counts), counts[4]) == (92_592, 19)
     assert len(data["texts"]) == 60, "passages of several queries"
-
-
-def test_lone_surrogates_of_web_text(tmp_path: Path, tiny_bank: Path) -> None:
-    """A file with lone surrogates, which `exam-pp grade` accepts, can be reviewed and edited."""
-    graded = tmp_path / "graded.jsonl"
-    line = json.dumps(["q1", [passage("p1", text="half \ud83d an emoji", exam_grades=[rubric({"q1/a": 4})])]])
-    graded.write_text(line + "\n", encoding="ascii")
-    review_material(graded, GradeFilter(), bank=tiny_bank)
-    edits = {
-        "format": "exam_pp.edits.v1", "graded_sha256": file_sha256(graded), "reviewer": "ana",
-        "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 2}],
-    }  # fmt: skip
-    (tmp_path / "edits.json").write_text(json.dumps(edits), encoding="utf-8")
-    apply_ratings(graded, [tmp_path / "edits.json"], tmp_path / "people.jsonl")
-    assert "human:ana" in (tmp_path / "people.jsonl").read_text(encoding="utf-8")

@@ -48,12 +48,6 @@ def test_the_leaderboard_is_best_first_and_carries_the_notes() -> None:
     assert "A note." in notes_of(report)
 
 
-def test_tied_systems_are_in_the_order_of_their_names() -> None:
-    tied = Evaluation([Score(s, "q", "RR", 0.5) for s in ("b", "c", "a")])
-
-    assert [row["system"] for row in rows_of(leaderboard_report(leaderboard(tied), ""))] == ["a", "b", "c"]
-
-
 def test_pictures_show_the_systems_without_the_upper_bound() -> None:
     drawn = pictures_of(leaderboard_report(leaderboard(EVALUATION), "Title"))
 
@@ -68,22 +62,6 @@ def test_pictures_show_the_systems_without_the_upper_bound() -> None:
     assert "95 % intervals over queries" in intervals.caption
     assert "bootstrap" not in intervals.caption
     assert list(pictures_of(per_query_report(EVALUATION, ""))) == ["RR by system and query"]
-
-
-def test_no_picture_of_a_single_system_or_query() -> None:
-    for systems, queries in ((1, 3), (3, 1)):
-        scores = [Score(f"s{s}", f"q{q}", "RR", 0.5) for s in range(systems) for q in range(queries)]
-        titles = list(pictures_of(leaderboard_report(leaderboard(Evaluation(scores)), "")))
-        assert titles == ["Systems by RR"] * (systems > 1)
-        assert not pictures_of(per_query_report(Evaluation(scores), ""))
-    assert not pictures_of(leaderboard_report(leaderboard(EVALUATION), "", formatted=False))
-
-
-def test_per_query_rows_end_with_the_mean() -> None:
-    rows = rows_of(per_query_report(EVALUATION, ""))
-
-    assert [row["query"] for row in rows] == ["1", "2", "all"] * 3
-    assert rows[2] == {"system": "a", "query": "all", "measure": "RR", "value": 0.75}
 
 
 def test_the_published_leaderboard_of_cover() -> None:

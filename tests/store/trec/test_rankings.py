@@ -70,16 +70,6 @@ def assert_same(path: Path, method: MethodName = "stem") -> None:
     assert outcome(lambda: read_rankings(path, method=method)) == outcome(lambda: by_lines(path, method))
 
 
-@pytest.mark.parametrize(
-    "score",
-    ["-", ".", "-.", "1.2.3", "--1", "1-", "+1", "1_0", "0x1", "", "1e3", "-.5", "5.", "1e400"],
-)
-def test_scores_that_look_odd(score: str, tmp_path: Path) -> None:
-    path = tmp_path / "s.run"
-    path.write_text(f"q Q0 d 1 {score} t\nq Q0 e 2 -1.5 t\n")
-    assert_same(path)
-
-
 @given(files, st.booleans(), st.sampled_from(["stem", "tag"]))
 def test_the_fast_reader_equals_the_reader_of_lines(
     tmp_path_factory: pytest.TempPathFactory, text: str, zipped: bool, method: MethodName

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from exam_pp.data_model import Passage
 from exam_pp.phases.review.verification.checked import GradedPair
 from exam_pp.phases.review.verification.grading import GradedEntry, Grading, graded_entries
@@ -79,14 +77,6 @@ def test_replies_that_are_not_the_number() -> None:
     assert (entries["q/b"].pairs[0].reply, entries["q/b"].pairs[0].by_default) == (None, False)
 
 
-def test_extracted_answers_are_not_unusual_replies() -> None:
-    subject = passage("p", grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1950s"}))
-    report = Grading()
-    report.add(query(subject, prompt_class=EXTRACTION))
-    assert summary(report).startswith("1 query, 2 entries, 2 pairs: 0 with a reply that is not just the")
-    assert [row[8] for row in table(report).rows] == [None, None]
-
-
 def test_ungraded_pairs_come_last_with_their_reason() -> None:
     failed = rated(
         {}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "", "prompt": "..."}}
@@ -97,13 +87,6 @@ def test_ungraded_pairs_come_last_with_their_reason() -> None:
         ("p1", None, "timed out"),
         ("p2", None, "not asked"),
     ]
-
-
-def test_a_failure_with_the_reason_not_asked_is_ungraded() -> None:
-    failed = rated({}, llm_response_errors={"q/a": {"failure_reason": "not asked"}})
-    report = Grading()
-    report.add(query(passage("p", failed), bank=None))
-    assert summary(report).endswith("1 ungraded, 0 not asked.")
 
 
 def test_a_failed_call_does_not_hide_an_earlier_rating() -> None:
@@ -169,12 +152,6 @@ def test_blocks() -> None:
     ]
 
 
-def test_empty_columns_are_omitted() -> None:
-    pairs = pages(reported(passage("p1", rated({"q/a": 5}))))[2]
-    assert isinstance(pairs, Table)
-    assert pairs.columns == ["rating", "passage", "text"]
-
-
 def test_omitted_passages_are_counted() -> None:
     report = reported(*MIXED, min_grade=1, limit=1)
     assert pages(report)[3] == Paragraph("3 more passages are not shown.")
@@ -204,13 +181,3 @@ def test_one_table_for_scripts() -> None:
             "text": "Text of p1.",
         }
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ["word " * 100, "x" * 1000, "two\nlines\tand a tab", "", "日本語" * 200])
-def test_long_texts_are_shortened_to_one_line(text: str) -> None:
-    subject = passage("p", rated({"q/a": 1}), text=text)
-    shown = listed(subject)["q/a"].pairs[0].text
-    assert len(shown) <= 200
-    assert "\n" not in shown
-    assert bool(shown) == bool(text.strip())
-    assert shown.split()[:3] == text.split()[:3] or shown.endswith("…")
