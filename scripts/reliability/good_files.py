@@ -266,10 +266,6 @@ GOOD: dict[str, str] = {
         {"qid": "q1", "agent_a": "one", "agent_b": "two", "evaluator_name": "pairwise", "exception": None,
          "raw_answer": "{}", "answer": {"winner": "C", "differences": "None."}}
     ),
-    "players.jsonl": _lines(
-        ["q1", [*(_answer(name, "It rises.") for name in "abc"), _answer("d", "It rises.", repeat=1)]],
-        ["007", [_answer(name, "It falls.", "007") for name in "ab"]],
-    ),
     "all.games.jsonl": _lines(
         {"query_id": "q1", "query_text": "a query", "game_sets": [
             {"llm": "model", "prompt_info": {"prompt_class": "Pairwise"}, "games": [
@@ -424,7 +420,6 @@ _GAMES_COMMANDS = (
     "filter {} --system a --grader model -o out",
     "strip {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
-    "validate {} --passages players.jsonl -o out",
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --tournaments 3 --samples 100 -o out",
     "evaluate elo {} --grader model -m bradley-terry --all-pairs --samples 100 --format html -o out",

@@ -49,7 +49,6 @@ INPUTS = [
     "bank split IN --secret 0.5 -o out --secret-output secret",
     "show prompt --prompt-file IN",
     "db IN -o out",
-    "validate here --bank IN",
     "convert here --contexts IN -o out --to squad2",
     "convert here --queries IN -o out --to open-rag-eval",
 ]

@@ -165,8 +165,8 @@ COMMANDS = (
     "query --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run --sql-file sql.txt "
     "-o out",
     "db graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run -o out",
-    "validate graded.jsonl --bank bank.jsonl -o out",
-    "validate games.jsonl --passages answers-passages.jsonl -o out",
+    "validate graded.jsonl -o out",
+    "validate games.jsonl -o out",
     "validate qrels.txt -o out",
     "validate answers.jsonl -o out",
 )
