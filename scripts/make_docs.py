@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.main import cli
-from exam_pp.cli.option_sections import OLD_SPELLINGS, OPTIONS, REPEATABLE_ONLY_IN
+from exam_pp.cli.option_sections import OPTIONS, REPEATABLE_ONLY_IN
 from exam_pp.phases.interchange.schemas import schemas
 from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.prompts import PROMPTS, Prompt
@@ -93,8 +93,7 @@ def options_table() -> str:
 
 
 def options_page() -> str:
-    old = [f"| `{old}` | {', '.join(f'`{name}`' for name in new)} |" for old, new in OLD_SPELLINGS.items()]
-    return prose("reference/options.md", options=options_table().split("\n"), old=old)
+    return prose("reference/options.md", options=options_table().split("\n"))
 
 
 def prompts_page() -> str:

@@ -145,10 +145,10 @@ _CITED = [
 ]
 
 
-def _answer(system: str, text: str, query_id: str = "q1", **more: int) -> dict[str, Any]:
-    passage_id = "/".join([system, query_id, *map(str, more.values())])
-    ranking = {"method": system, "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0,
-               "role": "answer", **more}  # fmt: skip
+def _answer(system: str, text: str) -> dict[str, Any]:
+    passage_id = f"{system}/q1"
+    ranking = {"method": system, "paragraphId": passage_id, "queryId": "q1", "rank": 1, "score": 1.0,
+               "role": "answer"}  # fmt: skip
     data = {"judgments": [], "rankings": [ranking]}
     return {"paragraph_id": passage_id, "text": text, "paragraph_data": data}
 

@@ -357,7 +357,7 @@ ATTACKS: tuple[Attack, ...] = (
             '["q9", []]\n',
             "merge graded.jsonl other.jsonl -o out",
             "apply-edits graded.jsonl ratings.json --force -o out",
-            "sample graded.jsonl --queries 1 -o out",
+            "sample graded.jsonl --max-queries 1 -o out",
         ),
     ),
     Attack(
