@@ -93,7 +93,7 @@ def test_shared_filters(report: str, golden: list[str], capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "\nrock" not in out
     assert "\tr1\t" not in out
-    main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--model", "a-model",
+    main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--grader", "a-model",
           "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices",
           "--answers-class", "QuestionCompleteConciseUnanswerablePromptWithChoices"])  # fmt: skip
     assert "by a-model" in capsys.readouterr().out
