@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf, isfinite
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -22,9 +23,6 @@ Outcome = Literal["passed", "failed", "undecided"]
 """Whether the queries show that the drop is at most the limit (passed), or larger (failed), or neither."""
 Undecided = Literal["estimate", "pass", "fail"]
 """An undecided gate: it passes if the measured drop is at most the limit, or it passes, or it fails."""
-
-_LARGEST = 1e100
-"""Larger scores would overflow in squares."""
 
 
 class QueryDrop(NamedTuple):
@@ -182,10 +180,10 @@ def gate(
             single queries, of the system or of the measure; several systems or measures have scores and none
             is chosen; or no query is common.
     """
-    if not 0 <= max_drop <= _LARGEST:  # also NaN
-        raise SelectionError(f"--max-drop is {max_drop!r}; expected a number from 0 to 1e100.")
-    if worst_drop is not None and not 0 < worst_drop <= _LARGEST:
-        raise SelectionError(f"--worst-drop is {worst_drop!r}; expected a number above 0, up to 1e100.")
+    if not 0 <= max_drop < inf:  # also NaN
+        raise SelectionError(f"--max-drop is {max_drop!r}; expected a number of at least 0.")
+    if worst_drop is not None and not 0 < worst_drop < inf:
+        raise SelectionError(f"--worst-drop is {worst_drop!r}; expected a number above 0.")
     if isinstance(baseline, PathLike) and isinstance(new, PathLike):
         is_same = Path(baseline) == Path(new)
         if is_same and (system_after or system) == system:
@@ -308,9 +306,11 @@ def _scores_of(
     table: dict[str, dict[str, float]] = {}
     for score in scores:
         if score.system == chosen:
-            if not abs(score.value) <= _LARGEST:  # also NaN
-                problem = f"{score.value!r}, the {score.metric} of the query {score.query_id}, is not a score"
-                raise DataError(f"{problem}: expected a number from -1e100 to 1e100.", file=name)
+            if not isfinite(score.value):
+                problem = (
+                    f"{score.value!r}, the {score.metric} of the query {score.query_id}, is not a score."
+                )
+                raise DataError(problem, file=name)
             table.setdefault(score.metric, {})[score.query_id] = score.value
     return chosen, table
 
