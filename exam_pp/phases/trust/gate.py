@@ -307,10 +307,8 @@ def _scores_of(
     for score in scores:
         if score.system == chosen:
             if not isfinite(score.value):
-                problem = (
-                    f"{score.value!r}, the {score.metric} of the query {score.query_id}, is not a score."
-                )
-                raise DataError(problem, file=name)
+                where = f"the {score.metric} of the query {score.query_id}"
+                raise DataError(f"{score.value!r}, {where}, is not a score.", file=name)
             table.setdefault(score.metric, {})[score.query_id] = score.value
     return chosen, table
 
