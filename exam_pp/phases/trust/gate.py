@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
+from exam_pp.grade_filter import check_one
 from exam_pp.metrics.drops import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.score_ranges import has_other_range, is_outside
@@ -292,11 +293,8 @@ def _scores_of(
         raise SelectionError(
             f"{name} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."
         )
-    if system is None and len(systems) > 1:
-        raise SelectionError(
-            f"{name} has scores of {counted(len(systems), 'system')} ({listed(systems)}); choose one with "
-            f"{option}."
-        )
+    if system is None:
+        check_one(systems, f"{name} has scores of {counted(len(systems), 'system')}", option)
     chosen = systems[0] if system is None else system
     if chosen not in systems:
         raise SelectionError(

@@ -232,9 +232,7 @@ def test_two_systems_of_a_file(tmp_path: Path) -> None:
     for system_after in (None, "a"):
         with pytest.raises(SelectionError, match=r"is the baseline and the new version; choose two"):
             gate(path, path, max_drop=0.02, system="a", system_after=system_after)
-    with pytest.raises(
-        SelectionError, match=r"jsonl has scores of 2 systems \(a, b\); choose one with --sys"
-    ):
+    with pytest.raises(SelectionError, match=r"jsonl has scores of 2 systems; choose one with --sys.*: a, b"):
         gate(path, path, max_drop=0.02, system_after="b")
     with pytest.raises(SelectionError, match=r"no scores of the system 'c' .* with --system-after\."):
         gate(path, path, max_drop=0.02, system="a", system_after="c")
