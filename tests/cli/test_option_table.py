@@ -94,18 +94,12 @@ def test_an_option_named_twice_is_an_error(path: str, capsys: pytest.CaptureFixt
         (["list", "prompts", "--quiet"], logging.WARNING),
         (["list", "prompts"], logging.INFO),
         (["list", "prompts", "-v"], logging.DEBUG),
+        (["-q", "list", "prompts", "-v"], logging.DEBUG),
     ],
 )
 def test_the_log_level_may_be_chosen_anywhere(arguments: list[str], level: int) -> None:
     main(arguments)
     assert logging.getLogger("exam_pp.cli").getEffectiveLevel() == level
-
-
-def test_quiet_and_verbose_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["-q", "list", "prompts", "-v"])
-    assert stop.value.code == 2
-    assert "either -q or -v" in capsys.readouterr().err
 
 
 def completions(*words: str) -> list[str]:

@@ -67,22 +67,6 @@ def test_a_byte_order_mark_is_optional(demo_data: Path, tmp_path: Path) -> None:
     assert (tmp_path / "plain.jsonl").read_bytes() == (tmp_path / "marked.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("command", "code", "message"),
-    [
-        ("bank export BANK --to nuggetizer --bom -o out", 2, "--bom needs --to csv"),
-        ("convert BANK --to bank --bom -o out", 1, "--bom needs a target format for spreadsheets: bank-csv."),
-    ],
-)
-def test_a_byte_order_mark_is_for_spreadsheets(
-    command: str, code: int, message: str, tiny_bank: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(command.replace("BANK", str(tiny_bank)).split())
-    assert stop.value.code == code
-    assert message in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["questions.jsonl", "nuggets.jsonl"])
 def test_spreadsheet_round_trip(demo_data: Path, tmp_path: Path, name: str) -> None:
     """Without edits: the same bank; without the base bank, the same entries."""

@@ -11,7 +11,6 @@ from exam_pp.metrics.outcomes import Outcome
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.tournaments.outcomes import JudgedGames
 from exam_pp.phases.tournaments.ratings import (
-    MAX_SYSTEMS,
     RatingOptions,
     Ratings,
     compare_pairs,
@@ -210,12 +209,6 @@ def test_boards_of_several_judges() -> None:
     assert sum(note.startswith("Elo: mean over") for note in standings.notes) == 1
     assert any(note.startswith("y: ") for note in standings.notes)
     assert together({"": boards["x"]}) is boards["x"].standings
-
-
-def test_more_systems_than_a_win_matrix_can_hold() -> None:
-    chain = [Outcome("q1", f"s{n}", f"s{n + 1}", 1.0, JUDGE) for n in range(MAX_SYSTEMS)]
-    with pytest.raises(SelectionError, match=rf"between {MAX_SYSTEMS + 1} systems.*--system"):
-        ratings(chain)
 
 
 def test_equal_systems_share_their_ranks() -> None:
