@@ -44,7 +44,6 @@ Integer = Annotated[int, WHOLE]
 Repeat = Annotated[int, Field(ge=1), WHOLE]
 """Number of a repeat, from 1."""
 
-PromptKind = Literal["question", "nugget", "direct_grading"]
 RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
 Role = Literal["retrieved", "answer"]
 """The role of a passage for a system: retrieved, or a part of its answer."""

@@ -246,16 +246,22 @@ class GradeSelector:
                 f"{file} has {len(self.selected)} sets of grades that match the filter options. "
                 f"Choose one of: {_listing(self.selected)}."
             )
-        if len(self.hashes) > 1 and self.filter.choice == "merge":
-            raise SelectionError(
-                f"The grades in {file} were made with {len(self.hashes)} versions of the prompt. "
-                f"Choose one with --prompt-hash: {', '.join(sorted(self.hashes))}."
-            )
+        if self.filter.choice == "merge":
+            versions = f"{len(self.hashes)} versions of the prompt"
+            check_one(sorted(self.hashes), f"The grades in {file} were made with {versions}", "--prompt-hash")
 
     @property
     def key(self) -> GradeKey:
         """The key of the selected grades. Call :meth:`check` first: it ensures that there is one key."""
         return next(iter(self.selected))
+
+
+def check_one(choices: Collection[object], subject: str, option: str = "") -> None:
+    """Raise :class:`SelectionError` for several choices of a subject, one of which ``option`` chooses."""
+    if len(choices) > 1:
+        how = f"choose one with {option}" if option else "choose one"
+        listed = (", " if option else "; ").join(map(str, choices))
+        raise SelectionError(f"{subject}; {how}: {listed}.")
 
 
 def _listing(keys: Counter[GradeKey]) -> str:

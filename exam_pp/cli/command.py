@@ -1,4 +1,4 @@
-"""Commands and groups of ``exam-pp``: help in sections, strict options, old spellings, suggestions."""
+"""Commands and groups of ``exam-pp``: help in sections, strict options, suggestions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.logs import log_options
-from exam_pp.cli.option_sections import OLD_ONLY_IN, OLD_SPELLINGS, OPTIONS, section_of
+from exam_pp.cli.option_sections import OPTIONS, section_of
 from exam_pp.wording import listed
 
 log = logging.getLogger(__name__)
@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 class Command(click.Command):
     """A command whose options have one meaning.
 
-    Options that cannot be repeated are refused when they are named twice, old spellings are understood with a
-    warning, ``-q`` and ``-v`` are accepted, and ``--help`` begins with an example and has sections.
+    Options that cannot be repeated are refused when they are named twice, ``-q`` and ``-v`` are accepted, and
+    ``--help`` begins with an example and has sections.
     """
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -35,7 +35,6 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
-        args = self._in_new_spelling(ctx, args)
         if not ctx.resilient_parsing:
             _, rest, order = self.make_parser(ctx).parse_args(list(args))
             self._refuse_repeated(ctx, order)
@@ -77,24 +76,6 @@ class Command(click.Command):
                 f"{before[-2]} before each of them, or name their folder if the option takes folders.",
                 ctx,
             )
-
-    def _in_new_spelling(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments with the present names of renamed options; a warning names each of them."""
-        own = {name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)}
-        spelled: list[str] = []
-        for number, arg in enumerate(args):
-            if arg == "--":
-                return [*spelled, *args[number:]]
-            name, equals, value = arg.partition("=")
-            is_old = name not in own and OLD_ONLY_IN.get(name, self.name) == self.name
-            new = _present_name(name, own) if is_old else None
-            if new is None:
-                spelled.append(arg)
-                continue
-            if not ctx.resilient_parsing:
-                log.warning("%s is now called %s; the old name will stop working.", name, new)
-            spelled += [*new.split(" "), *([value] if equals else [])]
-        return spelled
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the purpose, the examples, and then the details."""
@@ -167,12 +148,6 @@ def group_of_files(name: str, purpose: str, room: str, commands: Iterable[str]) 
 
 def _long_names(names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith("--")] or list(names)
-
-
-def _present_name(old: str, own: set[str]) -> str | None:
-    """The present name of an option, with its value if the old option was a flag, or None."""
-    names = OLD_SPELLINGS.get(old, ())
-    return next((name for name in names if name.split(" ")[0] in own), None)
 
 
 def _examples_first(text: str) -> str:

@@ -78,9 +78,7 @@ def start_log(context: click.Context) -> None:
 def _set_level(context: click.Context, option: click.Parameter, chosen: bool) -> None:
     if not chosen or context.resilient_parsing:
         return
-    level = logging.WARNING if option.name == "quiet" else logging.DEBUG
-    if context.meta.setdefault(_LEVEL, level) != level:
-        raise click.UsageError("Use either -q or -v, not both.", context)
+    context.meta[_LEVEL] = logging.WARNING if option.name == "quiet" else logging.DEBUG
     start_log(context)
 
 

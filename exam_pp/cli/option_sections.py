@@ -1,4 +1,4 @@
-"""The options of all commands: their section in ``--help``, their one meaning, and their old spellings."""
+"""The options of all commands: their section in ``--help`` and their one meaning."""
 
 from __future__ import annotations
 
@@ -300,40 +300,3 @@ def section_of(option: str, options: Collection[str]) -> str:
     if section == "Model and prompt" and "--model" not in options:  # the command reads grades of a model
         return "Filter" if option == "--prompt-class" else "Method"
     return section
-
-
-OLD_SPELLINGS: dict[str, tuple[str, ...]] = {
-    "--answers-by": ("--answers-grader",),
-    "--examples": ("--max-examples",),
-    "--everybody": ("--too-easy",),
-    "--format": ("--from", "--to"),
-    "--grader": ("--grader-name",),
-    "--grades": ("--remove grades",),
-    "--human": ("--remove human",),
-    "--judge": ("--grader",),
-    "--judgments": ("--remove judgments", "--relevance"),
-    "--kind": ("--from",),
-    "--loss-report": ("--dropped-fields",),
-    "--max-paragraphs": ("--max-passages",),
-    "--min-grade": ("--min-judgment",),
-    "--min-relevant-judgment": ("--min-judgment",),
-    "--model": ("--grader",),
-    "--model-after": ("--grader-after",),
-    "--passages": ("--max-passages",),
-    "--prompt-class": ("--answers-class",),
-    "--prompts": ("--remove prompts",),
-    "--queries": ("--max-queries",),
-    "--rankings": ("--remove rankings",),
-    "--replies": ("--remove replies",),
-    "--texts": ("--remove texts",),
-    "--top": ("--top-systems",),
-}
-"""Old name of an option to its present names: the first of them that a command has. A value can follow."""
-
-OLD_ONLY_IN = {
-    "--kind": "validate",
-    "--min-grade": "judgments",
-    "--passages": "sample",
-    "--queries": "sample",
-}
-"""Old names that only this command had; in other commands they are mistakes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import SelectionError
@@ -17,6 +18,10 @@ def _is_bank(sample: Sample) -> bool:
     keys = sample.object.keys()
     is_entry = {"question_text", "nugget_text"} & keys or entry_text_key(sample.object)
     return "query_id" in keys and bool("items" in keys or "questions" in keys or is_entry)
+
+
+def _entries(path: Path) -> list[Entry]:
+    return [item for line in read_bank(path).lines for item in line.items]
 
 
 def _write(lines: Iterable[BankLine], target: Target) -> None:
@@ -72,7 +77,7 @@ def without_kept_info(line: BankLine, key: str) -> BankLine:
 
 register(
     Format(
-        "bank", "bank", "test bank, JSON lines", fits(_is_bank),
+        "bank", "bank", "test bank, JSON lines", fits(_is_bank), _entries, "entry",
         read=make_reader(lambda path: read_bank(path).lines), write=_write,
         schema=Schema("bank", "a line of a test bank", BankLine),
     ),

@@ -51,7 +51,7 @@ class Target:
     """The file to write, and the counts of dropped fields that a writer adds to.
 
     ``contexts`` are passage texts: query id to passage id to text. ``query_texts`` maps query id to text.
-    ``bom`` writes a byte order mark, in the formats of :data:`WITH_BOM`.
+    ``bom`` writes a byte order mark, in formats for spreadsheets.
     """
 
     path: Path
@@ -60,10 +60,6 @@ class Target:
     contexts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     query_texts: Mapping[str, str] = field(default_factory=dict)
     bom: bool = False
-
-
-WITH_BOM = frozenset({"bank-csv"})
-"""Formats that people open in spreadsheets, which can begin with a byte order mark."""
 
 
 class Schema(NamedTuple):

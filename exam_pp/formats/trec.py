@@ -100,8 +100,8 @@ def run_file_name(system: str) -> str:
 
 register(
     Format(
-        "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read=_read_qrels,
-        write=make_writer(write_qrels),
+        "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read_qrels, "judgment",
+        read=_read_qrels, write=make_writer(write_qrels),
     ),
     Format(
         "run", "runs", "TREC run, or a folder of runs", fits(_is_run, Fit.STRONG), read=_read_runs,

@@ -145,10 +145,10 @@ _CITED = [
 ]
 
 
-def _answer(system: str, text: str, query_id: str = "q1", **more: int) -> dict[str, Any]:
-    passage_id = "/".join([system, query_id, *map(str, more.values())])
-    ranking = {"method": system, "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0,
-               "role": "answer", **more}  # fmt: skip
+def _answer(system: str, text: str) -> dict[str, Any]:
+    passage_id = f"{system}/q1"
+    ranking = {"method": system, "paragraphId": passage_id, "queryId": "q1", "rank": 1, "score": 1.0,
+               "role": "answer"}  # fmt: skip
     data = {"judgments": [], "rankings": [ranking]}
     return {"paragraph_id": passage_id, "text": text, "paragraph_data": data}
 
@@ -265,10 +265,6 @@ GOOD: dict[str, str] = {
     "ragelo_games.jsonl": _lines(
         {"qid": "q1", "agent_a": "one", "agent_b": "two", "evaluator_name": "pairwise", "exception": None,
          "raw_answer": "{}", "answer": {"winner": "C", "differences": "None."}}
-    ),
-    "players.jsonl": _lines(
-        ["q1", [*(_answer(name, "It rises.") for name in "abc"), _answer("d", "It rises.", repeat=1)]],
-        ["007", [_answer(name, "It falls.", "007") for name in "ab"]],
     ),
     "all.games.jsonl": _lines(
         {"query_id": "q1", "query_text": "a query", "game_sets": [
@@ -422,7 +418,6 @@ _GAMES_COMMANDS = (
     "filter {} --system a --grader model -o out",
     "strip {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
-    "validate {} --passages players.jsonl -o out",
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --tournaments 3 --samples 100 -o out",
     "evaluate elo {} --grader model -m bradley-terry --all-pairs --samples 100 --format html -o out",

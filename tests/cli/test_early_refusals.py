@@ -92,14 +92,6 @@ def test_measures_are_checked_before_inputs_are_read(refused: Refused, command: 
     assert "No measure named 'nDGC@10'" in refused(*command.split(), "-m", "nDGC@10")[1]
 
 
-def test_a_plan_has_no_status(refused: Refused) -> None:
-    code, error = refused(
-        "grade", "notes.txt", "-o", "out", "--model", "lexical", "--prompt-class", RATED, "--plan",
-        "--status", "status.json",
-    )  # fmt: skip
-    assert (code, error) == (2, "Error: --status cannot be combined with --plan, which does not grade.")
-
-
 @pytest.mark.parametrize("more", [[], ["--plan"]])
 def test_files_that_do_not_fit_are_refused_before_the_model_is_loaded(
     refused: Refused, tiny_passages: Path, tiny_bank: Path, write_jsonl: WriteLines,

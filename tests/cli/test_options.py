@@ -14,7 +14,7 @@ import pytest
 
 import exam_pp
 from exam_pp.cli.main import cli, main
-from exam_pp.cli.option_sections import OLD_SPELLINGS, OPTIONS
+from exam_pp.cli.option_sections import OPTIONS
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from scripts.command_tree import commands
@@ -39,7 +39,6 @@ INPUTS = [
     "apply-edits IN here -o out",
     "merge here --like IN -o out",
     "show prompt --prompt-file IN",
-    "validate here --bank IN",
 ]
 
 
@@ -131,7 +130,7 @@ def test_every_option_in_a_text_exists() -> None:
     params = [param for command in commands(cli).values() for param in command.params]
     known = {name for param in params for name in (*param.opts, *param.secondary_opts)}
     known |= {name for param in cli.params for name in param.opts} | {"--help", "--version"}
-    known |= {option for options in OPTIONS.values() for option in options} | OLD_SPELLINGS.keys()
+    known |= {option for options in OPTIONS.values() for option in options}
     named: dict[str, Path] = {}
     for path in Path(exam_pp.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -53,20 +53,18 @@ def run(*arguments: str | Path) -> None:
     main(["-q", "bank", *map(str, arguments)])
 
 
-@pytest.mark.parametrize(
-    ("command", "code", "message"),
-    [
-        ("bank export BANK --to nuggetizer --bom -o out", 2, "--bom needs --to csv"),
-        ("convert BANK --to bank --bom -o out", 1, "--bom needs a target format for spreadsheets: bank-csv."),
-    ],
-)
-def test_a_byte_order_mark_is_for_spreadsheets(
-    command: str, code: int, message: str, tiny_bank: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(command.replace("BANK", str(tiny_bank)).split())
-    assert stop.value.code == code
-    assert message in capsys.readouterr().err
+def test_a_byte_order_mark_is_optional(demo_data: Path, tmp_path: Path) -> None:
+    bank = demo_data / "questions.jsonl"
+    run("export", bank, "--to", "csv", "-o", tmp_path / "plain.csv")
+    run("export", bank, "--to", "csv", "--bom", "-o", tmp_path / "marked.csv")
+    main(["-q", "convert", str(bank), "--to", "bank-csv", "--bom", "-o", str(tmp_path / "converted.csv")])
+    plain = (tmp_path / "plain.csv").read_bytes()
+    assert plain.startswith(b"query_id,")
+    assert (tmp_path / "marked.csv").read_bytes() == b"\xef\xbb\xbf" + plain
+    assert (tmp_path / "converted.csv").read_bytes() == b"\xef\xbb\xbf" + plain
+    for name in ("plain", "marked"):
+        run("import", tmp_path / f"{name}.csv", "--from", "csv", "-o", tmp_path / f"{name}.jsonl")
+    assert (tmp_path / "plain.jsonl").read_bytes() == (tmp_path / "marked.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["questions.jsonl", "nuggets.jsonl"])

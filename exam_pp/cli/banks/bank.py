@@ -109,8 +109,6 @@ def export_command(bank: Path, form: Any, output: Path, *, bom: bool) -> None:
     \b
       exam-pp bank export questions.jsonl --to csv -o questions.csv
     """
-    if bom and form != "csv":
-        raise click.UsageError("--bom needs --to csv.")
     from exam_pp.phases.interchange.export_bank import export_bank
 
     log_summary(export_bank(bank, form, output, bom=bom))

@@ -146,8 +146,6 @@ def command(
             "grade needs --prompt-class or --prompt-file. For ratings of questions, use --prompt-class "
             "QuestionSelfRatedUnanswerablePromptWithChoices; `exam-pp list prompts` shows all prompts."
         )
-    if options["planned"] and options["status_file"]:
-        raise click.UsageError("--status cannot be combined with --plan, which does not grade.")
     model = take_model_options(options, in_process_group=True)
     chosen = choose_prompts(prompt_classes, options["prompt_files"])
     prompts = [with_answer_match(prompt, options["answer_match"]) for prompt in chosen]

@@ -46,10 +46,6 @@ def command(
     from exam_pp.phases.passages.merge_games import are_games, merge_games
 
     if are_games(files):
-        if ignore_blanks:
-            raise click.UsageError(
-                "--ignore-blanks is for passages files; leave it out to merge games files."
-            )
         merged = merge_games(files, output, like, strict=strict)
         log_notes(merged.lines())
         contents = f"{counted(merged.queries, 'query')}, {counted(merged.games, 'game')}"

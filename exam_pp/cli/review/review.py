@@ -80,8 +80,6 @@ def command(
     names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff", "force")
     if pairs is not None and options["limit"] is not None:
         raise click.UsageError("--limit would drop pairs of --pairs; use only one of them.")
-    if pairs is None and options["force"]:
-        raise click.UsageError("--force needs --pairs.")
     shown = ReviewOptions(**take(options, *names), pairs=pairs)
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)

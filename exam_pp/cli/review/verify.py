@@ -264,8 +264,6 @@ def sample(
             raise click.UsageError("--min-grade, --seed and --limit do not fit --pairs, which has the pairs.")
         _write_given(pairs, force=force, **options)
         return
-    if force:
-        raise click.UsageError("--force needs --pairs.")
     from exam_pp.phases.review.verification.sample import Sample
     from exam_pp.reports.review.verification.sample import REPORT
 

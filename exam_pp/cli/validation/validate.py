@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import FILE, UncheckedPath, emit_rendered, format_option, output_option
+from exam_pp.cli.options import UncheckedPath, emit_rendered, format_option, output_option
 from exam_pp.cli.ranges import IntRange
 
 _ANY_FILE = UncheckedPath(Path)
@@ -41,18 +41,6 @@ class _Kind(click.ParamType[str]):
     "content]",
 )
 @click.option(
-    "--bank",
-    "banks",
-    multiple=True,
-    type=FILE,
-    help="Also check that graded files and edits match this test bank; may be repeated.",
-)
-@click.option(
-    "--passages",
-    type=FILE,
-    help="Also check that the systems of games files answered the query in this passages file.",
-)
-@click.option(
     "--limit",
     type=IntRange(min=0),
     default=10,
@@ -65,8 +53,6 @@ class _Kind(click.ParamType[str]):
 def command(
     files: tuple[Path, ...],
     kind: str | None,
-    banks: tuple[Path, ...],
-    passages: Path | None,
     limit: int,
     strict: bool,
     form: str,
@@ -81,15 +67,14 @@ def command(
     Example:
 
     \b
-      exam-pp validate graded.jsonl.gz questions.jsonl runs qrels.txt --bank questions.jsonl
+      exam-pp validate graded.jsonl.gz questions.jsonl runs qrels.txt
     """
     from exam_pp.phases.validation.validate import validate
     from exam_pp.reports.validation.findings import findings_report
     from exam_pp.store.files import check_output
 
-    inputs = [*files, *banks, *([passages] if passages else [])]
-    check_output(output, inputs)
-    findings = validate(files, kind=kind, banks=banks, passages=passages, limit=limit)
-    emit_rendered(findings_report(findings, flat=form == "tsv"), form, output, inputs)
+    check_output(output, files)
+    findings = validate(files, kind=kind, limit=limit)
+    emit_rendered(findings_report(findings, flat=form == "tsv"), form, output, files)
     if findings.number("error") or (strict and findings.number("warning")):
         sys.exit(1)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from exam_pp.data_model import CriteriaGrades
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeKey
+from exam_pp.grade_filter import GradeKey, check_one
 from exam_pp.phases.evaluation.graded_citations import SupportFilter
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.store.passages.graded_file import read_passages
@@ -68,11 +68,8 @@ def criteria_ratings(
                         )
     _check(graded, selection, list(graders), systems, bool(ratings))
     for key, versions in hashes.items():
-        if len(versions) > 1:
-            raise SelectionError(
-                f"The ratings of answers by {key.model} in {graded} were made with {len(versions)} versions "
-                f"of the prompt. Choose one with --prompt-hash: {', '.join(sorted(versions))}."
-            )
+        subject = f"The ratings of answers by {key.model} in {graded} were made with {len(versions)} versions"
+        check_one(sorted(versions), f"{subject} of the prompt", "--prompt-hash")
     return {key: ratings[key] for key in sorted(ratings, key=lambda key: (key.is_reviewer, key))}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import check_one
 from exam_pp.metrics.paired_tests import PairedTests, paired_tests
 from exam_pp.metrics.significance import holm
 from exam_pp.phases.analysis.criteria_ratings import CriteriaRatings, criteria_ratings
@@ -92,11 +93,7 @@ def paired_criteria(
     """
     selection = selection or SupportFilter()
     by_grader = criteria_ratings(graded, selection)
-    if len(by_grader) > 1:
-        listing = "; ".join(map(str, by_grader))
-        raise SelectionError(
-            f"{graded} has ratings by criteria of {len(by_grader)} graders; choose one: {listing}."
-        )
+    check_one(by_grader, f"{graded} has ratings by criteria of {len(by_grader)} graders")
     ((key, ratings),) = by_grader.items()
     systems = list(dict.fromkeys(selection.systems)) or list(dict.fromkeys(unit[1] for unit in ratings))
     if len(systems) < 2:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from exam_pp.data_model import DIRECT_ID, Passage, QueryPassages
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.grade_filter import GradeFilter, GradeSelector, check_one
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.prompts import GRADED_RELEVANCE
 from exam_pp.prompts.base import with_aliases
@@ -177,12 +177,8 @@ def _single_judge(selector: GradeSelector, prompt: str, file: str) -> str:
     models: Counter[str] = Counter()
     for key, count in selector.selected.items():
         models[key.model] += count
-    if len(models) > 1:
-        graded = sorted(models.items())
-        listed = ", ".join(f"{model!r} ({counted(count, 'passage')})" for model, count in graded)
-        raise SelectionError(
-            f"{file} has grades with the prompt {prompt} by several models: {listed}. Choose with --grader."
-        )
+    graded = [f"{model!r} ({counted(count, 'passage')})" for model, count in sorted(models.items())]
+    check_one(graded, f"{file} has grades with the prompt {prompt} by several models", "--grader")
     return next(iter(models))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from exam_pp.data_model import ConsistencyGrade, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import check_one
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
 from exam_pp.provenance import Provenance
@@ -118,12 +119,11 @@ def _grades(query: QueryPassages, chosen: ConsistencyFilter) -> dict[tuple[str, 
 
 
 def _check_one(graders: Collection[tuple[str, str]], name: str) -> None:
-    if len(graders) > 1:
-        listing = "; ".join(
-            f"--grader {model!r}{f' --prompt-class {prompt!r}' if prompt else ''}"
-            for model, prompt in sorted(graders)
-        )
-        raise SelectionError(f"{name} has scores by several models or prompts; choose one: {listing}.")
+    options = [
+        f"--grader {model!r}{f' --prompt-class {prompt!r}' if prompt else ''}"
+        for model, prompt in sorted(graders)
+    ]
+    check_one(options, f"{name} has scores by several models or prompts")
 
 
 def _scores(query_id: str, selected: dict[tuple[str, ...], ConsistencyGrade]) -> list[Score]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import check_one
 from exam_pp.metrics.citations import SUPPORT_VALUES
 from exam_pp.provenance import Provenance
 from exam_pp.roles import AnswerPart, SystemOutput, outputs_of
@@ -145,9 +146,8 @@ def only_grader(graders: Counter[CitationGrader], name: str, noun: str, command:
     """
     if not graders:
         raise SelectionError(f"{name} has no selected {noun}; make them with `exam-pp {command}`.")
-    if len(graders) > 1:
-        options = "; ".join(_options(grader, graders) for grader in sorted(graders))
-        raise SelectionError(f"{name} has {noun} by several graders; choose one: {options}.")
+    options = [_options(grader, graders) for grader in sorted(graders)]
+    check_one(options, f"{name} has {noun} by several graders")
     (grader,) = graders
     return grader
 

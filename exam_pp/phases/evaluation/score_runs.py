@@ -32,7 +32,6 @@ from exam_pp.store.trec.runs import (
     read_run,
     run_files,
     warn_of_skipped_files,
-    warn_of_swapped_columns,
 )
 from exam_pp.wording import counted, listed
 
@@ -73,9 +72,7 @@ def score_runs(
         paths = _paths(runs)
         titles: set[str] = set()
         for file in run_files(paths or ()):
-            lines = list(read_run(file, method=method))
-            titles.update(line.query_id.partition("/")[0] for line in lines)
-            warn_of_swapped_columns(file, (line.passage_id for line in lines), query_ids)
+            titles.update(line.query_id.partition("/")[0] for line in read_run(file, method=method))
         hint = (
             " The runs rank facets (query/facet): score facets with --facets facet, or the merged rankings "
             "of `exam-pp import` with --rankings."

@@ -25,7 +25,7 @@ from exam_pp.store.files import check_output, read_text
 from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
-from exam_pp.store.trec.queries import read_query_texts, warn_of_swapped_columns
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.wording import counted, listed
 
 
@@ -148,7 +148,7 @@ def grade_answers(
             queries = read_raw_passages(files.passages)
             for query in rated_queries(queries, query_texts, answer, grader, options, summary):
                 writer.write(query)
-            _check_answers(summary, files, options, query_texts)
+            _check_answers(summary, files, options)
         summary.asked = answer.asked
     return summary
 
@@ -237,14 +237,10 @@ def _is_same(grades: CriteriaGrades, system: str, grader: CriteriaGrader) -> boo
     )
 
 
-def _check_answers(
-    summary: AnswerSummary, files: GradeFiles, options: AnswerOptions, query_texts: Mapping[str, str]
-) -> None:
+def _check_answers(summary: AnswerSummary, files: GradeFiles, options: AnswerOptions) -> None:
     if not summary.answers:
         raise no_answers(files, options.systems)
     if len(summary.without_text) == summary.queries:
-        assert files.queries is not None
-        warn_of_swapped_columns(files.queries, query_texts, summary.without_text)
         raise SelectionError(
             f"{files.queries} has no text for the queries in {files.passages}, such as "
             f"{summary.without_text[0]!r}."

@@ -39,7 +39,7 @@ from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.raw_passages import read_raw_passages
-from exam_pp.store.trec.queries import read_query_texts, warn_of_swapped_columns
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -189,7 +189,7 @@ def grade_file(
         with _writer(files, group) as write:
             for query in graded:
                 write(query)
-            _check_queries(summary, files, shard, exam)
+            _check_queries(summary, files, shard)
         summary.asked = answer.asked
     return summary
 
@@ -249,7 +249,7 @@ def check_pairs(
             summary=summary,
         )
         deque(work, maxlen=0)
-        _check_queries(summary, files, shard, exam)
+        _check_queries(summary, files, shard)
     return counts
 
 
@@ -461,7 +461,7 @@ def check_answer_keys(bank: TestBank, file: Path | str, match: AnswerMatch = "pa
         )  # fmt: skip
 
 
-def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None, exam: Exam) -> None:
+def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None) -> None:
     if shard:  # A shard may have no queries, or only queries without bank entries.
         return
     if not summary.queries:
@@ -472,8 +472,6 @@ def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None
             f"{summary.without_bank[0]!r}."
         )
     if len(summary.without_text) == summary.queries:
-        if files.queries is not None:
-            warn_of_swapped_columns(files.queries, exam.query_texts, summary.without_text)
         raise SelectionError(
             f"{files.queries or files.bank} has no text for the queries in {files.passages}, such as "
             f"{summary.without_text[0]!r}."

@@ -9,7 +9,7 @@ from typing import Any
 
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
 from exam_pp.graders.answer_verification import AnswerVerifier, answers_of
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
@@ -48,12 +48,10 @@ class AnswerSelector:
             if not self._holds_answers(grades) or not self.filter.accepts(grades):
                 continue
             self.seen[GradeKey.of(grades)] += 1
-            if len(self.seen) > 1:
-                listing = "; ".join(str(key) for key in sorted(self.seen))
-                raise SelectionError(
-                    f"The file has extracted answers by several models or prompts: {listing}. Choose with "
-                    "--answers-grader and --answers-class (--model is the model that verifies)."
-                )
+            option = "--answers-grader and --answers-class (--model is the model that verifies)"
+            check_one(
+                sorted(self.seen), "The file has extracted answers by several models or prompts", option
+            )
             source = {
                 "orig_prompt_class": grades.prompt_class,
                 "answers_by": {"llm": grades.model, "llm_options": grades.model_options},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.base import FORMATS, WITH_BOM, Format, Source, Target, all_formats, format_of
+from exam_pp.formats.base import FORMATS, Format, Source, Target, all_formats, format_of
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
@@ -56,8 +56,6 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
     source_format = FORMATS.get(name) if name else format_of(conversion.source, "--from")
     target_format = FORMATS.get(conversion.target_format)
     _check_possible(source_format, target_format)
-    if conversion.bom and target_format.name not in WITH_BOM:
-        raise SelectionError(f"--bom needs a target format for spreadsheets: {', '.join(sorted(WITH_BOM))}.")
     if conversion.source.is_dir() and source_format.content != "runs":
         raise SelectionError(
             f"{conversion.source} is a folder, but the format {source_format.name} needs a file; "

@@ -10,7 +10,7 @@ from exam_pp.data_model import Passage, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nugget_assignments import AssignedNugget, AssignmentLine
-from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
 from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, better_labels, labels_in_order
 from exam_pp.phases.evaluation.nugget_scores import bank_items
 from exam_pp.roles import DistinctNames, System
@@ -62,11 +62,7 @@ def export_assignments(
                 )
     if not graders:
         raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
-    if len(graders) > 1:
-        raise SelectionError(
-            f"The filter selects assignments of {len(graders)} graders in {graded}; choose one of: "
-            f"{'; '.join(map(str, graders))}."
-        )
+    check_one(graders, f"The filter selects assignments of {len(graders)} graders in {graded}")
     if not any(
         entry.entry_id in answer.labels or entry.entry_id in answer.unparsed
         for (_, query_id), answer in answers.items()

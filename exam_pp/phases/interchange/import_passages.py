@@ -27,14 +27,12 @@ from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Query, read_queries
-from exam_pp.store.trec.queries import warn_of_swapped_columns as warn_of_swapped_queries
 from exam_pp.store.trec.runs import (
     MethodName,
     read_qrels,
     read_run,
     run_files,
     warn_of_skipped_files,
-    warn_of_swapped_columns,
 )
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.wording import counted, listed
@@ -161,9 +159,6 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     for note in fraction_notes(judgment.relevance for judgment in qrels):
         log.warning("%s", note)
     pool.add_judgments(qrels, judged=sources.judged)
-    if sources.queries and queries:
-        texts = {query_id: query.query_text for query_id, query in queries.items()}
-        warn_of_swapped_queries(sources.queries, texts, pool.ids_of_sources())
     pool.add_rankings(runs, sources.method_name)
     pool.add_texts(sources.texts, skip_missing=sources.skip_missing_texts)
     pool.log_ignored()
@@ -196,18 +191,13 @@ class _Pool:
         """Pool the top passages of each run, without ranks, which :meth:`add_rankings` adds."""
         for file in files:
             rankings = _Rankings()
-            ignored: set[str] = set()
             for line in read_run(file, method=method_name):
                 self._register_system(line.system, file)
                 title = self._title_of(line.query_id)
                 if self._accepts(title, "runs"):
                     rankings.add(title, line)
-                elif not rankings.by_query:
-                    ignored.add(line.passage_id)
             if file not in self._sources.values():
                 raise DataError("has no results; remove the file or create the run again.", file=str(file))
-            if not rankings.by_query:
-                warn_of_swapped_columns(file, ignored, self._passages)
             self._pool_top(rankings, top)
 
     def add_rankings(self, files: Sequence[Path], method_name: MethodName) -> None:
@@ -388,7 +378,7 @@ class _Pool:
             return
         texts: dict[str, str] = {}
         for file in files:
-            texts |= read_texts(file, needed - texts.keys(), self._passages)
+            texts |= read_texts(file, needed - texts.keys())
         missing = sorted(required - texts.keys())
         if missing:
             problem = f"{len(missing)} of {len(required)} pooled passages have no text ({listed(missing)})"
@@ -428,11 +418,6 @@ class _Pool:
             docid,
             place,
         )
-
-    def ids_of_sources(self) -> set[str]:
-        """The ids of the queries of runs, answers and judgments, in the queries file or not."""
-        pooled = (query_id for query_id, passages in self._passages.items() if passages)
-        return {*pooled, *(query_id for ids in self._ignored.values() for query_id in ids)}
 
     def log_ignored(self) -> None:
         """Log how many queries are not in the queries file, or have no passages."""

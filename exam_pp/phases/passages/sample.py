@@ -42,7 +42,7 @@ def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten
     seed. Raises :class:`DataError` if passages are drawn from a query that is on several lines.
     """
     if options.queries is None and options.passages is None:
-        raise SelectionError("sample needs --queries, --passages or both.")
+        raise SelectionError("sample needs --max-queries, --max-passages or both.")
     chosen = None if options.queries is None else _draw_queries(source, options.queries, options.seed)
 
     seen: set[str] = set()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from exam_pp.data_model import CriteriaGrades, CriterionRating, Passage, is_human
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import check_one
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.reviewers import human_model
 from exam_pp.roles import DistinctNames, answers_in
@@ -207,11 +208,8 @@ class _Survey:
     def choose(self, prompt_class: str | None, graded: Path) -> str:
         if prompt_class is not None:
             return prompt_class
-        if len(self.scales) > 1:
-            raise SelectionError(
-                f"{graded} has ratings by criteria of several prompt classes; choose one with --prompt-class "
-                f"({', '.join(sorted(self.scales))})."
-            )
+        subject = f"{graded} has ratings by criteria of several prompt classes"
+        check_one(sorted(self.scales), subject, "--prompt-class")
         return next(iter(self.scales), PROMPT_CLASS)
 
     def check(self, file: Path, line: int, query_id: str, system: str, graded: Path) -> None:

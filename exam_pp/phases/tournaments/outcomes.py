@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from exam_pp.errors import SelectionError
 from exam_pp.formats.games import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
-from exam_pp.grade_filter import GradeKey
+from exam_pp.grade_filter import GradeKey, check_one
 from exam_pp.metrics.outcomes import Outcome
 from exam_pp.phases.evaluation.result import PathLike, check_names
 from exam_pp.roles import System
@@ -149,12 +149,10 @@ def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
     if not judges:
         raise SelectionError(f"{where}: the options select no games.")
     keys = list(dict.fromkeys(judge for judge, _ in judges))
-    if len(keys) > 1:
-        options = [
-            f"--grader {model!r}" + (f" --prompt-class {prompt!r}" if prompt else "")
-            for model, prompt in keys
-        ]
-        raise SelectionError(f"{where} has games by several judges; choose one: {'; '.join(options)}.")
+    options = [
+        f"--grader {model!r}" + (f" --prompt-class {prompt!r}" if prompt else "") for model, prompt in keys
+    ]
+    check_one(options, f"{where} has games by several judges")
     if len(judges) > 1:
         hashes = sorted(prompt_hash for _, prompt_hash in judges if prompt_hash is not None)
         raise SelectionError(

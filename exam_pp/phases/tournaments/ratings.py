@@ -30,9 +30,6 @@ from exam_pp.wording import counted, in_one_line, listed
 Method = Literal["elo", "bradley-terry"]
 NAMES: dict[Method, str] = {"elo": "Elo", "bradley-terry": "Bradley-Terry"}
 """Method to the name of its ratings in tables."""
-MAX_SYSTEMS = 1000
-"""Maximum number of systems that are rated together, which limits the memory for win matrices."""
-
 _GAMES_OF_SAMPLES = 25_000_000
 """Number of games in all bootstrap samples, beyond which few queries have no more samples than asked for."""
 
@@ -173,17 +170,9 @@ def ratings(
 
     Returns:
         The ratings.
-
-    Raises:
-        SelectionError: The games name more than :data:`MAX_SYSTEMS` systems.
     """
     options = options or RatingOptions()
     games = Outcomes.of(outcomes)
-    if len(games.systems) > MAX_SYSTEMS:
-        raise SelectionError(
-            f"The games are between {len(games.systems)} systems, but at most {MAX_SYSTEMS} can be rated "
-            "together, because the win matrix has a cell for every two; choose some with --system."
-        )
     statistics = options.statistics
     counts = None
     if statistics.intervals is not None and len(games.query_ids) >= FEWEST_UNITS:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf, isfinite
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
+from exam_pp.grade_filter import check_one
 from exam_pp.metrics.drops import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.score_ranges import has_other_range, is_outside
@@ -22,9 +24,6 @@ Outcome = Literal["passed", "failed", "undecided"]
 """Whether the queries show that the drop is at most the limit (passed), or larger (failed), or neither."""
 Undecided = Literal["estimate", "pass", "fail"]
 """An undecided gate: it passes if the measured drop is at most the limit, or it passes, or it fails."""
-
-_LARGEST = 1e100
-"""Larger scores would overflow in squares."""
 
 
 class QueryDrop(NamedTuple):
@@ -182,10 +181,10 @@ def gate(
             single queries, of the system or of the measure; several systems or measures have scores and none
             is chosen; or no query is common.
     """
-    if not 0 <= max_drop <= _LARGEST:  # also NaN
-        raise SelectionError(f"--max-drop is {max_drop!r}; expected a number from 0 to 1e100.")
-    if worst_drop is not None and not 0 < worst_drop <= _LARGEST:
-        raise SelectionError(f"--worst-drop is {worst_drop!r}; expected a number above 0, up to 1e100.")
+    if not 0 <= max_drop < inf:  # also NaN
+        raise SelectionError(f"--max-drop is {max_drop!r}; expected a number of at least 0.")
+    if worst_drop is not None and not 0 < worst_drop < inf:
+        raise SelectionError(f"--worst-drop is {worst_drop!r}; expected a number above 0.")
     if isinstance(baseline, PathLike) and isinstance(new, PathLike):
         is_same = Path(baseline) == Path(new)
         if is_same and (system_after or system) == system:
@@ -294,11 +293,8 @@ def _scores_of(
         raise SelectionError(
             f"{name} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."
         )
-    if system is None and len(systems) > 1:
-        raise SelectionError(
-            f"{name} has scores of {counted(len(systems), 'system')} ({listed(systems)}); choose one with "
-            f"{option}."
-        )
+    if system is None:
+        check_one(systems, f"{name} has scores of {counted(len(systems), 'system')}", option)
     chosen = systems[0] if system is None else system
     if chosen not in systems:
         raise SelectionError(
@@ -308,9 +304,9 @@ def _scores_of(
     table: dict[str, dict[str, float]] = {}
     for score in scores:
         if score.system == chosen:
-            if not abs(score.value) <= _LARGEST:  # also NaN
-                problem = f"{score.value!r}, the {score.metric} of the query {score.query_id}, is not a score"
-                raise DataError(f"{problem}: expected a number from -1e100 to 1e100.", file=name)
+            if not isfinite(score.value):
+                where = f"the {score.metric} of the query {score.query_id}"
+                raise DataError(f"{score.value!r}, {where}, is not a score.", file=name)
             table.setdefault(score.metric, {})[score.query_id] = score.value
     return chosen, table
 

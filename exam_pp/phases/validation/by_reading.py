@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.formats.base import Format
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import is_read_once, read_bytes, read_lines, without_lines
-from exam_pp.store.parsing import sentence
 from exam_pp.wording import counted
 
 _MOST_BAD_LINES = 100
@@ -55,14 +52,6 @@ def read_around_errors(
         except ExamError as error:
             findings.add("format", str(path), None, "", f"cannot be read as {format_name}: {error}")
             return []
-
-
-def add_problems(error: ValidationError, path: Path, line: int | None, findings: Findings) -> None:
-    """Add a finding for every problem in a pydantic error; list positions start at 1."""
-    for problem in error.errors(include_url=False, include_input=False):
-        names = [part for part in problem["loc"] if part not in ("question", "nugget")]
-        field = ".".join(str(part + 1 if isinstance(part, int) else part) for part in names)
-        findings.add("format", str(path), line, field, sentence(problem))
 
 
 def check_duplicate_keys(path: Path, findings: Findings) -> None:

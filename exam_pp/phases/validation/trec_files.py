@@ -1,8 +1,8 @@
-"""Checks of run files and qrels."""
+"""Checks of run files."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,14 +10,7 @@ from exam_pp.phases.validation.by_reading import read_around_errors
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.results import RunLine
-from exam_pp.store.trec.runs import (
-    method_of,
-    qrels_rows,
-    read_qrels,
-    read_run,
-    run_files,
-    warn_of_skipped_files,
-)
+from exam_pp.store.trec.runs import method_of, read_run, run_files, warn_of_skipped_files
 from exam_pp.wording import counted
 
 
@@ -58,19 +51,3 @@ def _check_ranks_of_run(file: str, lines: Sequence[RunLine], findings: Findings)
     for query_id, ranked in rankings.items():
         for check, message in check_ranks({method_of(Path(file)): ranked}):
             findings.add(check, file, None, f"query {query_id}", message)
-
-
-def check_qrels(path: Path, findings: Findings) -> str:
-    """Check the format of qrels, contradictions and duplicates; returns a summary of the contents."""
-    qrels = read_around_errors(path, read_qrels, findings, "qrels")
-    pairs: Counter[tuple[str, ...]] = Counter()
-    for number, fields in qrels_rows(path) if qrels else ():
-        if len(fields) == 4:
-            key = (fields[0], fields[2], fields[3])
-            pairs[key] += 1
-            if pairs[key] == 2:
-                query_id, passage_id, grade = key
-                where, message = f"query {query_id}, {passage_id}", f"is judged {grade} several times"
-                findings.add("duplicate-judgment", str(path), number, where, message)
-    queries = {qrel.query_id for qrel in qrels}
-    return f"{counted(len(queries), 'query')}, {counted(len(qrels), 'judgment')}"

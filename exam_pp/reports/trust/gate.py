@@ -139,12 +139,3 @@ def _explanations(result: Gate) -> Iterator[str]:
         yield f"{worst}, as all scores are from 0 to 1; --worst-drop names the range of another measure."
     else:
         yield f"{worst} (--worst-drop)."
-    if len(result.measures) > 1:
-        yield (
-            "p (above) is adjusted by Holm's method over the measures, because one failed measure fails the "
-            "gate. p (within) needs no adjustment, because all measures must pass."
-        )
-    yield (
-        "Queries needed: so many pass an unchanged mean with a probability of 80 %, if the drops of queries "
-        "vary as here. The range is for the uncertainty of this variation."
-    )

@@ -16,7 +16,6 @@ from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_te
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.trec.outlines import is_outlines, read_outlines
 from exam_pp.store.trec.topics import parse_topics
-from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -81,24 +80,6 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     if not queries:
         raise DataError("has no queries.", file=str(path))
     return queries
-
-
-def warn_of_swapped_columns(path: str | Path, texts: Mapping[str, str], query_ids: Iterable[str]) -> None:
-    """Log that ids and texts of a queries file are probably swapped: no id fits, but some texts do.
-
-    Args:
-        path: The queries file.
-        texts: Query id to text, as in the file.
-        query_ids: Ids of queries in the other files.
-    """
-    known = set(query_ids)
-    if known.isdisjoint(texts) and (swapped := len(known.intersection(texts.values()))):
-        log.warning(
-            "%s: %s of a query in place of the text, so the columns are probably swapped; they must be id "
-            "and text.",
-            path,
-            counted(swapped, "line has the id", "lines have the id"),
-        )
 
 
 def read_query_texts(path: str | Path) -> dict[str, str]:

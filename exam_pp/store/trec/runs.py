@@ -193,23 +193,6 @@ def warn_of_other_names(ran: Collection[str], ranked: Collection[str], graded: s
         )
 
 
-def warn_of_swapped_columns(path: str | Path, passage_ids: Iterable[str], query_ids: Iterable[str]) -> None:
-    """Log that queries and passages of a run are probably swapped: its passages are known queries.
-
-    Args:
-        path: The run file, none of whose queries is known.
-        passage_ids: Its passages.
-        query_ids: The known queries.
-    """
-    if swapped := len(set(query_ids).intersection(passage_ids)):
-        log.warning(
-            "%s: %s, so the columns of queries and passages are probably swapped; they must be query_id Q0 "
-            "passage_id rank score tag.",
-            path,
-            counted(swapped, "passage id is that of a query", "passage ids are those of queries"),
-        )
-
-
 Run = dict[str, dict[str, float]]
 """Query id to passage id to score."""
 

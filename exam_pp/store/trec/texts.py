@@ -56,31 +56,24 @@ _Text = tuple[str, str, bool]
 """Passage id, text, and whether the line has more: a title, or tabs that may separate further columns."""
 
 
-def read_texts(
-    path: str | Path, selected_ids: Collection[str] | None, query_ids: Collection[str] = ()
-) -> dict[str, str]:
+def read_texts(path: str | Path, selected_ids: Collection[str] | None) -> dict[str, str]:
     """Read the texts of the selected passages as passage id to text; missing passages have no key.
 
     If ``selected_ids`` is None, all texts are read.
 
     The format is detected by the first line. Texts stay as they are, with the blanks around them. Empty texts
     are kept, titles of JSON lines are ignored, and further columns of TSV become part of the text; a warning
-    counts each of these. If no id matches, another warning says whether two columns are probably swapped:
-    those of the file, or those of the runs, whose ``query_ids`` are then ids of the file. Raises
-    :class:`DataError` for lines without id or text, and for an id with two different texts.
+    counts each of these. Raises :class:`DataError` for lines without id or text, and for an id with two
+    different texts.
     """
     texts: dict[str, str] = {}
     with_more: set[str] = set()
     is_json = None
-    swapped_texts = swapped_runs = 0
     for number, line in read_lines(path, keep_blanks=True):
         if is_json is None:
             is_json = line.lstrip().startswith(b"{")
         passage_id, text, has_more = (_json if is_json else _tsv)(line, path, number)
         if selected_ids is not None and passage_id not in selected_ids:
-            if not texts:
-                swapped_texts += text.strip() in selected_ids
-                swapped_runs += passage_id in query_ids
             continue
         if texts.setdefault(passage_id, text) != text:
             raise DataError(
@@ -90,27 +83,8 @@ def read_texts(
             with_more.add(passage_id)
     if is_json is None:
         raise DataError("has no passage texts.", file=str(path))
-    if not texts:
-        _log_swapped_columns(path, swapped_texts, swapped_runs)
     _log_warnings(path, texts, len(with_more), is_json)
     return texts
-
-
-def _log_swapped_columns(path: str | Path, texts: int, runs: int) -> None:
-    if texts:
-        log.warning(
-            "%s: %s of a passage in place of the text, so the columns are probably swapped; they must be id "
-            "and text.",
-            path,
-            counted(texts, "line has the id", "lines have the id"),
-        )
-    elif runs:
-        log.warning(
-            "%s: %s, so the columns of queries and passages in the runs are probably swapped; they must be "
-            "query_id Q0 passage_id rank score tag.",
-            path,
-            counted(runs, "id is that of a query of the runs", "ids are those of queries of the runs"),
-        )
 
 
 def _log_warnings(path: str | Path, texts: Mapping[str, str], more: int, is_json: bool) -> None:

@@ -93,7 +93,7 @@ def test_shared_filters(report: str, golden: list[str], capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "\nrock" not in out
     assert "\tr1\t" not in out
-    main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--model", "a-model",
+    main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--grader", "a-model",
           "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices",
           "--answers-class", "QuestionCompleteConciseUnanswerablePromptWithChoices"])  # fmt: skip
     assert "by a-model" in capsys.readouterr().out
@@ -112,7 +112,7 @@ def test_grades_that_cover(golden: list[str], capsys: pytest.CaptureFixture[str]
     assert passages("grid", "--min-grade", "4", "--min-answers", "2") == {"t1"}
     assert len(passages("grid")) == 11
     assert passages("uncovered", "--min-grade", "3") == {"r2", "r7", "t2"}
-    assert passages("uncovered", "--min-relevant-judgment", "2") == {"r2", "r8"}
+    assert passages("uncovered", "--min-judgment", "2") == {"r2", "r8"}
     assert passages("grading", "--min-grade", "5", "--min-judgment", "3") == {"r1", "t1"}
 
 

@@ -265,9 +265,6 @@ def test_games_and_passages_are_not_merged(
 ) -> None:
     passages = write_jsonl("p.jsonl", [["q1", []]])
     assert "is a games file, but" in fails(capsys, "merge", passages, source, "-o", output)
-    assert "--ignore-blanks is for passages files" in fails(
-        capsys, "merge", source, "--ignore-blanks", "-o", output
-    )
 
 
 @pytest.mark.parametrize(

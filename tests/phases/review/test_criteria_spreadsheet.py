@@ -176,7 +176,7 @@ def test_ambiguous_prompt_class_and_empty_name(write_jsonl: WriteLines, bare: Pa
     path = write_jsonl("both.jsonl", [["q1", [both]]])
     sheet = "query_id,system,b\nq1,RAG,1\n"
 
-    with pytest.raises(ExamError, match=r"several prompt classes.*--prompt-class \(Criteria, Other\)"):
+    with pytest.raises(ExamError, match=r"several prompt classes.*--prompt-class: Criteria, Other"):
         apply(path, sheet)
     assert apply(path, sheet, prompt_class="Other")[0].ratings == 1
     with pytest.raises(ExamError, match="--reviewer is empty"):

@@ -223,7 +223,7 @@ def test_edits_files_with_and_without_labels(graded: Path, capfd: pytest.Capture
     write_edits(read_edits(edits), again)
     assert again.read_bytes() == edits.read_bytes()
     main(["-q", "validate", str(edits)])
-    assert "1 label of citations" in "".join(capfd.readouterr())
+    assert "1 change" in "".join(capfd.readouterr())
     old = graded.with_name("old.json")
     old.write_text(json.dumps({"format": FORMAT, "ratings": []}), encoding="utf-8")
     assert read_edits(old).supports == []

@@ -11,7 +11,6 @@ from exam_pp.metrics.outcomes import Outcome
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.tournaments.outcomes import JudgedGames
 from exam_pp.phases.tournaments.ratings import (
-    MAX_SYSTEMS,
     RatingOptions,
     Ratings,
     compare_pairs,
@@ -199,10 +198,18 @@ def test_boards_of_several_judges() -> None:
     assert together({"": boards["x"]}) is boards["x"].standings
 
 
-def test_more_systems_than_a_win_matrix_can_hold() -> None:
-    chain = [Outcome("q1", f"s{n}", f"s{n + 1}", 1.0, JUDGE) for n in range(MAX_SYSTEMS)]
-    with pytest.raises(SelectionError, match=rf"between {MAX_SYSTEMS + 1} systems.*--system"):
-        ratings(chain)
+def test_equal_systems_share_their_ranks() -> None:
+    """On each of 100 queries, a beats b, b beats c, and c beats a: only the order of games differs."""
+    games = [
+        Outcome(str(query), first, second, 1.0, JUDGE)
+        for query in range(100)
+        for first, second in ("ab", "bc", "ca")
+    ]
+    board = ratings(games).standings
+    for system in "abc":
+        row = board.uncertainty.systems[system, "Elo"]
+        assert (row.first, row.last) == (1, 3)
+        assert (row.low, row.high) == (None, None)
 
 
 def test_a_tiny_k_does_not_make_queries_equal() -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from exam_pp import rubric_qrels, score_runs
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.trust.gate import Gate, QueryDrop, gate
 from exam_pp.reports.trust.gate import gate_sentence
@@ -235,9 +232,7 @@ def test_two_systems_of_a_file(tmp_path: Path) -> None:
     for system_after in (None, "a"):
         with pytest.raises(SelectionError, match=r"is the baseline and the new version; choose two"):
             gate(path, path, max_drop=0.02, system="a", system_after=system_after)
-    with pytest.raises(
-        SelectionError, match=r"jsonl has scores of 2 systems \(a, b\); choose one with --sys"
-    ):
+    with pytest.raises(SelectionError, match=r"jsonl has scores of 2 systems; choose one with --sys.*: a, b"):
         gate(path, path, max_drop=0.02, system_after="b")
     with pytest.raises(SelectionError, match=r"no scores of the system 'c' .* with --system-after\."):
         gate(path, path, max_drop=0.02, system="a", system_after="c")
@@ -260,15 +255,13 @@ def test_refused_measures() -> None:
 
 @pytest.mark.parametrize("max_drop", [-0.1, math.inf, math.nan])
 def test_refused_limits(max_drop: float) -> None:
-    with pytest.raises(SelectionError, match=r"^--max-drop is .*; expected a number from 0 to 1e100\."):
+    with pytest.raises(SelectionError, match=r"^--max-drop is .*; expected a number of at least 0\."):
         dropped([0.1, 0.0], max_drop)
 
 
 @pytest.mark.parametrize("worst_drop", [0, -1, math.inf, math.nan])
 def test_refused_worst_drops(worst_drop: float) -> None:
-    with pytest.raises(
-        SelectionError, match=r"^--worst-drop is .*; expected a number above 0, up to 1e100\."
-    ):
+    with pytest.raises(SelectionError, match=r"^--worst-drop is .*; expected a number above 0\."):
         dropped([0.1, 0.0], worst_drop=worst_drop)
 
 
@@ -277,7 +270,7 @@ def test_refused_scores(tmp_path: Path) -> None:
         gate(scores([0.5, None]), scores([None, 0.5]), max_drop=0.02)
     with pytest.raises(SelectionError, match=r"the baseline has no scores of single queries"):
         gate([], scores([0.5]), max_drop=0.02)
-    for value in (math.nan, math.inf, -1e101):
+    for value in (math.nan, math.inf):
         with pytest.raises(DataError, match=r"^the new version: .*, the F1 of the query q1, is not a sc"):
             gate(scores([0.5, 0.5]), scores([0.5, value]), max_drop=0.02)
     means = tmp_path / "means.tsv"
@@ -287,18 +280,3 @@ def test_refused_scores(tmp_path: Path) -> None:
     (tmp_path / "nan.tsv").write_text("system\tquery\tmeasure\tvalue\na\tq0\tF1\tnan\n")
     with pytest.raises(DataError, match=r"nan\.tsv, line 2, value: 'nan' is not a number"):
         gate(tmp_path / "nan.tsv", scores([0.5]), max_drop=0.02)
-
-
-@pytest.mark.integration
-def test_six_real_retrievers(shared_data: Path) -> None:
-    """Every two systems in both orders: the counts that docs/how-to/gate.md shows."""
-    folder = shared_data / "dl19-gpt4"
-    runs = score_runs(rubric_qrels(folder / "dl19-graded.jsonl.gz"), folder / "runs", ["nDCG@10"])
-    counts: Counter[tuple[str, bool]] = Counter()
-    for old, new in permutations(runs.systems, 2):
-        result = gate(runs.scores, runs.scores, max_drop=0.02, system=old, system_after=new)
-        counts[result.outcome, result.passes] += 1
-
-    assert counts == {
-        ("passed", True): 8, ("undecided", True): 12, ("undecided", False): 2, ("failed", False): 8,
-    }  # fmt: skip

@@ -228,7 +228,19 @@ def test_links_open_the_query_on_the_review_page(demo: Path, folder: Path) -> No
 def test_sections_without_inputs_are_named(demo: Path, tmp_path: Path) -> None:
     """Runs, judgments, official ranks and assignments are missing."""
     stripped = tmp_path / "stripped.jsonl"
-    main(["-q", "strip", str(demo / "one-grader.jsonl"), "--judgments", "--rankings", "-o", str(stripped)])
+    main(
+        [
+            "-q",
+            "strip",
+            str(demo / "one-grader.jsonl"),
+            "--remove",
+            "judgments",
+            "--remove",
+            "rankings",
+            "-o",
+            str(stripped),
+        ]
+    )
     sources = Sources(stripped, [demo / "questions.jsonl"], review=False)
     page = write_evaluation(sources, tmp_path / "out", QUICK).read_text()
 

@@ -133,7 +133,6 @@ def test_tables_and_notes() -> None:
     assert "The bounds assume that no query changes by more than 1, as all scores are from 0" in notes_of(
         report
     )
-    assert "Holm" not in notes_of(report)
     assert "Largest drops" not in tables_of(gate_report(compared(*PASSED)))
 
 
