@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,13 +15,10 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
 from exam_pp.phases.banks.signs import ClinicOptions
-from exam_pp.rendering.document import Table
-from exam_pp.reports.banks.clinic import clinic_report
 from exam_pp.requests import Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from tests.conftest import passage, rubric
-from tests.tables import pictures_of
 
 WriteLines = Callable[[str, list[Any]], Path]
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -143,21 +136,6 @@ def test_curve_of_bank_size(graded: Path, bank: Path) -> None:
     assert all(1 <= point.size <= 5 and -1 <= point.lowest <= point.tau <= 1 for point in first)
 
 
-def test_pictures_of_the_curve_and_of_the_entries(graded: Path, bank: Path) -> None:
-    examination = examine(graded, bank)
-    curve, entries = pictures_of(clinic_report(examination)).values()
-    of_all = [point for point in examination.curve if point.query_id == "all"]
-    assert f"{of_all[-1].tau:.3f} at {of_all[-1].size}." in curve.description
-    assert curve.shapes.count("<circle") == len(of_all)
-    known = [entry for entry in examination.entries if entry.discrimination is not None]
-    assert entries.shapes.count("<circle") == len(known)
-    assert f"{len(examination.entries) - len(known)} entr" in entries.caption
-    marked = entries.description.split("Entries with a sign: ")[1]
-    suspected = {finding.entry_id for finding in examination.findings}
-    assert all((TEXTS[e.entry_id] in marked) == (e.entry_id in suspected) for e in known)
-    assert not pictures_of(clinic_report(examination, flat=True))
-
-
 def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_path: Path) -> None:
     edits, new = tmp_path / "edits.json", tmp_path / "new.jsonl"
     clinic = ["-q", "bank", "clinic", str(graded), "--bank", str(bank)]
@@ -224,18 +202,6 @@ def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> Non
     assert agreements == {("good", "always"): 0.95}
 
 
-@pytest.mark.parametrize("form", ["text", "tsv", "html", "md", "json"])
-def test_formats(graded: Path, bank: Path, tmp_path: Path, form: str) -> None:
-    output = tmp_path / "report"
-    main(["-q", "bank", "clinic", str(graded), "--bank", str(bank), "--format", form, "-o", str(output)])
-    page = output.read_text(encoding="utf-8")
-    assert "How many purple Tuesdays fit a spoon?" in page
-    if form == "tsv":
-        entries = page.split("\n\n")[0].splitlines()
-        assert entries[0].startswith("query_id\tentry\tsigns\tasked\tpassing\tpass\tr\tbits")
-        assert len(entries) == 1 + len(TEXTS)
-
-
 def test_a_bank_of_other_queries_is_refused(graded: Path, tiny_bank: Path, write_jsonl: WriteLines) -> None:
     with pytest.raises(SelectionError, match=r"graded\.jsonl.* grades .*bank\.jsonl"):
         examine(graded, tiny_bank)
@@ -243,83 +209,6 @@ def test_a_bank_of_other_queries_is_refused(graded: Path, tiny_bank: Path, write
     other = write_jsonl("other.jsonl", [{"query_id": "q9", "items": items}])
     with pytest.raises(SelectionError, match=r"other\.jsonl.* entries .*graded\.jsonl"):
         examine(graded, other)
-
-
-@pytest.fixture(scope="session")
-def dl19(shared_data: Path) -> tuple[Path, Path]:
-    folder = shared_data / "dl19-gpt4"
-    return folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
-
-
-def by_sql(graded: Path, folder: Path, min_grade: int, min_judgment: int) -> list[tuple[str, int]]:
-    """Entry and number of non-relevant passages with at least that grade, most frequent first."""
-    import duckdb
-
-    table = folder / "grades.csv"
-    with gzip.open(graded, "rt", encoding="utf-8") as lines, table.open("w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["passage", "relevance", "entry", "rating"])
-        for query_id, passages in map(json.loads, lines):
-            for p in passages:
-                key = f"{query_id} {p['paragraph_id']}"
-                for judgment in p["paragraph_data"]["judgments"]:
-                    for grades in p["exam_grades"]:
-                        writer.writerows(
-                            [key, judgment["relevance"], rating["question_id"], rating["self_rating"]]
-                            for rating in grades["self_ratings"]
-                        )
-    return duckdb.execute(
-        """SELECT entry, count(DISTINCT passage) AS n FROM read_csv(?)
-           WHERE rating >= ? AND relevance < ? GROUP BY entry ORDER BY n DESC, entry""",
-        [str(table), min_grade, min_judgment],
-    ).fetchall()
-
-
-def test_covered_by_non_relevant_agrees_with_sql(dl19: tuple[Path, Path], tmp_path: Path) -> None:
-    examination = examine(*dl19, options=ClinicOptions(min_grade=4, min_relevant=2, samples=1))
-    report = clinic_report(examination)
-    (spurious,) = [
-        block for block in report.blocks if isinstance(block, Table) and tuple(block.columns)[2:5] == (
-            "non-relevant", "judged", "share",
-        )
-    ]  # fmt: skip
-    assert [(row[5], row[2]) for row in spurious.rows] == by_sql(dl19[0], tmp_path, 4, 2)
-    assert len(spurious.rows) > 100
-
-
-def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines) -> None:
-    """Planted: a duplicate with the grades of its original, an entry always covered, and a random one."""
-    query_id = "183378"
-    with gzip.open(dl19[1], "rt", encoding="utf-8") as lines:
-        (line,) = [value for value in map(json.loads, lines) if value["query_id"] == query_id]
-    with gzip.open(dl19[0], "rt", encoding="utf-8") as lines:
-        (passages,) = [passages for name, passages in map(json.loads, lines) if name == query_id]
-    original = line["items"][0]
-    words = original["question_text"].removesuffix("?").split()
-    planted = {
-        "twin": " ".join(["In", "detail:", *words]) + "?",
-        "always": "Does the text have words?",
-        "nonsense": "Why do Tuesdays taste of chrome?",
-    }
-    line["items"] += [
-        {"query_id": query_id, "question_id": key, "question_text": text} for key, text in planted.items()
-    ]
-    draw = random.Random(1)
-    for p in passages:
-        ratings = p["exam_grades"][0]["self_ratings"]
-        same = {r["question_id"]: r["self_rating"] for r in ratings}.get(original["question_id"], 0)
-        for key, rating in (("twin", same), ("always", 5), ("nonsense", draw.choice([0, 0, 0, 5]))):
-            ratings.append({"question_id": key, "self_rating": rating})
-    graded = write_jsonl("graded.jsonl", [[query_id, passages]])
-    examination = examine(
-        graded, write_jsonl("bank.jsonl", [line]), options=ClinicOptions(min_grade=3, samples=1)
-    )
-    signs = signs_of(examination)
-    assert "duplicate" in signs["twin"]
-    assert "too-easy" in signs["always"]
-    assert "discrimination" in signs["nonsense"]
-    real = {entry for entry in signs if entry not in planted}
-    assert not any(signs[entry] & {"duplicate", "too-easy", "discrimination"} for entry in real)
 
 
 def test_grades_of_passages_are_not_closed_book(graded: Path, bank: Path) -> None:

@@ -15,7 +15,6 @@ from exam_pp.cli.main import main
 from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.banks.compare import differences
 from exam_pp.phases.banks.edit import edit_lines, split_bank
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
@@ -24,7 +23,7 @@ from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import BankLine, TestBank, entry_id
+from exam_pp.test_bank import BankLine, entry_id
 from tests.conftest import without_times
 
 
@@ -77,17 +76,6 @@ def test_history_grows_and_other_info_stays(tiny_bank: Path) -> None:
     assert line.info["gpt_model"] == "gpt-4"
     assert [record["id"] for record in line.info["history"]] == ["old", "q1/b"]
     assert len(lines[0].items) == 2, "the input stays as it is"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"), [(None, []), ("imported", ["imported"]), ({"by": "x"}, [{"by": "x"}]), ([1], [1])]
-)
-def test_a_history_of_another_tool(tiny_bank: Path, before: Any, after: list[Any]) -> None:
-    lines = read_bank(tiny_bank).lines
-    lines = [line.model_copy(update={"info": {"history": before}}) for line in lines]
-    line, _ = edit_lines(lines, edits({"op": "remove", "id": "q1/b"}))
-    assert [*after, line.info["history"][-1]] == line.info["history"]
-    assert not differences(TestBank.from_lines(lines), TestBank.from_lines(lines))
 
 
 @pytest.mark.parametrize(

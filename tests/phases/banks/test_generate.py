@@ -273,32 +273,6 @@ def test_a_model_without_any_list_is_an_error(
     assert [path.name for path in tmp_path.iterdir()] == [".bank.jsonl.journal"], "replies are kept"
 
 
-def test_an_interrupted_run_continues(
-    write_jsonl: WriteLines, tmp_path: Path, backend: Callable[[FakeLLM], None]
-) -> None:
-    queries = write_jsonl("q.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(40)])
-    whole, bank = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl"
-    good = FakeLLM(lambda request: json.dumps([f"What is {request.slot('query')}?"]))
-    backend(good)
-    command(queries, whole)
-    assert good.calls == 40
-
-    def dies(request: Request) -> str:
-        if request.slot("query") == "text 35":
-            raise KeyboardInterrupt
-        return json.dumps([f"What is {request.slot('query')}?"])
-
-    backend(FakeLLM(dies))
-    with pytest.raises(SystemExit):
-        command(queries, bank)
-    assert not bank.exists()
-    again = FakeLLM(lambda request: json.dumps([f"What is {request.slot('query')}?"]))
-    backend(again)
-    command(queries, bank)
-    assert again.calls == 8, "only the batch that was not finished"
-    assert bank.read_bytes() == whole.read_bytes()
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -16,7 +16,6 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.generate_answers import AnswerOptions, AnswersSummary, generate_answers_file
 from exam_pp.phases.banks.relevant_passages import ranked_passages
-from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.answers import ANSWER_PROMPTS, STYLES
 from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.graded_file import read_passages
@@ -149,25 +148,6 @@ def test_passages_without_any_ranking_are_in_file_order(write_jsonl: WriteLines)
     assert ranked_passages(read_passages(file), "f", limit=5) == {"q1": [("x", "One."), ("z", "Two.")]}
 
 
-@pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime", "plain"])
-def test_import_reads_every_format(
-    queries: Path, contexts: Path, tmp_path: Path, backend: Backend, form: str
-) -> None:
-    backend(FakeLLM(lambda request: "It is blue [2]. It is wide."))
-    output, passages = tmp_path / "out.jsonl", tmp_path / "passages.jsonl"
-    main(["-q", "generate", "answers", str(queries), "-o", str(output), "--contexts", str(contexts),
-          "--ranking", "a", "--model", "fake", "--to", form])  # fmt: skip
-    main(["-q", "import", "--answers", str(output), "--unit", "sentence", "-o", str(passages)])
-
-    (query,) = read_passages(passages)
-    assert [(passage.passage_id, passage.text) for passage in query.passages] == [
-        ("fake-direct-cited/q1#1", "It is blue."), ("fake-direct-cited/q1#2", "It is wide."),
-    ]  # fmt: skip
-    cited = [entry.citations for passage in query.passages for entry in passage.rankings]
-    # A plain answer has citations as a whole.
-    assert cited == [["p1"], ["p1"] if form == "plain" else None]
-
-
 def test_citations_that_a_format_cannot_hold_are_counted(
     queries: Path, contexts: Path, tmp_path: Path, backend: Backend
 ) -> None:
@@ -267,31 +247,9 @@ def test_a_prompt_of_your_own(
     assert "--ranking needs --contexts" in error(str(own), "--ranking", "a")
 
 
-def test_the_prompts_do_not_grade(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    from exam_pp.graders.make import make_grader
-
-    with pytest.raises(SelectionError, match="`exam-pp generate answers` uses it"):
-        make_grader(PROMPTS.get("AnswerWikipedia"), "m", {})
-
-
 def test_contexts_of_other_queries_are_an_error(
     queries: Path, write_jsonl: WriteLines, tmp_path: Path
 ) -> None:
     other = write_jsonl("other.jsonl", [["elsewhere", [ranked("p", "Text.", a=1)]]])
     with pytest.raises(SelectionError, match="has no passages of the system 'a' for any of the queries"):
         generate(queries, tmp_path / "out.jsonl", contexts=other, ranking="a")
-
-
-def test_generated_answers_in_all_phases(demo_data: Path, tmp_path: Path) -> None:
-    """Generate, import, grade, and rank the systems by Rubric-Cover."""
-    queries, bank = demo_data / "queries.jsonl", demo_data / "questions.jsonl"
-    answers, _ = generate(queries, tmp_path / "out.jsonl", styles=("web", "direct"), max_queries=3)
-    assert len(answers) == 6
-    main(["-q", "import", "--answers", str(tmp_path / "out.jsonl"), "-o", str(tmp_path / "p.jsonl")])
-    prompt = "QuestionSelfRatedUnanswerablePromptWithChoices"
-    main(["-q", "grade", str(tmp_path / "p.jsonl"), "-o", str(tmp_path / "g.jsonl"), "--bank", str(bank),
-          "--prompt-class", prompt, "--model", "lexical"])  # fmt: skip
-    main(["-q", "evaluate", "cover", str(tmp_path / "g.jsonl"), "--bank", str(bank), "--format", "tsv",
-          "-o", str(tmp_path / "board.tsv")])  # fmt: skip
-    systems = {line.split("\t")[0] for line in (tmp_path / "board.tsv").read_text().splitlines()[1:]}
-    assert systems == {"fake-web", "fake-direct", "_overall_"}

@@ -21,7 +21,6 @@ from exam_pp.phases.banks.generate_queries import (
     query_id,
 )
 from exam_pp.prompts import QUERIES, QUERIES_FEW_SHOT
-from exam_pp.prompts.queries import QUERIES_TOP_UP
 from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import read_queries
@@ -93,16 +92,6 @@ def test_queries_record_model_prompt_document_and_span(
         f"Written: {output}",
     ]
     assert not journal_path(output).exists()
-
-
-def test_a_long_document_has_several_windows(tmp_path: Path, backend: Backend) -> None:
-    text = " ".join(f"Fact {number} is here." for number in range(30))  # 5 tokens each
-    documents = tmp_path / "long.tsv"
-    documents.write_text(f"d\t{text}\n")
-    backend(FakeLLM(lambda request: listed(f"What is {(request.slot('context') or '')[:8].strip()}?")))
-    lines, _ = generate(documents, tmp_path / "out.jsonl", window_tokens=50, top_ups=0)
-    assert [(line["start"], line["end"]) for line in lines] == [(0, 160), (160, 330), (330, len(text))]
-    assert texts(lines) == ["What is Fact 0 i?", "What is Fact 10?", "What is Fact 20?"]
 
 
 def test_windows_are_drawn_by_seed_whatever_their_order(tmp_path: Path, backend: Backend) -> None:
@@ -179,23 +168,6 @@ def test_a_pooled_id_has_one_text(documents: Path, tmp_path: Path, write_jsonl: 
         generate(documents, tmp_path / "out.jsonl", pool=pool)
 
 
-def test_short_and_long_lists(documents: Path, tmp_path: Path, backend: Backend) -> None:
-    asked: list[str] = []
-
-    def reply(request: Request) -> str:
-        asked.append(request.text)
-        if "moon" not in request.text:
-            return listed(*(f"Which light is number {number}?" for number in range(5)))
-        return listed("What are waves?") if len(asked) > 2 else listed("What are tides?")
-
-    backend(FakeLLM(reply))
-    lines, summary = generate(documents, tmp_path / "out.jsonl", per_window=3)
-    assert len(lines) == 2 + 3
-    more = QUERIES_TOP_UP.template.format(count=2)
-    assert [text.endswith(more) for text in asked if "moon" in text] == [False, True, False]
-    assert (summary.topped_up, summary.surplus, summary.short) == (1, 2, 1)
-
-
 def test_documents_without_queries_are_listed(tmp_path: Path, backend: Backend) -> None:
     documents = tmp_path / "documents.tsv"
     documents.write_text(f"d1\t{TIDES}\nd2\t{SKY}\nd3\t\nd4\tTides are waves.\nd5\tBroken.\n")
@@ -263,10 +235,3 @@ def test_an_own_prompt_and_prompts_of_other_commands(
     with pytest.raises(SystemExit):
         main([*arguments, str(tmp_path / "other.toml")])
     assert "does not write queries; it needs kind = 'query'" in capsys.readouterr().err
-
-
-def test_the_notebook_of_ragelo(shared_data: Path, tmp_path: Path) -> None:
-    documents = shared_data / "ragelo" / "notebook" / "documents.csv"
-    lines, summary = generate(documents, tmp_path / "out.jsonl", max_windows=5)
-    assert summary.documents == len({line["document_id"] for line in lines}) > 0
-    assert not summary.failed

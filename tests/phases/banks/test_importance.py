@@ -85,28 +85,6 @@ def test_keep_sorts_and_cuts() -> None:
     assert summary.cut == 2
 
 
-def test_a_label_that_cannot_be_read_changes_no_entry() -> None:
-    def reply(request: Request) -> str:
-        return '["questionable", "okay"]'
-
-    (labelled,), summary, llm = add([line("a=vital", "b")], reply, relabel=True, repairs=1)
-    assert importance(labelled) == [("a", "vital"), ("b", "okay")]
-    assert llm.calls == 2
-    assert labelled.info["unlabelled"] == {"a": "the reply is no known label: questionable"}
-    assert "1 entry is without a new label: the reply is no known label." in list(summary.lines())
-
-
-def test_records_keep_the_info_of_the_bank() -> None:
-    (labelled, plain), _, _ = add(
-        [line("v", info={"gpt_model": "gpt"}), line("v", query_id="p", info="by hand")], by_text
-    )
-    assert labelled.info["gpt_model"] == "gpt"
-    assert labelled.info["importance_model"] == "fake"
-    assert labelled.info["importance_llm_options"] == {"engine": "fake"}
-    assert labelled.info["importance_prompt_info"]["prompt_hash"] == NUGGET_IMPORTANCE.hash
-    assert plain.info["info"] == "by hand"
-
-
 def test_query_texts_of_the_bank_and_of_a_file() -> None:
     asked: list[str | None] = []
 

@@ -21,7 +21,6 @@ from exam_pp.graders.nuggetize import Nuggetizer, Segments
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.nuggetize import (
-    ImportanceModel,
     NuggetizeOptions,
     NuggetizeSummary,
     nuggetize,
@@ -227,15 +226,6 @@ def test_windows_are_compared_after_an_iteration() -> None:
     assert texts(line) == ["b"]
 
 
-def test_a_failed_iteration_ends_with_the_list_so_far() -> None:
-    """Every further iteration would ask the same."""
-    reply, asked = counting(["a"], error=2)
-    (line,), summary, _ = run([segments(3)], reply, window_size=None, iterations=5)
-    assert summary.windows == {"list": 1, "failed": 1}
-    assert len(asked) == 2
-    assert texts(line) == ["a"]
-
-
 def test_no_passages_make_no_nugget() -> None:
     """Open RAG Eval adds the vital nugget "Not enough information, no answer found" instead."""
     reply, asked = counting(["a"])
@@ -243,27 +233,6 @@ def test_no_passages_make_no_nugget() -> None:
     assert not lines
     assert not asked
     assert summary.failed == {"q1": "no passage has a judgment of 1 or more"}
-
-
-def test_another_model_labels_importance() -> None:
-    creator = FakeLLM(lambda request: '["a", "b"]')
-    scorer = FakeLLM(lambda request: '["okay", "vital"]')
-    scorer.name = "scorer"
-    importance = ImportanceModel(Answerer(scorer, Journal(None)), scorer.name, {"engine": "other"})
-    lines = nuggetize(
-        [segments(12, "q1"), segments(3, "q2")],
-        Answerer(creator, Journal(None)),
-        model=creator.name,
-        provenance=creator.provenance(),
-        options=NuggetizeOptions(),
-        importance=importance,
-    )
-    assert (creator.calls, scorer.calls) == (3, 2)
-    for line in lines:
-        assert [(item.text, item.importance) for item in line.items] == [("b", "vital"), ("a", "okay")]
-        assert (line.info["gpt_model"], line.info["importance_model"]) == ("fake", "scorer")
-        assert line.info["importance_llm_options"] == {"engine": "other"}
-        assert line.info["importance_prompt_info"]["prompt_class"] == "NuggetImportance"
 
 
 @pytest.mark.parametrize("bad", ["I am sorry.", "", "[]", '["a", "b', " ".join(["word"] * 13).join('[""]')])
@@ -292,14 +261,6 @@ def test_a_failed_call_keeps_the_list_and_is_reported() -> None:
     assert summary.failed == {"q2": "timed out"}
     assert summary.errors == {"timed out": 2}
     assert "No nuggets for 'q2': timed out." in list(summary.lines())
-
-
-def test_the_reason_of_a_query_without_nuggets_is_an_error_only_if_all_calls_failed() -> None:
-    def reply(request: Request) -> Completion | str:
-        return Completion(error="timed out") if "Text 0 " in request.text else "[]"
-
-    _, summary, _ = run([segments(20, "q1"), segments(3, "q2")], reply)
-    assert summary.failed == {"q1": "no reply lists a nugget", "q2": "timed out"}
 
 
 def test_vital_first_in_the_models_order_and_cut() -> None:
@@ -350,12 +311,6 @@ def test_for_editing_stops_before_importance() -> None:
     assert texts(line) == many
     assert {item.importance for item in line.items} == {None}
     assert "importance_prompt_info" not in line.info
-
-
-def test_queries_without_relevant_passages_are_listed() -> None:
-    lines, summary, _ = run([segments(0), segments(1, "q2")], adds("a fact"))
-    assert [line.query_id for line in lines] == ["q2"]
-    assert summary.failed == {"q1": "no passage has a judgment of 1 or more"}
 
 
 names = st.lists(st.text(st.characters(codec="utf-8", categories=("L", "Zs")), max_size=70), max_size=45)
@@ -514,18 +469,6 @@ def test_an_error_is_a_single_line(
     assert message in error
     assert error.count("\n") == 1
     assert not Path("bank.jsonl").exists()
-
-
-def test_a_model_without_any_list_is_an_error(
-    passages: Path, demo_data: Path, tmp_path: Path, backend: Callable[[FakeLLM], None],
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    backend(FakeLLM(lambda request: "No."))
-    with pytest.raises(SystemExit):
-        command(passages, tmp_path / "bank.jsonl", demo_data)
-    error = capsys.readouterr().err
-    assert "no nuggets for 8 queries" in error
-    assert "(8 times)" in error
 
 
 KILLED = """

@@ -111,13 +111,6 @@ def test_ungraded_citations_have_bounds() -> None:
     assert single.notes == ["1 citation is ungraded and counts as no support."]
 
 
-def test_notes_on_first_citations_count_only_these() -> None:
-    answer = [source("A"), part("rag/q#1", ["A", "gone"], grades(A=FULL))]
-    evaluation = citations([query(*answer)], rule="first")
-    assert values(evaluation) == [1.0, 1.0, 1.0]
-    assert evaluation.notes == []
-
-
 def test_of_several_grades_the_last_label_counts() -> None:
     sets = [grades(A=NO), grades(A=FULL), grades(A=None)]
     assert values(citations([query(source("A"), part("rag/q#1", ["A"], *sets))])) == [1.0, 1.0, 1.0]

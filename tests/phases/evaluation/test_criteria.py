@@ -122,13 +122,3 @@ def test_missing_queries_score_0_or_are_skipped() -> None:
     assert values(criteria(answers, missing_queries="skip"), "rag", "r") == {}
     assert {s.query_id for s in criteria(answers, queries=["r"]).scores} == {"r"}
     assert {s.system for s in criteria(answers, selection=SupportFilter(systems=["mute"])).scores} == {"mute"}
-
-
-def test_repeats_are_separate_systems() -> None:
-    answers = query(
-        part("rag-run-1/q#1", rated("rag-run-1", accuracy=2, depth=2), method="rag", repeat=1),
-        part("rag-run-2/q#1", rated("rag-run-2", accuracy=0, depth=0), method="rag", repeat=2),
-    )
-    evaluation = criteria([answers], selection=SupportFilter(systems=["rag"]))
-    assert values(evaluation, "rag-run-1")["mean"] == 2.0
-    assert values(evaluation, "rag-run-2")["mean"] == 0.0

@@ -317,38 +317,6 @@ def test_a_judge_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: P
     assert list(rows[0]).count("L") == 1
 
 
-def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank: Path) -> None:
-    """V_strict of all conditions in a table, then a table for each; common notes occur once."""
-    lines = [
-        ["q1", [answer("a", "q1", "SSS", human_ann="NN?"), answer("b", "q1", "NNN", human_ann="SNN")]],
-        ["q2", [answer("a", "q2", "SS", human_ann="NN"), answer("b", "q2", "SN")]],
-    ]
-    graded = write_jsonl("g.jsonl", lines)
-    out = run("evaluate", "nuggets", graded, "--bank", bank)
-    top, judge, ann, *notes = out.split("\n\n")[1:]
-
-    assert max(map(len, out.splitlines())) <= 100
-    assert top.splitlines()[0].split() == ["Run", "ID", "judge", "V_strict", "human:ann", "V_strict", "L"]
-    assert [line.split()[:3] for line in top.splitlines()[2:4]] == [
-        ["a", "1.0000", "0.0000"],
-        ["b", "0.5000", "0.2500"],
-    ]
-    assert [line.split()[0] for line in top.splitlines()[4:]] == ["Min", "Median", "Max"]
-    assert judge.splitlines()[0] == "judge"
-    assert [line.split()[0] for line in judge.splitlines()[3:]] == ["a", "b", "Min", "Median", "Max"]
-    assert ann.splitlines()[0] == "human:ann"
-    assert "bounds" in ann
-    assert [line.split()[0] for line in ann.splitlines()[3:5]] == ["b", "a"], "each by its own scores"
-    assert notes[0] == "Means over 2 queries, sorted by V_strict."
-    assert all(note.startswith("human:ann: ") for note in notes[1:-2])
-    assert notes[-2].startswith("Min, Median and Max are over the runs of each query")
-    assert " ".join(notes[-1].split()).endswith(
-        ": models judge, human:ann; prompt class NuggetAssignment; bank nuggets.jsonl; 2 queries."
-    )
-    header = run("evaluate", "nuggets", graded, "--bank", bank, "--format", "tsv").splitlines()[0]
-    assert {"judge A", "human:ann A"} <= set(header.split("\t")), "one table for scripts"
-
-
 def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl) -> None:
     """AutoNuggets+Edits: removed nuggets do not count, new nuggets are ungraded until they are labelled."""
     edits = tmp_path / "edits.json"
@@ -426,14 +394,6 @@ def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path:
     assert read_conditions([path])[0].means("V") == {"full": (0.75 + 1) / 2}
     with pytest.raises(SystemExit):
         run(*command)
-
-
-def test_the_figure_shows_the_primary_score(run: Run, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """Also if V_strict is undefined for the first query, which has no vital nugget."""
-    bank = write_jsonl("b.jsonl", [bank_line("q1", "o"), bank_line("q2", "v")])
-    graded = write_jsonl("g.jsonl", [["q1", [answer("a", "q1", "S")]], ["q2", [answer("a", "q2", "S")]]])
-    run("evaluate", "nuggets", graded, "--bank", bank, "--plot", tmp_path / "f.svg")
-    assert "V_strict" in (tmp_path / "f.svg").read_text()
 
 
 def test_selected_runs(graded: Path, bank: Path) -> None:

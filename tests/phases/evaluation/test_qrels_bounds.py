@@ -149,19 +149,3 @@ def test_labels_by_a_rule_and_their_bounds(graded: Path, runs: Path) -> None:
     assert {score.system: score.value for score in evaluation.scores} == {
         "graded": 1, "partly": 0.5, "unseen": 0,
     }  # fmt: skip
-
-
-def test_a_rule_gets_only_the_ratings_of_a_facet(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
-    graded = write_jsonl("facets.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 5, "q/b": 4})])]]])
-    items = [
-        {"query_id": "q", "facet_id": facet, "question_id": f"q/{entry}", "question_text": entry}
-        for facet, entry in (("f", "a"), ("g", "b"))
-    ]
-    lines = [
-        {"query_id": "q", "facet_id": item["facet_id"], "query_text": "t", "items": [item]} for item in items
-    ]
-    bank = write_jsonl("bank.jsonl", lines)
-    rule = "2nd>=4:3, 1st>=5:2, 1st>=4:1"
-    labels = evaluate.rubric_qrels(graded, bank, label_rule=rule, facets="facet")
-    assert [(qrel.query_id, qrel.relevance) for qrel in labels.qrels] == [("q/f", 2), ("q/g", 1)]
-    assert [qrel.relevance for qrel in evaluate.rubric_qrels(graded, bank, label_rule=rule).qrels] == [3]

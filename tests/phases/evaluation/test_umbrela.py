@@ -19,7 +19,7 @@ from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.fill_holes import fill_holes, write_filled
 from exam_pp.phases.evaluation.judgments import judgments
-from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, PairCounts, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import GRADED_RELEVANCE
@@ -112,18 +112,6 @@ def test_derived_measures_by_hand(labelled: Path) -> None:
     }
 
 
-def test_the_same_numbers_from_a_run_and_the_measures_by_name(labelled: Path, tmp_path: Path) -> None:
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
-    run = tmp_path / "bm25.run"
-    order = ["p2", "p1", "p4", "p3", "p5"]
-    run.write_text("".join(f"q Q0 {p} {n} {9 - n} t\n" for n, p in enumerate(order, 1)))
-    names = ["P(rel=2)@3", "AP(rel=2)@3", "RR(rel=2)"]
-    by_name = score_runs(labels.qrels, run, names)
-    by_threshold = score_rankings(labels.qrels, labelled, ["P@3", "AP@3", "RR"], min_grade=2)
-
-    assert by_name.scores == by_threshold.scores
-
-
 def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> None:
     summary = judge(passages, tmp_path / "holes.jsonl", only_unjudged=True)
     graded = [
@@ -154,28 +142,6 @@ def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path)
     assert "labels of 1 query without judgments in" in filled.notes[2]
     with pytest.raises(SelectionError, match=r"queries .*human\.qrels"):
         fill_holes(existing, [Qrel("new", "y", 1)])
-
-
-def test_filled_qrels_by_command(labelled: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    existing, out = tmp_path / "human.qrels", tmp_path / "filled.qrels"
-    existing.write_text("q 0 p1 0\nq 0 p2 1\n")
-    common = [
-        "evaluate",
-        "qrels",
-        str(labelled),
-        "--prompt-class",
-        "GradedRelevance",
-        "--fill-holes",
-        str(existing),
-    ]
-    main([*common, "-o", str(out)])
-    assert out.read_text() == "q 0 p1 0\nq 0 p2 1\nq 1 p3 3\nq 1 p5 1\n"
-    assert "2 judgments" in capfd.readouterr().err
-    main([*common, "--rankings", "-m", "P(rel=1)@3", "--format", "tsv"])
-    assert capfd.readouterr().out.splitlines()[1].startswith("bm25\t0.333333"), "p2 alone counts"
-    with pytest.raises(SystemExit):
-        main([*common, "-o", str(existing)])
-    assert existing.read_text() == "q 0 p1 0\nq 0 p2 1\n", "an input is never changed"
 
 
 def tables_of(report: Report) -> dict[str, Table]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.columns import grader_columns
 from exam_pp.phases.evaluation.leaderboards import leaderboard
@@ -182,21 +179,6 @@ def test_the_tests_use_the_confidence() -> None:
     assert shown == [{"a", "b"}, {"a", "b"}, set()]
 
 
-def test_the_tests_use_the_seed() -> None:
-    """20 queries: 2^20 assignments are more than the samples."""
-    values = [n % 7 / 10 for n in range(20)], [n % 5 / 10 for n in range(20)]
-    actual = [randomisation_tests(np.array(values), alpha=0.05, seed=seed)[0, 1] for seed in (0, 1)]
-    assert actual[0] != actual[1]
-    near = Statistics(significance=True, confidence=1 - sum(actual) / 2)
-    evaluation = evaluation_of(a=values[0], b=values[1])
-    letters = [
-        {row.letters for row in uncertainty(evaluation, replace(near, seed=seed)).systems.values()}
-        for seed in (0, 1)
-    ]
-
-    assert sorted(map(len, letters)) == [1, 2]
-
-
 def test_intervals_of_skipped_queries_cannot_be_nested(incomplete: Path) -> None:
     evaluation = evaluate.cover(incomplete, missing_queries="skip")
     with pytest.raises(SelectionError, match="--missing-queries zero"):
@@ -259,10 +241,6 @@ def test_bounds_are_always_shown(incomplete: Path) -> None:
     assert table.columns[:3] == ["system", COVER, "bounds"]
     assert table.rows[0][2] == "[0.750, 0.750] ?"
     assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
-
-
-def test_fully_graded_files_have_no_bounds(tiny_passages: Path) -> None:
-    assert evaluate.cover(tiny_passages).best_case == []
 
 
 @pytest.mark.parametrize("form", ["tsv", "json"])

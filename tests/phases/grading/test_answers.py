@@ -221,20 +221,6 @@ def test_verification_replies_of_no_and_unreadable_replies(
     assert (grades.error_of("water") is None) == (rating is not None)
 
 
-@pytest.mark.parametrize("second", ["no", "perhaps"])
-def test_any_of_several_gold_answers_is_enough(
-    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str
-) -> None:
-    """Even if the reply about another gold answer cannot be read."""
-    text = bank.read_text().replace('["rise"]', '["rise", "go up", "rise"]')
-    bank.write_text(text)
-    llm = FakeLLM(lambda request: "yes" if "go up" in request.text else second)
-    verify(graded, bank, tmp_path / "verified.jsonl", llm, monkeypatch)
-    assert llm.calls == 2
-    grades = sets(tmp_path / "verified.jsonl")[-1]
-    assert (grades.entry_ratings()["water"], grades.error_of("water")) == (1, None)
-
-
 def test_verified_answers_are_not_verified_again(
     graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,18 +231,6 @@ def test_verified_answers_are_not_verified_again(
     assert second.read_bytes() == first.read_bytes()
     summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch, regrade=True)
     assert sets(second)[-1].entry_ratings()["water"] == 0
-
-
-def test_answers_verified_with_another_prompt_version_are_verified_again(
-    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    verify(graded, bank, first, FakeLLM(lambda request: "yes"), monkeypatch)
-    text, version = first.read_text(encoding="utf-8"), PROMPTS.get(VERIFIED).hash
-    assert version in text
-    first.write_text(text.replace(version, "0" * len(version)), encoding="utf-8")
-    summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch)
-    assert (summary.pairs, summary.reused) == (4, 0)
 
 
 def test_answers_of_several_prompts_need_a_choice(
@@ -280,13 +254,6 @@ def test_a_file_without_extracted_answers(
 ) -> None:
     with pytest.raises(SelectionError, match="no selected"):
         verify(tiny_passages, bank, tmp_path / "out.jsonl", FakeLLM(), monkeypatch)
-
-
-def test_the_command(graded: Path, bank: Path, tmp_path: Path) -> None:
-    output = tmp_path / "verified.jsonl"
-    main(["-q", "verify-answers", str(graded), "-o", str(output), "--bank", str(bank), "--model", "fake",
-          "--answers-class", KEY, "--answers-grader", "fake"])  # fmt: skip
-    assert [grades.prompt_class for grades in sets(output)] == [KEY, VERIFIED]
 
 
 def test_a_new_gold_answer_is_read_without_a_model(graded: Path, bank: Path, tmp_path: Path) -> None:

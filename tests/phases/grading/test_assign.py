@@ -81,14 +81,6 @@ def test_every_answer_is_labelled_and_can_be_evaluated(
     assert {line.split()[3] for line in capsys.readouterr().out.splitlines()} <= {"0", "1", "2"}
 
 
-@pytest.mark.parametrize("model", ["lexical", "random", "constant"])
-def test_baselines_answer_point_by_point(answers: Path, demo_data: Path, model: str) -> None:
-    for soft in ("--soft", "--no-soft"):
-        grades = rubrics(grade(answers, demo_data, POINTWISE, soft, model=model))
-        assert not any(each.errors for each in grades)
-        assert sum(len(each.assignments or ()) for each in grades) == 164
-
-
 def test_the_lexical_baseline_separates_the_answers(
     answers: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,22 +90,6 @@ def test_the_lexical_baseline_separates_the_answers(
     assert scores["gen-short"] < 0.4
     labels = {item.assignment for each in rubrics(graded) for item in each.assignments or ()}
     assert labels == {"support", "partial_support", "not_support"}
-
-
-def test_grades_are_reused_and_rereading_changes_no_grade(answers: Path, demo_data: Path) -> None:
-    graded = grade(answers, demo_data, LISTWISE)
-    again = graded.with_name("again.jsonl")
-    summary = grade_file(
-        GradeFiles(graded, again, demo_data / "nuggets.jsonl"),
-        ModelOptions("fake"),
-        GradeOptions([PROMPTS.get(LISTWISE)]),
-    )
-    assert (summary.asked, summary.reused) == (0, 164)
-    reread = graded.with_name("reread.jsonl")
-    main(["-q", "reread", str(graded), "-o", str(reread)])
-    assert [each.entry_ratings() for each in rubrics(reread)] == [
-        each.entry_ratings() for each in rubrics(graded)
-    ]
 
 
 def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path: Path) -> None:
@@ -143,21 +119,6 @@ def test_lists_are_refused_where_they_cannot_be_read(answers: Path, demo_data: P
             ModelOptions(model),
             GradeOptions([PROMPTS.get(LISTWISE)]),
         )
-
-
-def test_queries_need_a_text(
-    answers: Path, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bank = tmp_path / "bank.jsonl"
-    lines = [json.loads(line) for line in (demo_data / "nuggets.jsonl").read_text("utf-8").splitlines()]
-    bank.write_text("".join(json.dumps({**line, "query_text": ""}) + "\n" for line in lines), "utf-8")
-    arguments = ["-q", "grade", str(answers), "-o", str(tmp_path / "g.jsonl"), "--bank", str(bank)]
-    arguments += ["--prompt-class", LISTWISE, "--model", "fake"]
-    with pytest.raises(SystemExit):
-        main(arguments)
-    assert "bank.jsonl has no text" in capsys.readouterr().err
-    main([*arguments, "--queries", str(demo_data / "queries.jsonl")])
-    assert len(rubrics(tmp_path / "g.jsonl")) == 16
 
 
 def test_the_bundled_grader_labels_the_demo(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +14,11 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Request
-from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.requests import Request
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import TestBank
 
-WriteLines = Callable[[str, list[Any]], Path]
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 TEXTS = {"q1": "who wrote the text", "007": "where is it from"}
 
@@ -78,12 +74,6 @@ def test_replies_to_the_prompt_thomas_without_a_number_stay_ungraded(
         assert bool(label.error) == (rating is None)
 
 
-def test_soft_grades(tiny_passages: Path) -> None:
-    logprobs = (math.log(0.3), math.log(0.7))
-    queries, _ = run(tiny_passages, FakeLLM(lambda r: Completion("Yes", label_logprobs=logprobs)), "Sun")
-    assert (direct(queries)[0].expected, direct(queries)[0].margin) == (0.7, 0.4)
-
-
 def test_the_prompt_holds_the_query_and_the_passage(tiny_passages: Path) -> None:
     seen: list[Request] = []
 
@@ -95,12 +85,6 @@ def test_the_prompt_holds_the_query_and_the_passage(tiny_passages: Path) -> None
     assert seen[0].slot("query") == "who wrote the text"
     assert seen[0].slot("context") == "Text of p1."
     assert seen[0].labels == ("No", "Yes")
-
-
-def test_the_query_text_comes_from_the_bank(tiny_passages: Path, tiny_bank: Path) -> None:
-    llm = FakeLLM(lambda request: "Yes" if "the query q1" in request.text else "No")
-    queries, _ = run(tiny_passages, llm, "FagB", bank=read_bank(tiny_bank))
-    assert [grade.correct for grade in direct(queries)] == [True, True, False]
 
 
 def test_questions_and_direct_prompts_in_one_pass(
@@ -122,21 +106,6 @@ def test_questions_and_direct_prompts_in_one_pass(
     assert len(passage.rubric_grades or ()) == 2
     views = list(next(read_passages_for_metrics(output)).passages[0].grade_sets())
     assert [view.entry_ratings() for view in views] == [g.entry_ratings() for g in passage.grade_sets()]
-
-
-def test_pairs_with_a_grade_are_not_graded_again(tiny_passages: Path, tmp_path: Path) -> None:
-    from exam_pp.store.passages.graded_file import passages_writer
-
-    first = tmp_path / "first.jsonl"
-    queries, _ = run(tiny_passages, FakeLLM(lambda r: "Yes" if "p1" in r.text else "hm"), "FagB")
-    with passages_writer(first) as writer:
-        for query in queries:
-            writer.write(query)
-    llm = FakeLLM(lambda request: "No")
-    again, summary = run(first, llm, "FagB")
-    assert (llm.calls, summary.reused, summary.graded) == (2, 1, 2), "ungraded passages are asked again"
-    assert [g.entry_ratings() for g in again[0].passages[1].direct_grades or ()] == [{}, {"direct": 0}]
-    assert run(first, FakeLLM(), "FagB", regrade=True)[1].pairs == 3
 
 
 @pytest.mark.parametrize(

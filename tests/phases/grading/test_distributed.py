@@ -16,10 +16,8 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.distributed import SINGLE_PROCESS, process_group_from_environment
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
+from exam_pp.store.passages.journal import Journal, journal_path, rank_journals
 from tests.conftest import REPOSITORY
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -249,22 +247,6 @@ def test_sigterm_finishes_the_batch_and_the_same_command_continues(
     main(["-q", *arguments])
     assert output.read_bytes() == whole
     assert json.loads(status.read_text())["state"] == "done"
-
-
-def test_names_of_journals_of_other_processes(tmp_path: Path) -> None:
-    main_journal = journal_path(tmp_path / "out.jsonl")
-    assert rank_journal_path(main_journal, 0) == main_journal
-    for name in (rank_journal_path(main_journal, 12).name, ".out.jsonl.journal.rank", ".else.journal.rank1"):
-        (tmp_path / name).touch()
-    assert [path.name for path in rank_journals(main_journal)] == [".out.jsonl.journal.rank12"]
-
-
-def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "1")
-    with process_group_from_environment() as group:
-        assert group is SINGLE_PROCESS
-        assert (group.gather("a"), group.broadcast("b"), group.leads) == (["a"], "b", True)
-        assert group.assign_device(ModelOptions("m")) == ModelOptions("m")
 
 
 @pytest.mark.parametrize(

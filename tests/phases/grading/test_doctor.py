@@ -73,15 +73,6 @@ def test_a_change_in_float32_is_a_defect(
     assert message in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_probe_of_an_extractive_model_has_no_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
-    llm = FakeLLM(lambda request: "no" if request.labels else "a span")
-    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
-    examination = doctor(ModelOptions("m", pipeline="question-answering")).examination
-    assert examination is not None
-    counts = [(comparison.replies, comparison.flips) for comparison in examination.comparisons]
-    assert counts == [(len(probe_requests()) // 2, 0)] * 2
-
-
 def test_a_reference_engine_that_cannot_be_loaded_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     llm = FakeLLM()
     monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": "bfloat16"})

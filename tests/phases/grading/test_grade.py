@@ -13,8 +13,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.data_model import QueryPassages
-from exam_pp.errors import ModelError, SelectionError
-from exam_pp.llm.backends import BACKENDS
+from exam_pp.errors import SelectionError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.grading import grading_run as grade_file_module
@@ -136,11 +135,6 @@ def test_grades_of_another_revision_are_reused_and_reported(
     )
     assert graded(same, "d.jsonl", regrade=True, revision="b", num_beams=5) == (0, [])
     assert graded(tmp_path / "d.jsonl", "e.jsonl", revision="b", num_beams=5) == (5, [])
-
-
-def test_grades_of_other_models_and_prompts_are_not_reused(tiny_passages: Path, tiny_bank: Path) -> None:
-    _, summary = run(tiny_passages, tiny_bank, FakeLLM(name="another"))
-    assert summary.pairs == 5
 
 
 def test_identical_requests_are_sent_once(write_jsonl: WriteLines, tiny_bank: Path) -> None:
@@ -265,12 +259,6 @@ def test_queries_without_bank_entries_pass_through(
     assert summary.without_bank == ["007"]
 
 
-def test_limits_keep_the_first(tiny_passages: Path, tiny_bank: Path) -> None:
-    queries, summary = run(tiny_passages, tiny_bank, FakeLLM(), max_queries=1, max_passages=1)
-    assert [[p.passage_id for p in q.passages] for q in queries] == [["p1"]]
-    assert summary.pairs == 2
-
-
 class Dies(FakeLLM):
     """A fake that is interrupted after some batches."""
 
@@ -336,17 +324,6 @@ def test_the_journal_can_be_kept_and_named(tiny_passages: Path, tiny_bank: Path,
     assert not journal.exists()
 
 
-def test_an_unfinished_batch_is_sent_as_a_whole_but_keeps_its_first_replies() -> None:
-    journal, llm = Journal(None), FakeLLM(lambda request: "new")
-    answer = Answerer(llm, journal)
-    requests = [Request((Part(f"question {number}"),)) for number in range(20)]
-    journal.add({f"{journal.model}/{requests[3].key()}": Completion("old")})
-    assert [reply.text for reply in answer(requests)] == ["new"] * 3 + ["old"] + ["new"] * 16
-    assert llm.calls == 20
-    assert [reply.text for reply in answer(requests)] == ["new"] * 3 + ["old"] + ["new"] * 16
-    assert llm.calls == 20
-
-
 def test_replies_with_other_options_are_not_used() -> None:
     journal, asked = Journal(None), [Request((Part("why?"),))]
 
@@ -378,26 +355,6 @@ def test_the_key_of_a_request_depends_on_all_options_that_change_replies(other: 
     request = Request((Part("a"), Part("bc")))
     assert request.key() == Request((Part("a", slot="x"), Part("bc")), pairs=3).key()
     assert request.key() != other.key()
-
-
-@pytest.mark.parametrize(("after", "kept"), [(0, False), (15, False), (16, True)])
-def test_an_error_keeps_the_journal_unless_it_is_empty(
-    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path, after: int, kept: bool, monkeypatch: Any
-) -> None:
-    class Fails(Dies):
-        def generate(self, requests: Sequence[Request], batches: Any = None) -> Any:
-            try:
-                yield from super().generate(requests, batches)
-            except KeyboardInterrupt:
-                raise ModelError("The endpoint has gone.") from None
-
-    texts = [{"paragraph_id": f"p{i}", "text": f"This text number {i} was written."} for i in range(30)]
-    passages, output = write_jsonl("many.jsonl", [["q1", texts]]), tmp_path / "out.jsonl"
-    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: Fails(after))
-    options = GradeOptions(prompts=[PROMPTS.get(RATING)])
-    with pytest.raises(ModelError, match="has gone"):
-        grade_file(GradeFiles(passages, output, tiny_bank), ModelOptions("fake"), options)
-    assert journal_path(output).exists() == kept
 
 
 def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
@@ -457,8 +414,3 @@ def test_a_bank_for_other_queries_is_refused(
     assert stop.value.code == 1
     assert "other.jsonl has no entries" in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_every_backend_without_a_checkpoint_is_registered() -> None:
-    assert "fake" in BACKENDS
-    assert "text2text" in BACKENDS

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -22,8 +20,7 @@ from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.plan import plan_grading
 from exam_pp.prompts import PROMPTS
-from exam_pp.rendering.render import render
-from exam_pp.reports.grading.plan import length_histogram, plan_report
+from exam_pp.reports.grading.plan import length_histogram
 from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import Journal, journal_path
 
@@ -152,20 +149,6 @@ def test_replies_of_another_models_probe_are_not_used_and_not_kept(
     assert not journal_path(files.output).exists()
 
 
-def test_replies_of_a_grading_survive_the_plan_and_the_grading_of_another_model(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files, options = grading(tmp_path, tiny_passages, tiny_bank)
-    with Journal(journal_path(files.output)) as journal:
-        # A text that looks like the mark of a probe.
-        journal.add({"other/1": Completion('5, "probe": true}'), "other/2": Completion('"probe": true}')})
-    use(monkeypatch, FakeLLM(lambda _request: "5"))
-    plan_grading(files, ModelOptions("fake"), options)
-    grade_file(files, ModelOptions("fake"), options)
-    with Journal(journal_path(files.output)) as journal:
-        assert set(journal.all_replies()) == {"other/1", "other/2"}
-
-
 def test_without_replies_no_journal_is_made(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,16 +158,6 @@ def test_without_replies_no_journal_is_made(
     assert probe is not None
     assert (probe.kept, probe.failures["the endpoint is down"]) == (0, 5)
     assert not journal_path(files.output).exists()
-
-
-def test_the_report_names_the_journal(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    files, options = grading(tmp_path, tiny_passages, tiny_bank)
-    text = render(plan_report(plan_grading(files, ModelOptions("fake"), options)), "text")
-    assert f"The journal {journal_path(files.output)} keeps 5 replies of the probe" in text.replace("\n", " ")
-    streamed = replace(files, output=Path("-"))
-    probe = plan_grading(streamed, ModelOptions("fake"), options).probe
-    assert probe is not None
-    assert (probe.requests, probe.kept, probe.journal) == (5, 0, None)
 
 
 def test_only_the_first_process_of_a_group_plans(
@@ -213,34 +186,6 @@ def test_a_plan_of_passages_from_a_pipe_is_refused(
     assert "--plan reads the passages before the grading does" in capsys.readouterr().err
 
 
-def test_a_plan_of_passages_from_standard_input(
-    tiny_passages: Path,
-    tiny_bank: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def plan(passages: str, output: str) -> list[str]:
-        grading = [
-            "grade",
-            passages,
-            "-o",
-            str(tmp_path / output),
-            "--bank",
-            str(tiny_bank),
-            "--model",
-            "fake",
-        ]
-        main([*grading, "--prompt-class", RATING, "--plan"])
-        return [line for line in capsys.readouterr().out.splitlines() if "requests to send" in line]
-
-    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(tiny_passages.read_bytes())))
-    monkeypatch.setattr("sys.stdin", stdin)
-    planned = plan("-", "a.jsonl")
-    assert planned == plan(str(tiny_passages), "b.jsonl")
-    assert planned
-
-
 @pytest.mark.integration
 def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "dl19-gpt4"
@@ -251,25 +196,3 @@ def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None
     plan = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
     assert (plan.summary.queries, plan.summary.passages, plan.summary.pairs) == (43, 9260, 92600)
     assert sum(row[1] for row in length_histogram(plan)) == plan.requests
-
-
-def test_failed_requests_are_sent_again_if_the_grading_does_so(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files, options = grading(tmp_path, tiny_passages, tiny_bank)
-    files = replace(files, keep_journal=True)
-    use(monkeypatch, FakeLLM(lambda request: Completion("", "down") if "Who wrote" in request.text else "4"))
-    grade_file(files, ModelOptions("fake"), options)
-    with Journal(journal_path(files.output)) as journal:
-        failed = sum(reply.error is not None for reply in journal.all_replies().values())
-    assert 0 < failed < 5
-    use(monkeypatch, FakeLLM(lambda _request: "5"))
-    assert plan_grading(files, ModelOptions("fake"), options).requests == 0
-    again = replace(files, retry_failed=True)
-    plan = plan_grading(again, ModelOptions("fake"), options)
-    assert (plan.requests, plan.journaled) == (failed, 5 - failed)
-    assert plan.probe is not None
-    assert plan.probe.kept == failed
-    files.output.unlink()
-    summary = grade_file(again, ModelOptions("fake"), options)
-    assert (summary.asked, summary.graded) == (0, 5)

@@ -17,9 +17,8 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.evaluation.factual_consistency import ConsistencyFilter, factual_consistency
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.phases.grading.score_answers import ScoreOptions, ScoreSummary, score_answers, scored_queries
-from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.prompts import PROMPTS
 from exam_pp.requests import Completion, Request
-from exam_pp.roles import outputs_of
 from exam_pp.store.passages.graded_file import read_passages
 
 Json = dict[str, Any]
@@ -97,17 +96,6 @@ def run(
     return grades, summary
 
 
-def test_the_answers_of_a_line() -> None:
-    rag, mute = (output for output in outputs_of(line()).values() if output.parts)
-    assert [part.passage.passage_id for part in rag.parts] == [f"rag/q#{n}" for n in (1, 2, 3, 4)]
-    assert rag.text == "bees dance bees sting and more bees"
-    assert [p.passage_id for p in rag.retrieved] == ["d2", "d1"]
-    assert [p.passage_id for p in rag.sources] == ["d2", "d1", "d3", "d4"]
-    assert [p.passage_id for p in rag.cited_by(rag.parts[1])] == ["d3", "d1"]
-    assert rag.missing(rag.parts) == ["gone"]
-    assert (mute.system, mute.sources) == ("mute", [])
-
-
 def test_a_part_has_the_highest_score_over_the_passages_that_it_cites() -> None:
     grades, summary = run(Scorer(), claims="part")
     scores = {grade["at"]: grade["score"] for grade in grades}
@@ -135,12 +123,6 @@ def test_the_sources_of_a_whole_answer_are_joined() -> None:
     assert mute["llm_response_error"]["failure_reason"] == NO_TEXT
     assert "score" in mute
     assert mute["score"] is None
-
-
-def test_parts_against_all_passages() -> None:
-    scores = {grade["at"]: grade["score"] for grade in run(Scorer(), claims="part", sources="all")[0]}
-    assert scores["rag/q#3"] == 0.0
-    assert scores["rag/q#4"] == 1.0
 
 
 def test_a_failed_source_leaves_its_part_without_a_score() -> None:
@@ -197,18 +179,6 @@ def test_a_judge_answers_a_prompt(reply: Completion, score: float | None, reason
     assert grade.score == score
     assert (grade.error or {}).get("failure_reason") == reason
     assert grade.prompt_class == "FactualConsistency"
-
-
-def test_a_scale_becomes_a_score_from_0_to_1() -> None:
-    from exam_pp.prompts.custom import parse_prompt
-
-    text = 'name = "Mine"\nkind = "claim"\nreading = "number"\nscale = 4\ntemplate = "{context} {claim}"'
-    prompt: Prompt = parse_prompt(text, "mine.toml")
-    grading = ConsistencyGrader("judge", {}, prompt).run(ClaimUnit("s", "answer", "a", [("d", "b")]))
-    next(grading)
-    with pytest.raises(StopIteration) as stop:
-        grading.send([Completion("3")])
-    assert stop.value.value.score == 0.75
 
 
 def test_a_file_from_answers_to_a_leaderboard(

@@ -26,15 +26,6 @@ def test_units_of_a_rag_answer() -> None:
         assert answer_units(RAG, unit) == [AnswerPart("One. More. Two.", ("a", "b", "c"))]
 
 
-def test_units_of_a_plain_answer() -> None:
-    assert [part.text for part in answer_units(PLAIN, "sentence")] == [
-        "One is here.",
-        "Two is there!",
-        "Three?",
-    ]
-    assert [part.text for part in answer_units(PLAIN, "whole")] == ["One is here. Two is there!  Three?"]
-
-
 def test_paragraphs_end_with_sentences() -> None:
     texts = [part.text for part in answer_units(PLAIN, "paragraph", max_words=6)]
     assert texts == ["One is here. Two is there!", "Three?"]
@@ -51,11 +42,6 @@ def test_the_parts_of_a_long_element_keep_its_citations() -> None:
         AnswerPart("One is here.", ("a",)),
         AnswerPart("Two is there. Three.", ("a", "b")),
     ]
-
-
-@pytest.mark.parametrize("unit", ["whole", "paragraph", "sentence"])
-def test_an_empty_answer_has_no_units(unit: Unit) -> None:
-    assert answer_units(Answer("q", "s", ()), unit) == []
 
 
 @pytest.mark.parametrize(
@@ -76,11 +62,6 @@ def test_an_empty_answer_has_no_units(unit: Unit) -> None:
 )
 def test_sentences(text: str, expected: list[str]) -> None:
     assert [sentence.strip() for sentence in sentences(text)] == expected
-
-
-@given(st.text(alphabet=st.sampled_from("aB1. ?!\n-é\t\u2029"), max_size=80))
-def test_sentences_joined_are_the_text(text: str) -> None:
-    assert "".join(sentences(text)) == text
 
 
 WORDS = st.sampled_from(

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exam_pp.errors import DataError, OutputError
-from exam_pp.formats.trec import run_file_name
 from exam_pp.phases.interchange.export_runs import export_runs
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import RunLine
@@ -59,14 +55,6 @@ def test_names_cannot_leave_the_folder(write_jsonl: Write, tmp_path: Path) -> No
     assert sorted(method_of(file) for file in files) == sorted(systems)
     tags = {line.system for file in files for line in read_run(file, method="tag")}
     assert {"../evil", "a_b", "a%2Fb"} <= tags
-
-
-@given(st.text(min_size=1, max_size=30).filter(lambda name: name.isprintable()))
-def test_file_names_are_safe_and_reversible(system: str) -> None:
-    name = run_file_name(system)
-    assert not set(name) & set('/\\\0 :*?"<>|')
-    assert not name.startswith(".")
-    assert unquote(name.removesuffix(".run")) == system
 
 
 @pytest.mark.parametrize(

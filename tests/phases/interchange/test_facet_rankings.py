@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.import_passages import command
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.phases.interchange.convert import Conversion, convert
@@ -64,14 +62,6 @@ def test_facets_belong_to_their_title_query(
     ]
 
 
-def test_scores_of_merged_rankings_fall_with_the_rank(collection: Path) -> None:
-    _, by_id = imported(collection)
-    entries = {p.passage_id: e for p in by_id["car:bees"].passages for e in p.rankings if e.method == "good"}
-    assert {key: (e.rank, e.score) for key, e in entries.items()} == {
-        "p-dance": (1, 4.0), "p-honey": (2, 3.0), "p-waggle": (3, 2.0), "p-store": (4, 1.0),
-    }  # fmt: skip
-
-
 def test_the_pool_has_the_top_of_merged_rankings_or_of_each_facet(collection: Path) -> None:
     for choice, passages in (("merge", {"p-dance"}), ("keep", {"p-dance", "p-honey"})):
         _, by_id = imported(collection, runs=[collection / "runs" / "good.run"], top=1, facet_rankings=choice)
@@ -88,24 +78,6 @@ def test_facets_can_stay_queries_of_their_own(collection: Path) -> None:
     assert len(list(summary.lines())) == 1
     judged = {p.passage_id: [j.relevance for j in p.judgments] for p in by_id["car:bees/S_2"].passages}
     assert (judged["p-dance"], judged["p-honey"]) == ([0], [2])
-
-
-def test_the_order_of_facets_is_that_of_the_queries(collection: Path) -> None:
-    query = json.loads((collection / "queries.jsonl").read_text().splitlines()[0])
-    query["facets"].reverse()
-    write_lines(collection / "reversed.jsonl", [query])
-    _, by_id = imported(collection, queries=collection / "reversed.jsonl")
-    assert [key for _, _, key in rankings(by_id["car:bees"], "good")] == [
-        "p-honey", "p-dance", "p-waggle", "p-store",
-    ]  # fmt: skip
-
-
-def test_a_ranking_of_the_query_itself_is_unchanged(collection: Path) -> None:
-    line = "car:bees Q0 p-store 7 0.5 whole\n"
-    (collection / "runs" / "whole.run").write_text(line)
-    _, by_id = imported(collection)
-    (entry,) = (e for p in by_id["car:bees"].passages for e in p.rankings if e.method == "whole")
-    assert (entry.query_id, entry.rank, entry.score) == ("car:bees", 7, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -175,13 +147,6 @@ def test_pages_without_origins_and_texts(collection: Path) -> None:
         convert(Conversion(collection / "short.jsonl", collection / "p.jsonl", "graded"))
 
 
-def test_pages_convert_to_passages(collection: Path) -> None:
-    dropped = convert(Conversion(collection / "pages.jsonl", collection / "p.jsonl", "graded"))
-    assert dropped.counts == {"facets": 10, "query texts": 4, "ranks of passages for facets": 16}
-    (bees, _) = read_passages(collection / "p.jsonl")
-    assert rankings(bees, "good") == MERGED
-
-
 def test_two_texts_or_pages_are_refused(collection: Path) -> None:
     first, second = page("good", "car:bees"), page("poor", "car:bees")
     write_lines(collection / "twice.jsonl", [first, first])
@@ -192,8 +157,3 @@ def test_two_texts_or_pages_are_refused(collection: Path) -> None:
     write_lines(collection / "texts.pages", [first, second])
     with pytest.raises(DataError, match=r"line 2, paragraphs: the text of the paragraph 'p-\w+' differs"):
         imported(collection, runs=[], pages=[collection / "texts.pages"])
-
-
-def test_the_choices_of_the_option() -> None:
-    (option,) = (param for param in command.params if param.name == "facet_rankings")
-    assert tuple(option.type.choices) == get_args(FacetRankings)  # type: ignore[attr-defined]  # a click.Choice

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -105,14 +104,3 @@ def test_runs_of_the_same_name_and_single_runs(runs: Path, tmp_path: Path) -> No
     with pytest.raises(DataError, match="has no results"):
         fuse_files([runs, other / "empty.run"], output, FuseOptions())
     assert not output.exists()
-
-
-def test_the_fused_run_is_a_system(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    qrels = tmp_path / "qrels.txt"
-    qrels.write_text("q1 0 c 1\nq2 0 a 1\n")
-    main(["fuse", str(runs), "-o", str(runs / "rrf.run")])
-    assert "Fused 2 runs as 'rrf'" in capsys.readouterr().err
-    main(["-q", "evaluate", "judgments", str(qrels), "--runs", str(runs), "-m", "RR@5", "--format", "json"])
-    rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
-    scores = {row["system"]: row["RR@5"] for row in rows}
-    assert scores == pytest.approx({"rrf": (1 / 2 + 1) / 2, "dense": (1 / 3 + 1) / 2, "sparse": 1 / 2})

@@ -105,29 +105,6 @@ def test_judged_passages_are_pooled_too(collection: Path) -> None:
     assert summary.judged == 3
 
 
-def test_without_a_queries_file_queries_come_in_order_of_appearance(collection: Path) -> None:
-    (collection / "texts.tsv").write_text(
-        "".join(f"{d}\tText.\n" for d in ("d1", "d2", "d3", "d4", "d#1/x", "d9"))
-    )
-    _, queries = built(collection, queries=None)
-    assert list(queries) == ["q1", "007", "other"]
-
-
-def test_judgments_of_facets_belong_to_the_query(collection: Path) -> None:
-    (collection / "qrels.txt").write_text("q1/f/1 0 d1 2\nq1/f2 0 d1 1\n")
-    _, queries = built(collection, qrels=[collection / "qrels.txt"])
-    judgments = queries["q1"].passages[0].judgments
-    assert [(j.query_id, j.title_query, j.relevance) for j in judgments] == [
-        ("q1/f/1", "q1", 2),
-        ("q1/f2", "q1", 1),
-    ]
-
-
-def test_methods_by_tag(collection: Path) -> None:
-    _, queries = built(collection, method_name="tag")
-    assert {e.method for p in queries["q1"].passages for e in p.rankings} == {"tagA", "tagB"}
-
-
 def test_the_best_of_every_system_of_a_file_are_pooled(collection: Path) -> None:
     for run in (collection / "runs").iterdir():
         run.unlink()
@@ -250,20 +227,6 @@ def test_dropped_fields_of_answers_are_counted(collection: Path, write_jsonl: Wr
     assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (
         summary.dropped.counts
     )
-
-
-def test_citations_of_parts_without_text_are_counted(collection: Path, write_jsonl: Write) -> None:
-    parts = [{"text": " ", "citations": [0, 1]}, {"text": "One.", "citations": [0]}, {"text": ""}]
-    answer = {"run_id": "gen", "topic_id": "q1", "references": ["a", "b"], "answer": parts}
-    report = {
-        "metadata": {"run_id": "rep", "topic_id": "q1"},
-        "references": ["a"],
-        "responses": [{"text": "", "citations": {"a": 0.5}}],
-    }
-    path = write_jsonl("answers.jsonl", [answer, report])
-    summary, queries = built(collection, runs=[], texts=[], answers=[path], unit="sentence")
-    assert ids(queries["q1"]) == ["gen/q1#1", "rep/q1#1"]
-    assert summary.dropped.counts["citations of parts without text"] == 3
 
 
 def test_unknown_fields_of_answers_are_counted(collection: Path, write_jsonl: Write) -> None:

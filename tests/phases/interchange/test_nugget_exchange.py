@@ -135,15 +135,6 @@ def test_assignments_of_a_judge_are_added_to_those_of_a_model(
     assert graders == [("nuggetizer", [None, None]), ("human:alice", ["human", "human"])]
 
 
-def test_new_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    source = write_jsonl("a.jsonl", [assignment("r", "q", "SN"), assignment("s", "q", "SNN")])
-    sources = AssignmentSources([source], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl")
-    summary = import_assignments(sources)
-
-    assert len(read_bank(tmp_path / "b.jsonl").entries("q")) == 3
-    assert summary.inconsistent == ["q"]
-
-
 def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     """Joined by query and text: a bank may have any ids, and the same text in two facets."""
     items = [
@@ -171,28 +162,6 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     with pytest.raises(SelectionError, match=r"nugget .*bank\.jsonl"):
         import_assignments(other)
     assert not (tmp_path / "x.jsonl").exists()
-
-
-def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
-    """The bank has facets: exported nuggets get their ids in the bank when they are imported again."""
-    bank, passages = demo_data / "nuggets.jsonl", tmp_path / "p.jsonl"
-    lines = [
-        {
-            "query": query.query_text, "qid": query.query_id, "answer_text": "Words.", "run_id": "r",
-            "nuggets": [{"text": e.text, "assignment": "support"} for e in query.entries.values()],
-        }
-        for query in read_bank(bank)
-    ]  # fmt: skip
-    source = tmp_path / "a.jsonl"
-    source.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    main(["import", "--assignments", str(source), "--bank", str(bank), "-o", str(passages)])
-    imported = {
-        key
-        for query in read_passages(passages)
-        for grades in query.passages[0].rubric_grades or []
-        for key in grades.entry_ratings()
-    }
-    assert imported == {key for query in read_bank(bank) for key in query.entries}
 
 
 @pytest.mark.parametrize(
@@ -305,16 +274,6 @@ def test_labels_of_umbrela_are_joined_by_their_texts(
         import_judge_rows([wrong], tiny_passages, queries, tmp_path / "x.jsonl")
 
 
-def test_a_row_of_umbrela_without_a_label_is_ungraded(
-    tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
-) -> None:
-    queries = tmp_path / "queries.tsv"
-    queries.write_text("007\twhere is it from\n")
-    rows = write_jsonl("rows.jsonl", [ROW | {"judgment": None}])
-    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
-    assert (summary.graded, summary.ungraded) == (0, 1)
-
-
 def test_labels_of_umbrela_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
@@ -347,17 +306,6 @@ def test_yes_and_no_and_other_scales_are_not_labels_of_umbrela(
     with pytest.raises(SelectionError, match=r"UMBRELA .*0 to 3"):
         export_judge_rows(graded, queries, tmp_path / "rows.jsonl", GradeFilter(prompt_class="FagB"))
     assert not (tmp_path / "rows.jsonl").exists()
-
-
-def test_parts_of_an_answer_are_in_the_order_of_their_ranks(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """A file may hold its passages in any order."""
-    parts = []
-    for rank, text in ((10, "Last."), (2, "Second."), (1, "First.")):
-        ranking = {"method": "s", "paragraphId": f"s/q#{rank}", "queryId": "q", "rank": rank, "score": 0.0}
-        data = {"judgments": [], "rankings": [ranking]}
-        parts.append(passage(f"s/q#{rank}", text=text, paragraph_data=data))
-    export_answers(write_jsonl("p.jsonl", [["q", parts]]), tmp_path / "a.jsonl", form="plain")
-    assert [row["text"] for row in read_json(tmp_path / "a.jsonl")] == ["First. Second. Last."]
 
 
 def test_dropped_fields_of_umbrela_are_counted(
@@ -447,29 +395,6 @@ def test_older_results_of_rank_llm(as_array: bool, tmp_path: Path) -> None:
     path.write_text(json.dumps([line, {"query": "no id", "hits": []}]))
     with pytest.raises(DataError, match=r"element 2 query\.qid"):
         import_candidates([path], tmp_path / "p.jsonl")
-
-
-def test_candidates_are_written_best_first_with_their_highest_judgment(
-    write_jsonl: WriteJsonl, tmp_path: Path
-) -> None:
-    passages = []
-    for rank, name in ((2, "second"), (10, "last"), (1, "first")):
-        ranking = {"method": "s", "paragraphId": name, "queryId": "q", "rank": rank, "score": 0.0}
-        judgments = [
-            {"paragraphId": name, "query": "q", "relevance": relevance, "titleQuery": "q"}
-            for relevance in (1, 3, 0)
-        ]
-        data = {"judgments": judgments, "rankings": [ranking]}
-        passages.append(passage(name, paragraph_data=data))
-    (tmp_path / "q.json").write_text('{"q": "a query"}')
-    summary = export_candidates(
-        write_jsonl("p.jsonl", [["q", passages]]), tmp_path / "q.json", "s", tmp_path / "c.jsonl"
-    )
-    (line,) = read_json(tmp_path / "c.jsonl")
-    assert [(c["docid"], c["judgment"]) for c in line["candidates"]] == [
-        ("first", 3), ("second", 3), ("last", 3),
-    ]  # fmt: skip
-    assert "judgments other than the highest (6)" in summary[1]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.phases.passages.merge import merge_files
-from exam_pp.phases.passages.rename import Renaming, rename_file
-from exam_pp.phases.passages.sample import SampleOptions, sample_file
 from exam_pp.phases.passages.split import split_by_query, split_in_parts
 from exam_pp.phases.passages.strip import StripOptions, strip_file
 from exam_pp.store.passages.graded_file import read_passages
@@ -279,41 +277,6 @@ def test_the_filter_of_a_merge_is_the_merge_of_filters(
         assert ratings(merged_parts) == ratings(filtered)
         filter_file(filtered, where / "again", options)
         assert content(where / "again") == content(filtered)
-
-
-@given(files())
-def test_renaming_back_restores_the_file(text: str) -> None:
-    with folder(text) as (where, (path,)):
-        passages = [passage for query in read_passages(path) for passage in query.passages]
-        sets = [grades for passage in passages for grades in passage.grade_sets()]
-        names = (
-            {grades.model for grades in sets if grades.model},
-            {grades.prompt_class for grades in sets if grades.prompt_class},
-            {ranking.method for passage in passages for ranking in passage.rankings},
-        )
-        rename_file(path, where / "there", Renaming(*({name: f"new {name}" for name in n} for n in names)))
-        rename_file(
-            where / "there", where / "back", Renaming(*({f"new {name}": name for name in n} for n in names))
-        )
-        assert list(map(exact, content(where / "back").splitlines())) == list(map(exact, text.splitlines()))
-
-
-@given(
-    files(),
-    st.integers(1, 3),
-    st.integers(1, 3),
-    st.integers(0, 3),
-    st.sampled_from([None, "equal", "proportional"]),
-)
-def test_sampling_a_sample_changes_nothing(text: str, queries: int, count: int, seed: int, how: Any) -> None:
-    with folder(text) as (where, (path,)):
-        options = SampleOptions(queries, count, seed, how)
-        sample_file(path, where / "once", options)
-        sample_file(where / "once", where / "twice", options)
-        assert content(where / "twice") == content(where / "once")
-        assert values_of(content(where / "once")).items() <= values_of(text).items()
-        sample_file(path, where / "all", SampleOptions(9, 9, seed, how))
-        assert content(where / "all") == text
 
 
 @pytest.mark.parametrize("part", ["texts", "prompts", "replies", "human", "judgments", "rankings"])

@@ -212,15 +212,6 @@ def test_merge_joins_shards_judges_and_new_games(
     assert "in none of the merged files" in fails(capsys, "merge", first, "--like", other, "-o", output)
 
 
-def test_merge_of_one_file_or_of_a_file_with_itself_changes_nothing(source: Path, output: Path) -> None:
-    run("merge", source, "-o", output)
-    assert read(output) == LINES
-    copy = source.with_name("copy.jsonl")
-    copy.write_bytes(source.read_bytes())
-    run("merge", source, copy, "-o", output)
-    assert read(output) == LINES
-
-
 def test_a_graded_game_replaces_an_ungraded_one(
     write_jsonl: Write, output: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

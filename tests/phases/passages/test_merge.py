@@ -108,11 +108,6 @@ def test_grades_rankings_and_judgments_are_merged(write_jsonl: WriteLines, tmp_p
     assert "exam_grades" not in added
 
 
-def test_merging_a_file_with_itself_changes_nothing(tiny_passages: Path, tmp_path: Path) -> None:
-    lines = merge(tmp_path / "out.jsonl", tiny_passages, tiny_passages)
-    assert lines == [json.loads(line) for line in tiny_passages.read_text().splitlines()]
-
-
 def test_two_texts_of_a_passage_are_an_error(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,28 +161,6 @@ def judged(relevance: int) -> dict[str, Any]:
     return {"paragraphId": "p", "query": "q", "relevance": relevance, "titleQuery": "q"}
 
 
-def test_duplicates_in_a_file_do_not_hide_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """A list with a duplicate is as long as its union with one new element."""
-    mine, yours = rubric({"q/a": 5}), rubric({"q/b": 3}, llm="another")
-    first = with_data(write_jsonl, "a.jsonl", [mine, mine], rankings=[ranked(1), ranked(1)])
-    second = with_data(write_jsonl, "b.jsonl", [yours], rankings=[ranked(1, "q/facet")])
-    ((_, [merged]),) = merge(tmp_path / "out.jsonl", first, second)
-    assert merged["exam_grades"] == [mine, yours]
-    assert merged["paragraph_data"]["rankings"] == [ranked(1), ranked(1, "q/facet")]
-
-
-def test_contradictions_within_a_file_are_not_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """A passage that is graded twice, judged twice and ranked twice, as in real files."""
-    file = with_data(
-        write_jsonl,
-        "a.jsonl",
-        [rubric({"q/a": 5}), rubric({"q/a": 3})],
-        rankings=[ranked(1), ranked(4), ranked(2, "q/facet")],
-        judgments=[judged(1), judged(2)],
-    )
-    assert merge(tmp_path / "out.jsonl", file, file, "--strict") == [json.loads(file.read_text())]
-
-
 def test_the_rating_of_the_later_file_counts(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -219,15 +192,6 @@ def test_a_missing_prompt_hash_matches_every_version(
         files.append(with_data(write_jsonl, f"{name}.jsonl", grades))
     merge(tmp_path / "out.jsonl", *files)
     assert ("1 rating " in capsys.readouterr().err) == conflict
-
-
-def test_strict_stops_at_differences(
-    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        merge(tmp_path / "out.jsonl", *conflicting(write_jsonl), "--strict")
-    assert "1 rating " in capsys.readouterr().err
-    assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -277,44 +241,6 @@ def test_json_formatting_is_not_a_difference(tmp_path: Path) -> None:
 def test_invalid_shards(text: str) -> None:
     with pytest.raises(SelectionError, match=re.escape(repr(text))):
         Shard.parse(text)
-
-
-_RATINGS = st.dictionaries(st.sampled_from(["q/a", "q/b"]), st.integers(0, 5), min_size=1)
-_SETS = st.lists(st.builds(rubric, _RATINGS, llm=st.sampled_from(["m", "n"])), max_size=4)
-
-
-@given(st.lists(_SETS, min_size=1, max_size=3))
-def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
-    tmp_path_factory: pytest.TempPathFactory, files: list[list[dict[str, Any]]]
-) -> None:
-    folder = tmp_path_factory.mktemp("merge")
-    paths = [folder / f"{number}.jsonl" for number, _ in enumerate(files)]
-    for path, sets in zip(paths, files, strict=True):
-        path.write_text(json.dumps(["q", [passage("p", exam_grades=sets)]]) + "\n")
-    ((_, [merged]),) = merge(folder / "out.jsonl", *paths)
-
-    def counting(sets: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
-        return {
-            (grades["llm"], rating["question_id"]): rating["self_rating"]
-            for grades in sets
-            for rating in grades["self_ratings"]
-        }
-
-    every = [grades for sets in files for grades in sets]
-    assert counting(merged["exam_grades"]) == counting(every)
-    assert all(grades in merged["exam_grades"] for grades in every)
-    assert all(grades in every for grades in merged["exam_grades"])
-
-
-def test_empty_paragraph_data_is_not_a_conflict(
-    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    full = with_data(write_jsonl, "full.jsonl", [], judgments=[judged(1)])
-    empty = with_data(write_jsonl, "empty.jsonl", [])
-    for files in ([full, empty], [empty, full]):
-        ((_, [merged]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
-        assert merged["paragraph_data"] == {"judgments": [judged(1)]}
-    assert not capsys.readouterr().err
 
 
 def test_null_counts_as_missing(write_jsonl: WriteLines, tmp_path: Path) -> None:

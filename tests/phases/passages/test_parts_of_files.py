@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -95,16 +94,6 @@ def test_parts_together_are_the_whole(file: Path, tmp_path: Path, parts: int) ->
     assert (tmp_path / "united.jsonl").read_bytes() == file.read_bytes()
 
 
-def test_a_file_for_every_query_stays_in_the_folder(file: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "deep" / "er"
-    run(f"split {file} -o {folder} --by-query")
-    assert sorted(unquote(path.name.removesuffix(".jsonl")) for path in folder.iterdir()) == sorted(BIG)
-    for path in folder.iterdir():
-        ((query_id, _),) = read(path)
-        assert unquote(path.name.removesuffix(".jsonl")) == query_id
-    assert {path.name for path in tmp_path.iterdir()} == {"big.jsonl", "deep"}
-
-
 def test_impossible_splits(
     file: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,18 +141,6 @@ def test_samples_by_judgment(
             level = judgments[0]["relevance"] if judgments else None
             counts[level] = counts.get(level, 0) + 1
         assert counts == levels
-
-
-def test_the_highest_judgment_is_the_stratum(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    def judged(key: str, *levels: int) -> dict[str, Any]:
-        raw = passage(key, paragraph_data=data(key, levels[0]))
-        raw["paragraph_data"]["judgments"] += data(key, levels[-1])["judgments"]
-        return raw
-
-    source = write_jsonl("g.jsonl", [["q", [judged("a", 0, 3), judged("b", 0, 0), judged("c", 0, 0)]]])
-    for seed in range(9):
-        run(f"sample {source} -o {tmp_path / 'o'} --max-passages 2 --by-judgment equal --seed {seed}")
-        assert "a" in kept(tmp_path / "o")["q"]
 
 
 def test_sampling_a_query_on_two_lines_is_an_error(
@@ -242,20 +219,6 @@ def test_failed_requests_are_not_grades(write_jsonl: WriteLines, tmp_path: Path)
         assert kept(tmp_path / "o") == {"q": [left]}
 
 
-def test_names_of_dropped_queries_are_known(
-    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = [
-        ["q", [passage("a", paragraph_data=data("a", 1, "x"), exam_grades=[rubric({"a": 1}, llm="m")])]],
-        ["r", [passage("b", paragraph_data=data("b", 1, "y"), exam_grades=[rubric({"a": 1})])]],
-    ]
-    source, out = write_jsonl("g.jsonl", lines), tmp_path / "out.jsonl"
-    run(f"filter {source} -o {out} --query r --grader m")
-    assert [raw["exam_grades"] for raw in read(out)[0][1]] == [[]]
-    error = fails(capsys, f"filter {source} -o {out} --query r --system x")
-    assert f"passage of {source}" in error
-
-
 def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.jsonl"
     assert "query 'z'" in fails(capsys, f"filter {file} -o {out} --query z")
@@ -265,13 +228,6 @@ def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.Capt
     assert f"grades in {file}" in fails(capsys, unknown)
     assert "Select what to keep" in fails(capsys, f"filter {file} -o {out}")
     assert not out.exists()
-
-
-def test_filters_compose_in_pipes(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with file.open("rb") as stream:
-        monkeypatch.setattr("sys.stdin", type("In", (), {"buffer": stream}))
-        run(f"filter - -o {tmp_path / 'out.jsonl'} --judged")
-    assert kept(tmp_path / "out.jsonl")["q1"] == [f"p{i}" for i in range(9)]
 
 
 # --- rename --------------------------------------------------------------------------------------
@@ -294,23 +250,6 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
         f"--prompt-class Mine={RATING} --system x=y --system y=x"
     )
     assert back.read_bytes() == file.read_bytes()
-
-
-def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    grades = {"correctAnswered": ["a"], "wrongAnswered": []}
-    source = write_jsonl("old.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
-    run(
-        f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New "
-        "--grader '(no model)=m'"
-    )
-    ((_, [raw]),) = read(tmp_path / "o")
-    assert raw["exam_grades"] == [{**grades, "llm": "m", "prompt_info": {"prompt_class": "New"}}]
-    run(f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New")
-    assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [
-        {**grades, "prompt_info": {"prompt_class": "New"}}
-    ]
-    run(f"rename {source} -o {tmp_path / 'o'} --grader '(no model)=m'")
-    assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [{**grades, "llm": "m"}]
 
 
 @pytest.mark.parametrize(
@@ -391,13 +330,6 @@ def test_strip_logs_the_removed_parts(
         assert raw["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
 
 
-def test_merge_restores_stripped_texts(secrets: Path, tmp_path: Path) -> None:
-    shared, back = tmp_path / "shared.jsonl", tmp_path / "back.jsonl"
-    run(f"strip {secrets} -o {shared} --remove texts")
-    run(f"merge {shared} {secrets} -o {back}")
-    assert [raw["text"] for raw in read(back)[0][1]] == ["SECRET text", "Text of s."]
-
-
 def test_usage_errors_of_strip(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Select what to remove" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
     assert "--remove grades" in fails(
@@ -438,68 +370,8 @@ def test_stripping_a_duplicate_key_is_an_error(tmp_path: Path, capsys: pytest.Ca
 # --- all of them ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "sample --max-passages 1",
-        "filter --judged",
-        "rename --system x=z",
-        "strip --remove texts",
-        "split -n 1",
-    ],
-)
-def test_the_input_is_never_the_output(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    before = file.read_bytes()
-    if command.startswith("split"):
-        (tmp_path / "big-1-of-1.jsonl").symlink_to(file)
-        output = tmp_path
-    else:
-        output = file
-    assert "is also an input" in fails(capsys, f"{command} {file} -o {output}")
-    assert file.read_bytes() == before
-
-
-def scored(key: str, **changes: Any) -> dict[str, Any]:
-    """A passage with a consistency grade by a judge, and one by a pair scorer."""
-    error = {"response": "secret reply", "failure_reason": "the reply is neither yes nor no"}
-    by_judge: dict[str, Any] = {
-        "method": "x", "claim": "part", "score": None, "sources": [], "llm": "judge",
-        "prompt_info": {"prompt_class": "FactualConsistency"}, "llm_response_error": error,
-    }  # fmt: skip
-    by_scorer = {"method": "x", "claim": "answer", "score": 0.5, "llm": "nli"}
-    grades = [by_judge | changes, by_scorer]
-    return passage(key, paragraph_data=data(key, None, "x"), consistency_grades=grades)
-
-
 def consistency_grades(file: Path) -> list[dict[str, Any]]:
     return [g for p in json.loads(file.read_text())[1] for g in p["consistency_grades"]]
-
-
-def test_consistency_grades_are_renamed_stripped_and_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    source = write_jsonl("scored.jsonl", [["q", [scored("p")]]])
-    output = tmp_path / "out.jsonl"
-    names = "--system x=rag --grader judge=j --grader nli=n --prompt-class FactualConsistency=Mine"
-    main(["-q", "rename", str(source), *names.split(), "-o", str(output)])
-    before, after = consistency_grades(source), consistency_grades(output)
-    assert [(g["method"], g["llm"]) for g in after] == [("rag", "j"), ("rag", "n")]
-    assert after[0]["prompt_info"] == {"prompt_class": "Mine"}
-    assert "prompt_info" not in after[1]
-
-    main(["-q", "strip", str(source), "--remove", "replies", "-o", str(output)])
-    assert "secret" not in output.read_text()
-    assert consistency_grades(output)[0]["llm_response_error"] == {
-        "failure_reason": "the reply is neither yes nor no"
-    }
-    main(["-q", "strip", str(source), "--remove", "grades", "-o", str(output)])
-    assert consistency_grades(output) == []
-    main(["-q", "strip", str(source), "--remove", "texts", "-o", str(output)])
-    assert consistency_grades(output) == before
-
-    other = write_jsonl("other.jsonl", [["q", [scored("p", score=1.0)]]])
-    main(["-q", "merge", str(source), str(other), "-o", str(output)])
-    assert [g["score"] for g in consistency_grades(output)] == [None, 0.5, 1.0]
 
 
 def cited(key: str, **changes: Any) -> dict[str, Any]:

@@ -16,20 +16,6 @@ def toml(tmp_path: Path) -> Path:
     return tmp_path / "rag.toml"
 
 
-def test_a_step_can_have_a_model_of_its_own(toml: Path) -> None:
-    toml.write_text(
-        'queries = "q.jsonl"\n[model]\nmodel = "lexical"\n[nuggets]\nbank = "b.jsonl"\n'
-        '[hallucination.model]\nmodel = "nli"\npipeline = "text-classification"\nstop = ["x"]\n'
-    )
-    config = read_config(toml)
-    assert (config.queries, config.nuggets.bank) == (toml.parent / "q.jsonl", toml.parent / "b.jsonl")
-    model, own = config.model_of(config.citations), config.model_of(config.hallucination)
-    assert model is not None
-    assert model.model == "lexical"
-    assert own is not None
-    assert (own.model, own.pipeline, own.stop) == ("nli", "text-classification", ("x",))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -22,7 +22,6 @@ from exam_pp.phases.rag.evaluation import RagEvaluation, evaluate_rag
 from exam_pp.phases.rag.results import result_rows, score_rows
 from exam_pp.reports.analysis.rag_folder import write_rag
 from exam_pp.results import Score
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.score_rows import read_score_rows
 
 TIDES = """query_id,query,query_run,passage_id,passage,generated_answer
@@ -90,14 +89,6 @@ def test_a_metric_without_scores_leaves_the_other_consistency(
     assert "Left out, because the repeats have no scores of them: 1 metric (V)." in evaluation.notes
 
 
-def test_parts_of_answers_get_no_relevance_labels(tides: Path, tmp_path: Path) -> None:
-    evaluate_rag(tides, tmp_path / "out", FAKE)
-    labelled = read_passages(tmp_path / "out" / "steps" / "labelled.jsonl.gz")
-    assert {p.passage_id for query in labelled for p in query.passages} == {
-        "tides/q1[1]", "tides/q1[2]", "tides/q2[1]",
-    }  # fmt: skip
-
-
 class _Stops(FakeLLM):
     """A fake model that is stopped at its n-th request."""
 
@@ -159,12 +150,6 @@ def test_a_changed_option_repeats_only_the_steps_that_it_changes(
     }  # fmt: skip
 
 
-def test_a_damaged_output_is_computed_again(tides: Path, tmp_path: Path) -> None:
-    first = evaluate_rag(tides, tmp_path / "out", FAKE)
-    (tmp_path / "out" / "steps" / "citations.jsonl.gz").write_bytes(b"damaged")
-    assert values(evaluate_rag(tides, tmp_path / "out", FAKE)) == values(first)
-
-
 def test_a_failed_step_is_left_out_and_never_a_number(
     tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,18 +173,6 @@ def test_nuggets_are_made_and_assigned(tides: Path, tmp_path: Path) -> None:
     made = (tmp_path / "out" / "steps" / "nuggets.jsonl").read_text().splitlines()
     assert json.loads(made[0])["items"]
     assert {metric for _, _, metric in values(result)} >= {"V", "V_strict", "A", "W"}
-
-
-def test_without_a_model_the_grades_of_the_file_count(tides: Path, tmp_path: Path) -> None:
-    first = evaluate_rag(tides, tmp_path / "out", FAKE)
-    graded = tmp_path / "out" / "steps" / "citations.jsonl.gz"
-    result = evaluate_rag(graded, tmp_path / "out-2", RagConfig())
-    assert [section.stem for section in result.sections] == ["citations", "consistency"]
-    citation = {key: value for key, value in values(first).items() if key[2] == "citation_F1"}
-    assert citation == {key: value for key, value in values(result).items() if key[2] == "citation_F1"}
-    assert {item.section for item in result.left_out} == {
-        "Retrieval", "Nugget scores", "Factual consistency", "Questions answered",
-    }  # fmt: skip
 
 
 def test_scores_of_consistency_in_the_file_count_beside_a_model(tides: Path, tmp_path: Path) -> None:
@@ -256,18 +229,6 @@ def test_results_are_read_back_from_the_files(tides: Path, tmp_path: Path) -> No
     assert "Left out" in page
     assert "No bank of nuggets is named" in page
     assert "Spread of scores over repeats" in page
-
-
-def test_a_single_run_has_no_prefix(tmp_path: Path) -> None:
-    path = tmp_path / "one.csv"
-    path.write_text("\n".join(line for line in TIDES.splitlines() if ",2,[" not in line) + "\n")
-    result = evaluate_rag(path, tmp_path / "out", FAKE)
-    write_rag(result, tmp_path / "out")
-    header = (tmp_path / "out" / "one.csv").read_text().splitlines()[0].split(",")
-    assert header[:4] == [
-        "query_id", "query", "retrieval_score_umbrela_scores", "retrieval_score_precision_metrics",
-    ]  # fmt: skip
-    assert not any(column.startswith("run_") for column in header)
 
 
 def test_the_command_writes_the_folder(
@@ -365,11 +326,6 @@ def test_failed_labels_are_no_zeros_but_bounds(
     )
     assert (low, high) == (1.0, 2.5)
     assert "tides/q1[2]" not in {label.passage_id for label in result.labels}
-
-
-def test_consistency_needs_repeats(tiny_passages: Path) -> None:
-    with pytest.raises(SelectionError, match="has no system with repeated answers; import the answers"):
-        repeated_answers(tiny_passages)
 
 
 def test_published_examples_are_evaluated(shared_data: Path, tmp_path: Path) -> None:

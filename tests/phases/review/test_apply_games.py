@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, OutputError, SelectionError
@@ -191,41 +189,6 @@ def test_files_without_decisions(tmp_path: Path, tiny_passages: Path) -> None:
         apply_ratings(tiny_passages, [game_edits(tmp_path, decided(first, "A"))], tmp_path / "x", force=True)
     with pytest.raises(OutputError):
         apply_games(passages, [game_edits(tmp_path, decided(first, "A"))], passages)
-
-
-def test_grades_that_were_added_since_do_not_matter(tmp_path: Path) -> None:
-    passages = answers_file(tmp_path)
-    first, *_ = games_in(passages)
-    graded = tmp_path / "graded.jsonl"
-    graded.write_text(passages.read_text().replace('"paragraph_data"', '"x": 1, "paragraph_data"'))
-    apply_games(graded, [game_edits(tmp_path, decided(first, "A"))], tmp_path / "games.jsonl")
-    assert len(games_of(tmp_path / "games.jsonl")) == 1
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_every_winner_is_the_system_that_the_person_read(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    folder = tmp_path_factory.mktemp("games")
-    passages = answers_file(folder, "uvwx")
-    seed = data.draw(st.integers(-5, 5))
-    games = games_in(passages, seed)
-    winners = data.draw(st.lists(st.sampled_from("ABC"), min_size=len(games), max_size=len(games)))
-    edits = game_edits(folder, *(decided(g, w) for g, w in zip(games, winners, strict=True)))
-    apply_games(passages, [edits], folder / "games.jsonl", seed=seed)
-    expected = {
-        (g.query_id, frozenset({g.a.system, g.b.system})): {"A": g.a.system, "B": g.b.system}.get(w)
-        for g, w in zip(games, winners, strict=True)
-    }
-    got = {
-        (q, frozenset({g["system_a"], g["system_b"]})): {
-            "A": g["system_a"], "B": g["system_b"],
-        }.get(g["winner"])
-        for (q, _), of in games_of(folder / "games.jsonl").items()
-        for g in of
-    }  # fmt: skip
-    assert got == expected
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

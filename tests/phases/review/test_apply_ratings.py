@@ -72,36 +72,11 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
     ]
 
 
-def test_applying_edits_twice_equals_applying_them_once(tiny_passages: Path, tmp_path: Path) -> None:
-    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2, comment="short"))
-    once, again, twice = (tmp_path / f"{name}.jsonl" for name in ("once", "again", "twice"))
-    apply_ratings(tiny_passages, [edits], once)
-    apply_ratings(tiny_passages, [edits], again)
-    apply_ratings(once, [edits], twice, force=True)
-    assert once.read_bytes() == again.read_bytes() == twice.read_bytes()
-
-
-def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """Extracted answers, which explain the ratings, are of the same entries."""
-    extracted = rubric({"q/a": 1}, prompt_info={"prompt_class": "Extraction"}, self_ratings=None)
-    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[extracted, rubric({"q/a": 1})])]]])
-    edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
-    assert apply_ratings(graded, [edits], tmp_path / "out.jsonl").prompt_class == RATED
-
-
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
 def test_files_of_another_format_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=r"other\.json.*\"format\""):
         read_edits(tmp_path / "other.json")
-
-
-def test_a_pair_with_an_error_can_be_rated_without_a_bank(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    failed = rubric({"q/a": 1}, llm_response_errors={"q/b": {"failure_reason": "timed out", "response": ""}})
-    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[failed])]]])
-    apply_ratings(graded, [edits_file(tmp_path, graded, rating("q", "p", "q/b", 4))], tmp_path / "out.jsonl")
-    (_, reviewer_grades) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
-    assert reviewer_grades["self_ratings"] == [{"question_id": "q/b", "self_rating": 4, "source": "human"}]
 
 
 def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
@@ -341,13 +316,6 @@ def test_the_prompt_class_must_rate_the_rated_kind(
     assert f"'{key}' of the query 'q1'" in caught.value.problem
     assert message in caught.value.problem
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_a_rating_outside_the_scale_names_its_file(tiny_passages: Path, tmp_path: Path) -> None:
-    good = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), name="good.json")
-    outside = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
-    with pytest.raises(DataError, match=r"odd\.json, ratings: .*rating 7 "):
-        apply_ratings(tiny_passages, [good, outside], tmp_path / "out.jsonl")
 
 
 def test_one_name_for_the_files_of_several_reviewers_is_refused(tiny_passages: Path, tmp_path: Path) -> None:

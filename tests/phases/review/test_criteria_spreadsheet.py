@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.errors import DataError, ExamError, SelectionError
-from exam_pp.phases.analysis.graders import criteria_graders
 from exam_pp.phases.review.criteria_spreadsheet import AppliedCriteria, apply_criteria_ratings
 from exam_pp.store.passages.graded_file import read_passages
 from tests.phases.analysis.criteria_files import answer
@@ -126,22 +124,6 @@ def test_grades_of_models_and_other_lines_keep_their_bytes(graded: Path) -> None
     )
 
 
-def test_the_ratings_can_be_compared_with_those_of_the_model(graded: Path) -> None:
-    apply(graded, "query_id,system,accuracy,style\nq1,RAG,2,3\nq2,RAG,0,1\n")
-    (pair,) = criteria_graders(graded.parent / "out.jsonl").pairs
-    assert (pair.first, pair.second, pair.common) == ("gpt", "human:ann", 4)
-
-
-def test_a_file_without_ratings_takes_any_criteria(bare: Path) -> None:
-    _, people = apply(
-        bare, "query_id\tsystem\tclear\tkind\nq1\tRAG\t5\t0\n", max_rating=5, prompt_class="Mine"
-    )
-    assert ratings(people["q1", "RAG"]) == {"clear": 5, "kind": 0}
-    assert people["q1", "RAG"]["prompt_info"] == {"prompt_class": "Mine", "criteria": {"clear": 5, "kind": 5}}
-    _, people = apply(bare, "query_id,system,clear\nq1,RAG,1\n")
-    assert people["q1", "RAG"]["prompt_info"] == {"prompt_class": "CriteriaRatings", "criteria": {"clear": 2}}
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -181,11 +163,3 @@ def test_ambiguous_prompt_class_and_empty_name(write_jsonl: WriteLines, bare: Pa
     assert apply(path, sheet, prompt_class="Other")[0].ratings == 1
     with pytest.raises(ExamError, match="--reviewer is empty"):
         apply(bare, sheet, reviewer="human: ")
-
-
-def test_the_command(graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sheet, output = tmp_path / "ratings.csv", tmp_path / "out.jsonl"
-    sheet.write_text("query_id,system,style\nq1,RAG,1\n")
-    main(["apply-ratings", str(graded), str(sheet), "--reviewer", "ann", "-o", str(output)])
-    assert "1 rating of 1 answer added as human:ann" in capsys.readouterr().err
-    assert "human:ann" in output.read_text()

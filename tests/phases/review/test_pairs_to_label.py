@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
@@ -20,7 +20,7 @@ from exam_pp.reports.review.page import render_page
 from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample, write_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
-from tests.conftest import PASSAGES, data_error, passage, rubric
+from tests.conftest import data_error, passage, rubric
 from tests.review_pages import blocks, ratings
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -73,20 +73,6 @@ def test_the_page_has_exactly_the_sampled_pairs(tiny_passages: Path, tiny_bank: 
         assert counts["ratings"] == [1, 1, 0, 0, 1, 0]
 
 
-def test_entries_without_a_sampled_pair_are_left_out(tiny_passages: Path, tiny_bank: Path) -> None:
-    pairs = sample_file(tiny_passages, ("q1", "p2", "q1/b"))
-    for bank in (None, tiny_bank):
-        page = page_of(tiny_passages, bank, pairs=pairs)
-        (query,) = blocks(page)["head"]["queries"]
-        assert [entry["id"] for entry in query["entries"]] == ["q1/b"]
-        assert (query["passages"], query["asked"]) == (1, {"p2": [0]})
-        assert ratings(page) == {"p2": [4]}
-
-
-def test_a_page_without_a_sample_has_no_list_of_pairs(tiny_passages: Path) -> None:
-    assert all("asked" not in query for query in blocks(page_of(tiny_passages))["head"]["queries"])
-
-
 def test_the_leaderboard_is_that_of_the_whole_file(tiny_passages: Path, tiny_bank: Path) -> None:
     pairs = sample_file(tiny_passages, ("q1", "p1", "q1/a"))
     for bank in (None, tiny_bank):
@@ -101,13 +87,6 @@ def test_the_prompt_class_is_that_of_the_sample(write_jsonl: WriteLines) -> None
     assert blocks(page_of(graded, pairs=pairs))["head"]["prompt"]["name"] == "Other"
     with pytest.raises(SelectionError, match="of the prompt class 'Other', not of --prompt-class 'X'"):
         review_material(graded, GradeFilter(prompt_class="X"), options=ReviewOptions(pairs=pairs))
-
-
-def test_the_scale_of_an_unknown_prompt_is_that_of_the_whole_file(write_jsonl: WriteLines) -> None:
-    lines = json.loads(json.dumps(PASSAGES).replace(RATED, "Own"))
-    graded = write_jsonl("graded.jsonl", lines)
-    pairs = sample_file(graded, ("007", "p3", "007/a"), prompt_class="Own")
-    assert [step[0] for step in blocks(page_of(graded, pairs=pairs))["head"]["scale"]] == [0, 1, 2, 3, 4, 5]
 
 
 def test_only_some_queries(tiny_passages: Path) -> None:
@@ -132,12 +111,6 @@ def test_a_sample_of_another_file(tiny_passages: Path, tiny_bank: Path) -> None:
         with data_error(pairs, field="graded_sha256", about="Use --force if its passages"):
             page_of(tiny_passages, tiny_bank, pairs=pairs)
         assert asked(page_of(tiny_passages, tiny_bank, pairs=pairs, force=True)) == {("q1", "p1", "q1/a")}
-
-
-def test_a_sample_without_pairs(tiny_passages: Path) -> None:
-    pairs = sample_file(tiny_passages)
-    with pytest.raises(DataError, match="pairs: has no pairs to label"):
-        page_of(tiny_passages, pairs=pairs)
 
 
 def test_a_limit_does_not_fit_pairs(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
@@ -18,9 +17,8 @@ from exam_pp.phases.evaluation.graded_citations import SupportFilter
 from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.review.page import render_page
-from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
+from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages
-from tests.conftest import rubric
 from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
 from tests.review_pages import blocks
 
@@ -76,16 +74,6 @@ def test_a_part_has_its_citations_with_texts_and_labels(graded: Path) -> None:
     assert page(graded, model="other")["query-0"]["citations"][2][0]["labels"] == []
 
 
-def test_cited_passages_beyond_the_limit_have_their_texts(write_jsonl: WriteLines) -> None:
-    ((query, passages),) = answer_lines()
-    chunk = page(write_jsonl("g.jsonl", [[query, passages[::-1]]]), limit=1)["query-0"]
-    assert chunk["ids"] == ["rag/q#1"]
-    assert [chunk["texts"][item["text"]] for item in chunk["citations"][0][:2]] == [
-        "bees dance",
-        "bees sting",
-    ]
-
-
 def test_ungraded_citations_have_a_reason_and_files_without_citations_no_column(
     write_jsonl: WriteLines, tiny_passages: Path
 ) -> None:
@@ -96,14 +84,6 @@ def test_ungraded_citations_have_a_reason_and_files_without_citations_no_column(
     chunk = page(write_jsonl("g.jsonl", [line]))["query-0"]
     assert [chunk["citations"][2][0]["labels"][0][key] for key in ("support", "reason")] == [None, "no label"]
     assert "citations" not in page(tiny_passages)["query-0"]
-
-
-def test_a_file_with_ratings_keeps_its_prompt_class(write_jsonl: WriteLines) -> None:
-    (line,) = answer_lines()
-    line[1][2]["exam_grades"] = [rubric({"q/a": 3})]
-    data = page(write_jsonl("g.jsonl", [line]))
-    assert data["head"]["prompt"]["name"]
-    assert len(data["query-0"]["citations"][2]) == 3
 
 
 def test_a_file_without_ratings_and_citations_is_refused(write_jsonl: WriteLines) -> None:
@@ -182,19 +162,6 @@ def test_later_labels_replace_earlier_ones_of_the_same_reviewer(graded: Path, tm
     assert human_sets(once, "human:bo")[0]["supports"] == [{"citation": "A", "support": NO}]
 
 
-def test_ratings_and_labels_of_one_file(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    (line,) = answer_lines()
-    line[1][2]["exam_grades"] = [rubric({"q/a": 3})]
-    graded = write_jsonl("g.jsonl", [line])
-    rating = {"query_id": "q", "passage_id": "rag/q#1", "id": "q/a", "rating": 3}
-    output = tmp_path / "out.jsonl"
-    apply_ratings(graded, [edits_file(graded, label("A", NO), ratings=[rating])], output)
-    (query,) = read_passages(output)
-    part = query.passages[2]
-    assert [grades.model for grades in part.rubric_grades or ()][1:] == ["human:ana"]
-    assert [grades.model for grades in part.support_grades or ()] == ["judge", "human:ana"]
-
-
 @pytest.mark.parametrize(
     ("item", "keys", "message"),
     [
@@ -215,18 +182,3 @@ def test_labels_that_do_not_fit_are_refused(
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_edits_files_with_and_without_labels(graded: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    edits = edits_file(graded, label("A", FULL))
-    again = graded.with_name("again.json")
-    write_edits(read_edits(edits), again)
-    assert again.read_bytes() == edits.read_bytes()
-    main(["-q", "validate", str(edits)])
-    assert "1 change" in "".join(capfd.readouterr())
-    old = graded.with_name("old.json")
-    old.write_text(json.dumps({"format": FORMAT, "ratings": []}), encoding="utf-8")
-    assert read_edits(old).supports == []
-    old.write_text(json.dumps({"format": FORMAT, "supports": [label("A", "great")]}), encoding="utf-8")
-    with pytest.raises(DataError, match="supports"):
-        read_edits(old)

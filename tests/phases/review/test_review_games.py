@@ -42,16 +42,6 @@ def material(folder: Path, passages: Path, **options: Any) -> GamesMaterial:
     return review_games(passages, queries=queries_file(folder), options=GamesOptions(**options))
 
 
-def test_all_games_between_all_answers(tmp_path: Path) -> None:
-    passages = answers_file(tmp_path)
-    got = material(tmp_path, passages)
-    assert got.size == "6 games of 2 queries"
-    assert got.head["queries"][1]["text"] == "What is q2?"
-    assert shown(got) == {game.game_id: (game.a.text, game.b.text) for game in games_in(passages)}
-    pairs = {game.pair for game in games_in(passages)}
-    assert pairs == {frozenset({System(f"sys-{a}"), System(f"sys-{b}")}) for a, b in ("uv", "uw", "vw")}
-
-
 def test_the_page_tells_no_system(tmp_path: Path) -> None:
     """Neither in its source nor in its data, and its texts are in no order of systems."""
     lines = [
@@ -74,22 +64,6 @@ def test_the_page_tells_no_system(tmp_path: Path) -> None:
         assert secret not in packed
     firsts = Counter(blocks(page)[f"query-{n}"]["texts"][0].split()[0] for n in range(30))
     assert min(firsts["one"], firsts["two"]) > 5
-
-
-def test_a_part_of_the_games_is_drawn_by_the_seed(tmp_path: Path) -> None:
-    passages = answers_file(tmp_path, "uvwx")
-    everything = [query["games"] for query in material(tmp_path, passages, seed=3).head["queries"]]
-    two = [
-        query["games"] for query in material(tmp_path, passages, seed=3, games_per_query=2).head["queries"]
-    ]
-    assert two == [games[:2] for games in everything]
-    drawn = {
-        tuple(
-            sorted(material(tmp_path, passages, seed=seed, games_per_query=1).head["page"] for _ in range(2))
-        )
-        for seed in range(5)
-    }
-    assert len(drawn) == 5, "equal for one seed, different for others"
 
 
 def test_options_choose_queries_and_systems(tmp_path: Path) -> None:

@@ -59,19 +59,6 @@ def test_head_and_queries(tiny_passages: Path, tiny_bank: Path) -> None:
     assert (chunk["judgments"], chunk["ranks"]) == ([[3], []], [[0, 1], []])
 
 
-def test_the_leaderboard_is_of_the_queries_of_the_page(tiny_passages: Path, tiny_bank: Path) -> None:
-    (leaderboard,) = blocks(review(tiny_passages, tiny_bank, queries=["q1"]))["head"]["leaderboards"]
-    assert leaderboard["rows"][0] == ["bm25", 0.5, None]
-
-
-def test_the_prompt_as_pieces(tiny_passages: Path, tiny_bank: Path) -> None:
-    prompt = blocks(review(tiny_passages, tiny_bank))["head"]["prompt"]
-    slots = [slot for _, slot in prompt["pieces"] if slot]
-    assert slots == ["question", "context"]
-    template = "".join(f"{{{slot}}}" if slot else text for text, slot in prompt["pieces"])
-    assert template == PROMPTS.get(prompt["name"]).template
-
-
 def test_another_version_of_the_prompt_is_reported(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     info = {"prompt_class": "QuestionSelfRatedUnanswerablePromptWithChoices", "prompt_hash": "0" * 16}
     graded = write_jsonl("g.jsonl", [["q1", [passage(exam_grades=[rubric({"q1/a": 1}, prompt_info=info)])]]])
@@ -161,13 +148,6 @@ def test_assignments_of_models_are_reviewed(write_jsonl: WriteLines) -> None:
     assert "several entries at once" in head["prompt"]["missing"]
 
 
-def test_the_scale_of_an_unknown_prompt() -> None:
-    """The scale ends at the highest rating of the file, and has at least two steps."""
-    assert [step.rating for step in rating_scale(None, 3)] == [0, 1, 2, 3]
-    for seen in (None, 0, 1):
-        assert [step.rating for step in rating_scale(None, seen)] == [0, 1]
-
-
 def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     grade = {
         "correctAnswered": True, "answer": "Yes, it is.", "llm": "m", "llm_options": {},
@@ -180,24 +160,6 @@ def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     assert [step[:3] for step in head["scale"]] == [[0, "No", "n"], [1, "Yes", "y"]]
     assert ratings(page) == {"p": [1]}
     assert blocks(page)["query-0"]["strings"] == ["Yes, it is."]
-
-
-def test_direct_grades_with_a_bank_for_the_texts_of_queries(write_jsonl: WriteLines, tiny_bank: Path) -> None:
-    """The leaderboard counts the direct grades of the page, not the entries of the bank."""
-    grade = {
-        "correctAnswered": True, "answer": "2", "llm": "m", "llm_options": {}, "self_ratings": 2,
-        "prompt_info": {"prompt_class": "GradedRelevance"}, "prompt_type": "direct_grading",
-    }  # fmt: skip
-    ranking = {"method": "bm25", "paragraphId": "p", "queryId": "q1", "rank": 1, "score": 1.0}
-    ranked = {"judgments": [], "rankings": [ranking]}
-    graded = write_jsonl(
-        "g.jsonl",
-        [[key, [passage("p", grades=[grade], paragraph_data=ranked)]] for key in ("q1", "other")],
-    )
-    head = blocks(review(graded, tiny_bank, GradeFilter(prompt_class="GradedRelevance"), min_grade=2))["head"]
-    assert [(query["id"], query["text"] != "") for query in head["queries"]] == [("q1", True)]
-    (leaderboard,) = head["leaderboards"]
-    assert leaderboard["rows"][0] == ["bm25", 1.0, None]
 
 
 def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank: Path) -> None:

@@ -72,15 +72,6 @@ def flat(
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
-def test_selected_queries_ratings_and_a_limit(tiny_passages: Path) -> None:
-    rows = flat(tiny_passages, report=Grading(min_grade=1), queries=["q1"])
-    assert [(row["entry_id"], row["passage_id"], row["rating"]) for row in rows] == [
-        ("q1/a", "p1", 5), ("q1/a", "p2", 1), ("q1/b", "p2", 4),
-    ]  # fmt: skip
-    rows = flat(tiny_passages, report=Grading(limit=1))
-    assert [row["rating"] for row in rows] == [5, 4, 2]
-
-
 def test_a_selection_without_matches_is_refused(tiny_passages: Path, write_jsonl: Write) -> None:
     with pytest.raises(SelectionError, match="'q9'"):
         flat(tiny_passages, queries=["q9"])
@@ -124,19 +115,6 @@ def test_a_report_that_needs_judgments_refuses_files_without(write_jsonl: Write)
         with pytest.raises(SelectionError, match=r"unjudged\.jsonl.*--qrels"):
             flat(graded, report=report)
     assert flat(graded, report=Grid())
-
-
-def test_several_graders_are_listed_whatever_is_shown(write_jsonl: Write) -> None:
-    sets = [rubric({"q/a": 5}), rubric({"q/a": 0}, llm="other")]
-    judged = {"judgments": [{"paragraphId": "p1", "query": "q", "relevance": 0, "titleQuery": "q"}]}
-    graded = write_jsonl(
-        "two.jsonl", [["q", [passage(exam_grades=sets, paragraph_data={**judged, "rankings": []})]]]
-    )
-    for report in (Grid(), Spurious(often=1), Sample(5)):
-        with pytest.raises(SelectionError, match=r"two\.jsonl.* 2 .*--grader 'other'"):
-            flat(graded, report=report, min_judgment=3)
-    assert flat(graded, GradeFilter(model="other"), Spurious(often=1)) == []
-    assert len(flat(graded, GradeFilter(model="google/flan-t5-large"), Spurious(often=1))) == 1
 
 
 def direct(rating: int | None, **keys: Any) -> dict[str, Any]:
@@ -196,15 +174,6 @@ def test_a_query_on_two_lines(
         assert flat(split, report=make()) == flat(tiny_passages, report=make())
     assert "1 query" in caplog.text
     assert "exam-pp merge" in caplog.text
-
-
-@pytest.mark.parametrize("grade", [None, 2])
-def test_the_threshold(write_jsonl: Write, grade: int | None) -> None:
-    """The default threshold is 4, and 1 for prompts without a scale."""
-    plain = rubric({"q/a": 1}, self_ratings=None, prompt_info={"prompt_class": "Own"})
-    graded = write_jsonl("plain.jsonl", [["q", [passage(exam_grades=[plain])]]])
-    (row,) = flat(graded, GradeFilter(prompt_class="Own"), Grid(), min_grade=grade)
-    assert row["covered"] == (1 if grade is None else 0)
 
 
 @pytest.mark.slow

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-import os
 import re
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -34,7 +30,6 @@ from exam_pp.phases.sql.query import (
     export_parquet,
     query_files,
     query_result,
-    query_to_parquet,
 )
 from exam_pp.phases.sql.query_examples import EXAMPLES
 from exam_pp.rendering.rows import write_rows
@@ -274,12 +269,6 @@ def test_runs_and_leaderboards(graded: Path, demo_data: Path, tmp_path: Path) ->
     assert [(row["system"], row["place"]) for row in ranks] == [("b", 1), ("a", 2)]
 
 
-def test_every_example_is_tested_here() -> None:
-    text = Path(__file__).read_text(encoding="utf-8")
-    for name in EXAMPLES:
-        assert f'"{name}"' in text
-
-
 def test_queries_bank_and_parameters(graded: Path, demo_data: Path) -> None:
     sources = SqlSources([graded], [demo_data / "questions.jsonl"], queries=[demo_data / "queries.jsonl"])
     rows = ask(sources, "SELECT query_id, query_text, test_collection FROM queries ORDER BY query_id")
@@ -306,16 +295,6 @@ def test_a_query_on_two_lines_has_its_passages_once(tmp_path: Path) -> None:
     ]
 
 
-def test_only_named_tables_are_read(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.jsonl"
-    broken.write_text("not JSON\n")
-    bank = SqlSources([broken], scores=[broken])
-    assert ask(bank, "SELECT 1 AS one FROM bank") == []
-    with pytest.raises(DataError, match="broken") as error:
-        ask(bank, "SELECT * FROM passages")
-    assert error.value.line == 1
-
-
 def writer(form: str) -> RowWriter:
     return partial(write_rows, form=form)
 
@@ -335,25 +314,6 @@ def test_formats(form: str, tmp_path: Path) -> None:
     sql = "SELECT * FROM (VALUES (1, E'x\\ty'), (NULL, 'z')) AS t(a, b)"
     query_files(SqlSources(), Statement(sql), output, writer(form), LIMITS)
     assert output.read_text(encoding="utf-8") == FORMATS[form]
-
-
-@pytest.mark.parametrize("sql", ["SELECT 'ü;' AS n", "SELECT 'ü;' AS n;", "SELECT 'ü;' AS n ; -- ;\n;/**/"])
-def test_parquet_of_a_statement_however_it_ends(tmp_path: Path, sql: str) -> None:
-    output = tmp_path / "rows.parquet"
-    query_to_parquet(SqlSources(), Statement(sql), output, LIMITS)
-    assert duckdb.read_parquet(str(output)).fetchall() == [("ü;",)]
-
-
-def test_parquet_and_empty_results(tmp_path: Path) -> None:
-    output = tmp_path / "rows.parquet"
-    query_to_parquet(SqlSources(), Statement("SELECT range AS n FROM range(5)"), output, LIMITS)
-    check = Statement(f"SELECT sum(n) AS s FROM '{output}'", unsafe=True)
-    with query_result(SqlSources(), check, LIMITS) as result:
-        assert list(result) == [(10,)]
-    query_files(
-        SqlSources(), Statement("SELECT 1 AS a WHERE false"), tmp_path / "none.json", writer("json"), LIMITS
-    )
-    assert json.loads((tmp_path / "none.json").read_text()) == []
 
 
 def test_nested_and_odd_values(tmp_path: Path) -> None:
@@ -452,16 +412,6 @@ def test_the_command(graded: Path, demo_data: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_pipe_is_read_once(graded: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_bytes(graded.read_bytes()))
-    writer.start()
-    (row,) = ask(SqlSources([pipe]), "SELECT count(*) AS n FROM grades")
-    writer.join()
-    assert row["n"] == sum(1 for _, passage in passages(SqlSources([graded])) for _ in passage.grade_sets())
-
-
 def test_missing_files_and_empty_tables_are_reported(
     graded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -488,30 +438,6 @@ def test_ids_of_digits_stay_ids(graded: Path) -> None:
     assert done.stdout.split() == ["n", str(sum(key == "007" for key, _ in passages(SqlSources([graded]))))]
 
 
-def ranks_from_0(path: Path, graded: Path) -> None:
-    with gzip.open(graded, "rt", encoding="utf-8") as source, path.open("w", encoding="utf-8") as target:
-        for line in source:
-            value = json.loads(line)
-            for passage_value in value[1]:
-                for ranking in passage_value["paragraph_data"].get("rankings", ()):
-                    ranking["rank"] -= 1
-            target.write(json.dumps(value) + "\n")
-
-
-def test_examples_count_ranks_from_the_first(graded: Path, demo_data: Path, tmp_path: Path) -> None:
-    zero = tmp_path / "zero.jsonl"
-    ranks_from_0(zero, graded)
-    sql = EXAMPLES.get("system-coverage").sql.replace("first_rank + 20", "first_rank + 5")
-    assert "+ 5" in sql
-    assert ask(SqlSources([zero]), sql) == ask(SqlSources([graded]), sql)
-    run = tmp_path / "bm25.run"
-    lines = [line.split() for line in (demo_data / "runs" / "bm25.run").read_text().splitlines()]
-    more = [["007", "Q0", "last", "21", "-99", "bm25"]]
-    run.write_text("".join(" ".join([*x[:3], str(int(x[3]) - 1), *x[4:]]) + "\n" for x in lines + more))
-    (row,) = example(SqlSources([graded], runs=[run]), "run-holes")
-    assert row["returned"] == len(lines)
-
-
 def test_duplicates_are_a_single_row(tmp_path: Path) -> None:
     judgment = {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
     place = {"method": "s", "queryId": "q", "paragraphId": "p", "rank": 0, "score": 2.0}
@@ -526,13 +452,6 @@ def test_duplicates_are_a_single_row(tmp_path: Path) -> None:
     assert [row["relevance"] for row in rows] == [1, 2]
     rows = ask(SqlSources([path]), "SELECT citations FROM rankings ORDER BY len(citations) NULLS FIRST")
     assert [row["citations"] for row in rows] == [None, ["d"]]
-
-
-def test_the_sql_is_not_overwritten(tmp_path: Path) -> None:
-    file = tmp_path / "q.sql"
-    file.write_text("SELECT 1")
-    assert "also an input" in str(command("query", "--sql-file", str(file), "-o", str(file)).exception)
-    assert file.read_text() == "SELECT 1"
 
 
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
@@ -554,13 +473,6 @@ def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path
     lock_path(beside, "work").touch()
     make()
     assert not [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")]
-
-
-def test_a_carriage_return_stays_inside_its_cell_of_csv(tmp_path: Path) -> None:
-    sql = "SELECT 'one' || chr(13) || 'two' AS a, 1 AS b"
-    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
-    with (tmp_path / "r.csv").open(newline="") as stream:
-        assert list(csv.reader(stream)) == [["a", "b"], ["one\rtwo", "1"]]
 
 
 def test_cells_of_csv_are_no_formulas(tmp_path: Path) -> None:

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.tournaments.biases import bias_notes, game_biases
 from exam_pp.reports.tournaments.biases import biases_report
-from exam_pp.store.games import write_games
 from tests.tables import notes_of, tables_of
 
 FAMILIES = '[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-rag"]\n'
@@ -96,17 +94,6 @@ def test_the_report(tmp_path: Path) -> None:
     assert "Gaffke's bound" in notes_of(report)
 
 
-def test_the_games_of_a_judge_in_several_files_are_one(tmp_path: Path) -> None:
-    """Also the two orders of a pair, and two sets of one query."""
-    first, second = line("q1", ("x", "y", "A")), line("q1", ("y", "x", "A"))
-    write_games([first], tmp_path / "a.jsonl")
-    write_games([second], tmp_path / "b.jsonl")
-    (row,) = game_biases([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]).judges
-    assert (row.queries, row.biases.games, row.biases.flipped.share) == (1, 2, 1.0)
-    both = QueryGames(query_id="q1", game_sets=[*first.game_sets, *second.game_sets])
-    assert game_biases([both]).judges == [row]
-
-
 def test_a_judge_without_a_family_is_named(tmp_path: Path) -> None:
     (tmp_path / "families.toml").write_text(FAMILIES)
     result = game_biases([line("q1", ("x", "y", "A"), judge="llama")], families=tmp_path / "families.toml")
@@ -129,11 +116,3 @@ def test_the_games_of_ragelo(shared_data: Path) -> None:
     (row,) = game_biases(queries).judges
     assert (row.biases.place_a.count, row.biases.place_a.total, row.biases.place_a.p_value) == (2, 2, 0.5)
     assert row.biases.longer.total == 0
-
-
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_games(GAMES, tmp_path / "games.jsonl.gz")
-    (tmp_path / "families.json").write_text('{"gpt": {"models": ["gpt-4"], "systems": ["gpt-rag"]}}')
-    families = ["--families", str(tmp_path / "families.json")]
-    main(["analyze", "biases", str(tmp_path / "games.jsonl.gz"), *families, "--format", "html"])
-    assert "own family" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -241,18 +240,6 @@ def test_a_document_without_a_label_where_the_threshold_needs_it(folder: Folder)
     assert not (folder.path / "other.jsonl").exists()
 
 
-def test_grades_of_two_models_need_a_choice(folder: Folder) -> None:
-    from exam_pp.grade_filter import GradeFilter
-
-    query, passages = GRADED[0]
-    other = retrieved("p3", "a", rank=3, grade=reasoned(0, "Not.", "other"))
-    folder.write([[query, [*passages, other]]])
-    with pytest.raises(SelectionError, match="2 sets of grades"):
-        folder.compare(evidence="both")
-    folder.compare(evidence="reason", reasons=GradeFilter(model="other"))
-    assert folder.asked[0].slot("documents") == "[p3] Not."
-
-
 def test_repeats_are_drawn_and_recorded(folder: Folder) -> None:
     lines = [
         [query, [answer("b", query, "x"), *(answer("a", query, f"y {n}", repeat=n) for n in (1, 2, 3))]]
@@ -309,24 +296,6 @@ def test_ungraded_games_are_played_again(folder: Folder) -> None:
     summary = folder.compare(games="old.jsonl", systems=("a", "b"))
     assert (summary.reused, summary.asked, summary.kept) == (2, 1, 0)
     assert [[game.winner is None for game in games] for games in folder.games().values()] == [[False]] * 3
-
-
-def test_other_queries_of_the_games_file_are_kept(folder: Folder) -> None:
-    folder.compare("old.jsonl")
-    folder.write(LINES[:1])
-    summary = folder.compare(games="old.jsonl")
-    assert folder.games() == folder.games("old.jsonl")
-    assert (summary.reused, summary.kept) == (6, 12)
-
-
-def test_kept_games_of_unknown_systems_are_named(folder: Folder) -> None:
-    folder.compare("old.jsonl")
-    old = folder.path / "old.jsonl"
-    old.write_text(old.read_text().replace('"system_a":"a"', '"system_a":"gone"'))
-    summary = folder.compare(games="old.jsonl")
-    assert summary.unknown == ["gone"]
-    assert "Kept games name 1 system that has no answer in the passages: gone." in list(summary.lines())
-    assert folder.compare("new.jsonl", games="old.jsonl", systems=("a", "b")).unknown == []
 
 
 def test_a_new_system_enters_with_few_games(folder: Folder) -> None:
@@ -485,28 +454,6 @@ def test_csv_files_of_ragelo_become_ratings(
         info = query.game_sets[0].prompt_info or {}
         assert (info["evidence"], info["reasons_by"]) == ("both", ["lexical", "RAGEloReasoner"])
         assert len(query.game_sets[0].games) == 2
-
-
-def test_the_answers_of_ragelo(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """RAGElo's example files, from CSV to games with its reasonings."""
-    monkeypatch.chdir(tmp_path)
-    source = shared_data / "ragelo"
-    for command in (
-        f"import --answers {source / 'answers.csv'} --unit whole -o answers.jsonl",
-        f"convert {source / 'documents.csv'} --to graded -o documents.jsonl",
-        f"convert {source / 'reasonings.csv'} --to graded -o reasonings.jsonl",
-        f"convert {source / 'queries.csv'} --to queries-jsonl -o queries.jsonl",
-        "merge answers.jsonl documents.jsonl reasonings.jsonl -o all.jsonl",
-        "compare all.jsonl --queries queries.jsonl --evidence both --min-relevance 2 --both-orders "
-        "--answers-cite --model fake -o games.jsonl.gz",
-    ):
-        main(["-q", *command.split()])
-    games = [
-        game for line in read_games("games.jsonl.gz") for of_set in line.game_sets for game in of_set.games
-    ]
-    assert len(games) == 4
-    assert {game.system_a for game in games} == {"agent1", "agent2"}
-    assert gzip.decompress(Path("games.jsonl.gz").read_bytes()).count(b"\n") == 2
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
-from exam_pp.formats.scores import read_query_scores
 from exam_pp.games import QueryGames
 from exam_pp.metrics.nuggets import NUGGET_METRICS
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
@@ -169,38 +165,6 @@ def test_nugget_scores_need_a_bank_and_one_grader(write_jsonl: WriteLines) -> No
         games_from_grades(path, bank, measure="V")
 
 
-SCORES = st.dictionaries(
-    st.tuples(st.sampled_from(["x", "y", "z"]), st.sampled_from(["q1", "q2"])),
-    st.integers(0, 4).map(lambda value: value / 4),
-    min_size=6, max_size=6,
-)  # fmt: skip
-
-
-@given(SCORES)
-def test_games_equal_the_comparison_of_scores(
-    tmp_path_factory: pytest.TempPathFactory, scores: dict[tuple[str, str], float]
-) -> None:
-    """Also the number of wins of each system, by any order of the lines."""
-    path = tmp_path_factory.mktemp("scores") / "scores.tsv"
-    lines = ["system\tquery\tmeasure\tvalue", *(f"{s}\t{q}\tF1\t{v}" for (s, q), v in scores.items())]
-    path.write_text("\n".join(lines) + "\n")
-    rows = [Score(system, query, "F1", value) for (system, query), value in scores.items()]
-    result = games_from_scores(path)
-    assert verdicts(result.queries) == compared(rows, "F1")
-    wins = Counter(
-        key[1] if winner == "A" else key[2]
-        for key, winner in verdicts(result.queries).items()
-        if winner != "C"
-    )
-    for system in "xyz":
-        beaten = sum(
-            scores[system, query] > scores[other, query] for query in ("q1", "q2") for other in "xyz"
-        )
-        assert wins[system] == beaten
-    swapped = winner_of(scores["x", "q1"], scores["y", "q1"]), winner_of(scores["y", "q1"], scores["x", "q1"])
-    assert swapped in (("A", "B"), ("B", "A"), ("C", "C"))
-
-
 def test_rounding_errors_decide_no_game() -> None:
     assert winner_of(0.1 + 0.2, 0.3) == "C"
     assert winner_of(2e-10, 1e-12) == "A"
@@ -297,13 +261,3 @@ def test_options_of_grades_with_scores(tmp_path: Path, capsys: pytest.CaptureFix
         main(["export", "games", str(path), "--min-grade", "3"])
     assert stop.value.code == 2
     assert "--min-grade needs a graded file." in capsys.readouterr().err
-
-
-def test_the_demo(demo_data: Path, tmp_path: Path) -> None:
-    """All 45 pairs of ten systems on each of eight queries."""
-    path = tmp_path / "ndcg.tsv"
-    runs = ["--runs", str(demo_data / "runs"), "-m", "nDCG@10", "--per-query", "--format", "tsv"]
-    main(["evaluate", "judgments", str(demo_data / "qrels.txt"), *runs, "-o", str(path)])
-    result = games_from_scores(path)
-    assert (result.systems, result.games) == (10, 8 * 45)
-    assert verdicts(result.queries) == compared(read_query_scores(path), "nDCG@10")

@@ -108,15 +108,6 @@ def test_a_game_whose_other_order_is_missing_is_ungraded(tmp_path: Path) -> None
     assert (found.ungraded, found.systems) == (1, ["a", "b", "c"])
 
 
-def test_several_files_are_one_tournament(tmp_path: Path) -> None:
-    first = games_file(tmp_path / "1.jsonl", {"1": [game("a", "b", "A")]})
-    second = games_file(tmp_path / "2.jsonl.gz", {"1": [game("b", "c", "A")], "2": [game("a", "c", None)]})
-    found = judged_games([first, second])
-
-    assert [outcome[:3] for outcome in found.outcomes] == [("1", "a", "b"), ("1", "b", "c")]
-    assert (found.ungraded, found.systems) == (1, ["a", "b", "c"])
-
-
 def test_a_judge_is_selected(tmp_path: Path) -> None:
     sets = [game_set([game("a", "b", "A")], "x"), game_set([game("a", "b", "B")], "y"),
             game_set([game("a", "b", "C")], "y", "Q")]  # fmt: skip

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.data_model import CANARY, QueryPassages, is_canary
+from exam_pp.data_model import CANARY, is_canary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
@@ -19,13 +18,12 @@ from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
 from exam_pp.phases.trust.canary_report import REAL, canary_report
-from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, Material, negated
+from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, negated
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.reports.trust.canaries import canary_grades_report
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
 
-WriteJsonl = Callable[[str, list[Any]], Path]
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
 TEXTS = {
@@ -162,17 +160,6 @@ def test_the_pool_keeps_its_bytes_and_canaries_follow_it(files: Files) -> None:
         assert all(canary[first:])
 
 
-def test_ids_are_new_and_ranks_start_at_one(files: Files) -> None:
-    for query in read_passages(files.canaries):
-        ids = [passage.passage_id for passage in query.passages]
-        assert len(ids) == len(set(ids))
-        for passage in query.passages:
-            for entry in passage.rankings:
-                if is_canary(entry.method):
-                    assert passage.passage_id == f"{entry.method}:{query.query_id}:{entry.rank}"
-                    assert entry.passage_id == passage.passage_id
-
-
 def test_texts_of_all_canaries(files: Files) -> None:
     """Off-topic texts are those of the best passages of the other queries, one for each."""
     texts = _canaries(files.canaries)
@@ -295,11 +282,6 @@ def test_canaries_of_answers_are_answers(files: Files, tmp_path: Path) -> None:
 
     assert roles == {"answer"}
     assert _canaries(tmp_path / "out")["tides"]["original"][0] in answers
-
-
-def test_a_pool_without_recorded_roles_gets_none(files: Files) -> None:
-    roles = {e.role for q in read_passages(files.canaries) for p in q.passages for e in p.rankings}
-    assert roles == {None}
 
 
 def test_canaries_twice_are_refused_and_can_be_removed(files: Files, tmp_path: Path) -> None:
@@ -444,15 +426,6 @@ def test_outputs_of_other_commands_do_not_change(files: Files, tmp_path: Path, c
     assert outputs[0]
 
 
-def test_canaries_are_left_out_of_objects(files: Files) -> None:
-    """Objects in place of files, of which an iterator cannot be read again."""
-    lines: list[QueryPassages] = list(read_passages(files.after))
-    expected = list(cover(files.before, files.bank).scores)
-
-    assert list(cover(lines, files.bank).scores) == expected
-    assert list(cover(iter(lines), files.bank).scores) == expected
-
-
 @pytest.fixture(scope="module")
 def partly_graded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``lexical`` graded all passages, ``constant`` the real passages and ``canary:query`` of tides."""
@@ -545,13 +518,6 @@ def test_the_control_is_for_the_queries_of_the_canary(files: Files, tmp_path: Pa
     assert isinstance(table, Table)
     row = next(row for row in table.rows if "canary:negated" in row)
     assert dict(zip(table.columns, row, strict=True))["control mean"] == control.mean
-
-
-def test_material_without_texts() -> None:
-    material = Material("", (), "own", "other")
-    assert [name for name, canary in CANARIES.items() if canary.text(material) is None] == [
-        "bank", "query", "keywords", "negated",
-    ]  # fmt: skip
 
 
 def test_leaderboards_of_commands(files: Files, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -101,18 +101,6 @@ def test_adding_again_replaces_the_consensus_of_this_name(graded: Path, tmp_path
     assert sets_of(other, "panel:median")[0] is not None
 
 
-def test_the_order_of_sets_has_no_effect(graded: Path, write_jsonl: WriteLines, tmp_path: Path) -> None:
-    line = json.loads(graded.read_text())
-    line[1][0]["exam_grades"].reverse()
-    reverse = write_jsonl("reverse.jsonl", [line])
-    consensus(graded, tmp_path / "a")
-    consensus(reverse, tmp_path / "b")
-    a, b = (sets_of(tmp_path / name, "panel:median")[0] for name in "ab")
-    assert a is not None
-    assert b is not None
-    assert (a.entry_ratings(), a.model_options) == (b.entry_ratings(), b.model_options)
-
-
 def test_chosen_graders_and_number(graded: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     consensus(graded, output, graders=["b", "human:ann"], name="two", min_graders=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -57,22 +56,6 @@ def test_the_output_is_that_of_one_grading_after_the_other(files: PanelFiles, tm
     assert gzip.decompress(files.output.read_bytes()) == second.read_bytes()
     assert graders_in(files.output) == {"google/flan-t5-large": 5, "lexical": 5, "random": 5}
     assert not files.folder.exists()
-
-
-def test_grades_that_the_passages_have_are_kept(files: PanelFiles, tmp_path: Path) -> None:
-    write_panel(files, "lexical")
-    grade_panel(files)
-    again = PanelFiles(files.output, files.panel, tmp_path / "again.jsonl.gz", files.bank)
-    write_panel(files, "lexical", "constant")
-    grade_panel(again)
-    before, after = (
-        [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-        for path in (files.output, again.output)
-    )
-    for (_, passages), (_, with_more) in zip(before, after, strict=True):
-        for old, new in zip(passages, with_more, strict=True):
-            assert new["exam_grades"][: len(old["exam_grades"])] == old["exam_grades"]
-            assert [grades["llm"] for grades in new["exam_grades"][len(old["exam_grades"]) :]] == ["constant"]
 
 
 def test_an_interrupted_panel_continues(
@@ -175,14 +158,6 @@ def test_files_of_a_model_are_no_output(files: PanelFiles, tmp_path: Path) -> No
         with pytest.raises(OutputError, match="is also an input"):
             grade_panel(replace(files, output=path), named)
         assert path.read_text(encoding="utf-8") == "{}"
-
-
-def test_other_files_in_the_folder_are_kept(files: PanelFiles) -> None:
-    write_panel(files, "lexical")
-    files.folder.mkdir()
-    (files.folder / "mine.txt").write_text("mine")
-    grade_panel(files)
-    assert [path.name for path in files.folder.iterdir()] == ["mine.txt"]
 
 
 def test_a_damaged_record_is_an_error(files: PanelFiles) -> None:

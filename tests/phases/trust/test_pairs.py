@@ -188,10 +188,6 @@ def test_a_larger_sample_contains_the_smaller_one(graded: Path, by: SampledBy) -
     assert all(small <= large for small, large in pairwise(samples))
 
 
-def test_another_seed_draws_other_pairs(graded: Path) -> None:
-    assert len({frozenset(keys(drawn(graded, 8, seed=seed))) for seed in range(10)}) == 10
-
-
 def test_the_population_is_recorded(write_jsonl: WriteLines) -> None:
     """Of q1, p2 has no grade of q1/b, p3 no grade at all, p9 is too deep; q1/c has a grade only there."""
     passages = [

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from exam_pp.cli.main import cli
-from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.phases.validation.validate import validate
 from tests.conftest import PASSAGES, passage, rubric
 
@@ -143,18 +142,6 @@ GOOD_LINES = [
 @pytest.mark.parametrize("passages", GOOD_LINES)
 def test_good_lines_have_no_findings(passages: list[Any], write_jsonl: Write) -> None:
     assert not checks_and_lines(write_jsonl("g.jsonl", [["q", passages]]))
-
-
-@pytest.mark.parametrize("listed", ["correctAnswered", "wrongAnswered"])
-def test_a_duplicate_nugget_is_reported_once_and_may_have_either_label(
-    listed: str, write_jsonl: Write
-) -> None:
-    ratings = [{"nugget_id": "q/a", "self_rating": rating} for rating in (2, 0)]
-    replies = [["q/a", "support"], ["q/a", "not_support"]]
-    grades = {"correctAnswered": [], "wrongAnswered": [], "self_ratings": ratings, "answers": replies}
-    grades[listed] = ["q/a"]
-    path = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
-    assert checks_and_lines(path) == [("repeated-entry", 1)]
 
 
 def test_rankings_for_facets_are_separate_rankings(write_jsonl: Write) -> None:
@@ -334,18 +321,6 @@ def test_the_command(write_jsonl: Write) -> None:
     header, first = run(bad, "--format", "tsv").stdout.splitlines()
     assert header.split("\t") == ["level", "check", "file", "line", "where", "finding"]
     assert first.startswith("error\tformat")
-
-
-def test_every_check_is_used() -> None:
-    folder = Path(__file__).resolve().parents[3] / "exam_pp" / "phases" / "validation"
-    code = "".join(p.read_text(encoding="utf-8") for p in folder.glob("*.py") if p.name != "checks.py")
-    assert not [name for name in CHECKS if f'"{name}"' not in code]
-
-
-def test_a_binary_file_is_unreadable(tmp_path: Path) -> None:
-    path = tmp_path / "grades.duckdb"
-    path.write_bytes(b"abcdefghDUCK\r\x00,\r\x00\n")
-    assert checks_and_lines(path) == [("unreadable", None)]
 
 
 def test_a_run_with_more_than_six_columns(tmp_path: Path) -> None:
