@@ -66,12 +66,6 @@ def test_the_rank_of_a_leaderboard_is_by_its_first_measure() -> None:
     assert [line.split("\t")[-1] for line in lines[1:3]] == ["2", "1"]
 
 
-def test_the_published_leaderboard_has_approximate_ranks() -> None:
-    lines = published_leaderboard(with_ranks(make_evaluation("RR"), RANKS)).splitlines()
-
-    assert "new\t0.700\t+/-\t0.100\t≈1" in lines
-
-
 def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> None:
     """Scores read as ranks would reverse the order of the systems."""
     official = tmp_path / "judgments.tsv"
@@ -112,13 +106,6 @@ def test_ranks_of_other_systems_are_refused(tmp_path: Path) -> None:
         ranked(make_evaluation("RR"), official)
 
 
-def test_measures_on_runs() -> None:
-    lines = published_leaderboard(with_ranks(make_evaluation("RR"), RANKS)).splitlines()
-
-    assert lines[0] == "method\tRR\t+/-\tstd-err\torig_TREC_leaderboard_rank"
-    assert lines[4] == "c\t0.400\t+/-\t0.100\t3.5"
-
-
 def test_systems_without_official_rank_get_an_approximate_rank() -> None:
     evaluation = make_evaluation("RR")
     extra = rank_column(with_ranks(evaluation, RANKS))
@@ -137,17 +124,6 @@ def test_systems_without_official_rank_get_an_approximate_rank() -> None:
     assert for_scripts.blocks[1] == Paragraph(
         "Correlation with the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
     )
-
-
-def test_a_measure_that_ties_all_systems_has_no_correlation() -> None:
-    """The table keeps the column, so that it has those of the leaderboard."""
-    tied = [Score(system, "1", "P@1", 1.0) for system in VALUES]
-    evaluation = Evaluation([*make_evaluation("RR").scores, *tied])
-    below = rank_column(with_ranks(evaluation, RANKS)).below
-
-    assert below is not None
-    assert below.columns == ["correlation", "RR", "P@1"]
-    assert [row[2] for row in below.rows] == [None, None]
 
 
 def test_correlations_of_the_published_columns_of_dl20(shared_data: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import platform
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -21,9 +20,8 @@ import exam_pp
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
-from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.correlation import correlation
-from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report
@@ -32,7 +30,6 @@ from exam_pp.reports.analysis.report_folder.inputs import Sources
 from tests.conftest import passage, rubric
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
-EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
 QUICK = Statistics("nested", significance=True, samples=100)
 
@@ -161,30 +158,6 @@ def test_leaderboards_name_their_graders(folder: Path) -> None:
     assert f"model lexical; prompt class {ASSIGNED}; bank nuggets.jsonl; 8 queries." in page
 
 
-def test_the_counts_of_graders_are_those_of_the_file(demo: Path) -> None:
-    graded, banks = demo / "graded.jsonl", [demo / "questions.jsonl", demo / "nuggets.jsonl"]
-    counted = graded_contents(graded, banks)
-    lines = [json.loads(line) for line in graded.read_text().splitlines()]
-    passages = [passage for _, passages in lines for passage in passages]
-    rated = [
-        grades
-        for passage in passages
-        for grades in passage["exam_grades"]
-        if (grades["llm"], grades["prompt_info"]["prompt_class"]) == ("random", RATED)
-    ]
-
-    assert (counted.queries, counted.passages) == (len(lines), len(passages))
-    assert counted.judged == sum(bool(passage["paragraph_data"]["judgments"]) for passage in passages)
-    assert set(counted.systems) == {"rerank", "bm25", "random"}
-    grader = counted.graders[GradeKey("random", RATED)]
-    assert (grader.passages, grader.queries, grader.banks) == (len(rated), len(lines), banks[:1])
-    assert grader.grades == sum(len(grades["self_ratings"]) for grades in rated)
-    assert counted.graders[GradeKey("lexical", ASSIGNED)].banks == banks[1:]
-    assert counted.entries == {
-        bank: sum(len(json.loads(line)["items"]) for line in bank.read_text().splitlines()) for bank in banks
-    }
-
-
 def test_equal_inputs_give_equal_bytes(demo: Path, folder: Path, tmp_path: Path) -> None:
     write_evaluation(all_inputs(demo), tmp_path, QUICK)
 
@@ -263,18 +236,6 @@ def test_sections_without_inputs_are_named(demo: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_rankings_of_the_file_replace_runs(demo: Path, tmp_path: Path) -> None:
-    """Without --runs, the leaderboards are those of evaluate qrels --rankings."""
-    sources = Sources(demo / "one-grader.jsonl", measures=["nDCG@3"], review=False)
-    write_evaluation(sources, tmp_path / "out", QUICK)
-    alone, options = tmp_path / "alone.tsv", ["--rankings", "-m", "nDCG@3", "--intervals", "queries"]
-    options += ["--significance", "--format", "tsv", "-o", str(alone)]
-    main(["-q", "evaluate", "qrels", str(sources.graded), *options])
-
-    assert (tmp_path / "out" / "rubric-qrels.tsv").read_text() == alone.read_text()
-    assert (tmp_path / "out" / "judgments.tsv").is_file()
-
-
 @pytest.mark.parametrize("command", ["report", "qrels"])
 def test_runs_and_rankings_need_the_same_names(
     command: str, tmp_path: Path, tiny_passages: Path, capfd: pytest.CaptureFixture[str]
@@ -291,20 +252,6 @@ def test_runs_and_rankings_need_the_same_names(
     if command == "report":
         systems = (tmp_path / "by-tag" / "rubric-qrels.tsv").read_text()
         assert "bm25" in systems
-
-
-def test_the_threshold_is_at_most_that_of_the_scale(demo: Path, tmp_path: Path) -> None:
-    """Extracted answers are correct or wrong, so a threshold of 5 would cover no entry."""
-    graded = tmp_path / "graded.jsonl"
-    asked = ["--bank", str(demo / "questions.jsonl"), "--prompt-class", EXTRACTED, "--model", "lexical"]
-    main(["-q", "grade", str(demo / "one-grader.jsonl"), *asked, "-o", str(graded)])
-    write_evaluation(Sources(graded, min_grade=5, review=False), tmp_path / "out", QUICK)
-
-    def measures(name: str) -> set[str]:
-        return {score.metric for score in read_means(tmp_path / "out" / name)}
-
-    assert measures(f"cover-{RATED}.tsv") == {"Cover(min_grade=5)@20", "nCover(min_grade=5)@20"}
-    assert measures(f"cover-{EXTRACTED}.tsv") == {"Cover(min_grade=1)@20", "nCover(min_grade=1)@20"}
 
 
 def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
@@ -355,22 +302,6 @@ def test_reviewers_have_no_leaderboard_unless_they_are_selected(
     assert "Rubric-Cover: human:eva" in text_of(page)
 
 
-def test_a_grader_of_two_banks_has_a_leaderboard_for_each(demo: Path, tmp_path: Path) -> None:
-    """The second bank has the first query only."""
-    small = tmp_path / "small.jsonl"
-    small.write_text((demo / "questions.jsonl").read_text().splitlines(keepends=True)[0])
-    sources = Sources(demo / "one-grader.jsonl", [demo / "questions.jsonl", small], review=False)
-    page = write_evaluation(sources, tmp_path / "out", QUICK).read_text()
-
-    titles = {row[0] for row in rows_of(part(page, "Summary"))}
-    assert {"Rubric-Cover: questions.jsonl", "Rubric-Cover: small.jsonl"} <= titles
-    assert "bank questions.jsonl; cutoff 20; threshold 4; 8 queries." in text_of(page)
-    assert "bank small.jsonl; cutoff 20; threshold 4; 1 query." in text_of(page)
-    assert {"cover-small.jsonl.tsv", "sweep-small.jsonl.tsv"} <= {
-        f.name for f in (tmp_path / "out").iterdir()
-    }
-
-
 def test_banks_of_the_same_file_name_have_their_folder_in_names(demo: Path, tmp_path: Path) -> None:
     banks = [tmp_path / folder / "bank.jsonl" for folder in ("a", "b")]
     for bank in banks:
@@ -401,23 +332,6 @@ def test_matplotlib_draws_figures_on_request(tiny_passages: Path, tmp_path: Path
     assert names == {"cover.png", "rubric-qrels.png", "judgments.png", "graders.png", "differences.png"}
     assert names <= set(links_of(page.read_text()))
     assert (tmp_path / "out" / "cover.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_command_is_in_the_page_without_its_output(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    options = ["--bank", str(tiny_bank), "-m", "RR", "-m", "P@1", "--no-review"]
-    main(["-q", "evaluate", "report", str(tiny_passages), *options, "-o", "my out"])
-    document = json.loads((tmp_path / "my out" / "provenance.json").read_text())
-
-    assert document["command"] == (
-        f"exam-pp evaluate report {tiny_passages} --bank {tiny_bank} --measure RR --measure P@1 --no-review"
-    )
-    assert {file.suffix for file in (tmp_path / "my out").iterdir()} <= {
-        ".html", ".json", ".tsv", ".tex", ".qrels"
-    }  # fmt: skip
 
 
 def test_a_failed_evaluation_keeps_the_previous_files(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage
 from exam_pp.phases.review.review_games import GamesMaterial
-from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, shared_texts
+from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
 from exam_pp.reports.review.games_page import render_games
 from exam_pp.reports.review.page import pack, render_page
 from exam_pp.test_bank import Question
@@ -145,24 +145,6 @@ def test_equal_input_gives_equal_bytes() -> None:
     )
 
 
-def test_lone_surrogates_are_replaced() -> None:
-    assert blocks(f'<script type="application/gzip" id="x">{pack(chr(0xD800))}</script>') == {"x": "?"}
-
-
-def test_texts_and_strings_are_stored_once() -> None:
-    tables = [
-        table({"p1": "shared", "p2": "own", "p3": "own"}, "q1", a=Cell(3, reply="3"), b=Cell(3, reply="3")),
-        table({"p1": "shared", "p9": "other"}, "q2", c=Cell(1, reply="1")),
-    ]
-    assert shared_texts(tables) == {"shared": 0}
-    data = blocks(render_page(HEAD, tables))
-    assert data["texts"] == ["shared"]
-    assert data["query-0"]["texts"] == [0, "own"]
-    assert data["query-0"]["text_of"] == [0, 1, 1]
-    assert data["query-0"]["strings"] == ["3"]
-    assert "margin" not in data["query-0"]["grades"][0], "a column without values is omitted"
-
-
 def test_spans_count_as_javascript_counts() -> None:
     """Characters beyond the first plane are two units in UTF-16."""
     text = "Tides \U0001f30a follow the Moon."
@@ -170,12 +152,6 @@ def test_spans_count_as_javascript_counts() -> None:
     start, end = chunk["grades"][0]["spans"][0]
     assert text.encode("utf-16-le")[2 * start : 2 * end].decode("utf-16-le") == "the Moon"
     assert start == text.index("the Moon") + 1
-
-
-def test_at_most_a_hundred_matches_of_an_answer_are_marked() -> None:
-    chunk = table({"p": "tide " * 150}, a=Cell(5, answer="tide")).chunk(["m"], [], {})
-    (spans,) = chunk["grades"][0]["spans"]
-    assert (len(spans), spans[:4]) == (200, [0, 4, 5, 9])
 
 
 def test_cells_of_grades() -> None:
@@ -205,17 +181,6 @@ def test_the_last_rating_counts_not_a_later_error() -> None:
     assert query_table.foreign == {"unknown"}
     counts = query_table.head(["m"], 5, 4)["graders"][0]
     assert (counts["ratings"], counts["covered"]) == ([0, 0, 0, 0, 1, 0], 1)
-
-
-def test_a_system_has_its_best_rank() -> None:
-    query_table = QueryTable("q", "", questions("q", "a"))
-    for ranks in ((7, 3), (5,)):
-        data = {"judgments": [], "rankings": [
-            {"method": "bm25", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0}
-            for rank in ranks
-        ]}  # fmt: skip
-        query_table.add(Passage.model_validate(passage("p", paragraph_data=data)), [])
-    assert query_table.chunk([], ["bm25"], {})["ranks"] == [[0, 3]]
 
 
 @given(

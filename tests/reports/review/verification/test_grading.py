@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from exam_pp.data_model import Passage
-from exam_pp.phases.review.verification.checked import GradedPair
 from exam_pp.phases.review.verification.grading import GradedEntry, Grading, graded_entries
 from exam_pp.rendering.document import Block, Heading, Paragraph, Table
 from exam_pp.test_bank import Entry
@@ -62,21 +61,6 @@ def test_answers_are_of_the_same_model_and_the_selected_prompt() -> None:
     assert listed(subject, answers_class="Custom")["q/a"].pairs[0].answer == "the second"
 
 
-def test_replies_that_are_not_the_number() -> None:
-    subject = passage(
-        "p",
-        rated(
-            {"q/a": 1, "q/b": 4},
-            {"q/a": "6 months", "q/b": " 4 "},
-            sources={"q/a": "default-1", "q/b": "number"},
-        ),
-    )
-    entries = listed(subject)
-    pair = entries["q/a"].pairs[0]
-    assert (pair.reply, pair.source, pair.by_default) == ("6 months", "default-1", True)
-    assert (entries["q/b"].pairs[0].reply, entries["q/b"].pairs[0].by_default) == (None, False)
-
-
 def test_ungraded_pairs_come_last_with_their_reason() -> None:
     failed = rated(
         {}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "", "prompt": "..."}}
@@ -93,36 +77,6 @@ def test_a_failed_call_does_not_hide_an_earlier_rating() -> None:
     failed = rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out"}})
     assert listed(passage("p", rated({"q/a": 3}), failed))["q/a"].pairs[0].rating == 3
     assert listed(passage("p", failed, rated({"q/a": 2}), rated({"q/a": 1})))["q/a"].pairs[0].rating == 1
-
-
-def test_without_a_bank_ids_are_shown_as_texts() -> None:
-    entries = listed(passage("p", rated({"q/x": 2})), bank=None)
-    assert [(entry.entry_id, entry.text) for entry in entries.values()] == [("q/x", "q/x")]
-
-
-def test_direct_grades_are_one_entry() -> None:
-    subject = Passage.model_validate(
-        {
-            "paragraph_id": "p",
-            "text": "x",
-            "grades": [
-                {"correctAnswered": True, "answer": "2, because", "llm": "m", "self_ratings": 2,
-                 "prompt_info": {"prompt_class": "Thomas"}}
-            ],
-        }
-    )  # fmt: skip
-    (entry,) = graded_entries(query(subject, prompt_class="Thomas"))
-    assert entry.entry_id == "direct"
-    assert (entry.pairs[0].rating, entry.pairs[0].reply) == (2, "2, because")
-
-
-def test_lowest_grade_and_limit() -> None:
-    pairs = [GradedPair(f"p{r}", "x", None, r, None, reason=None) for r in (5, 3, 1)]
-    entry = GradedEntry("q", "e", "E", [*pairs, GradedPair("p", "x", None)])
-    assert [pair.rating for pair in entry.only(None, 2).pairs] == [5, 3]
-    assert entry.only(None, 2).omitted == 2
-    assert [pair.rating for pair in entry.only(1, None).pairs] == [5, 3, 1]
-    assert entry.only(1, 1).omitted == 3
 
 
 def reported(*passages: Passage, min_grade: int | None = None, limit: int | None = None) -> Grading:
@@ -170,14 +124,3 @@ def test_parts_of_a_query_are_merged() -> None:
     assert [row[7] for row in table(report).rows] == ["p1", "p2"]
     assert len([block for block in pages(report) if isinstance(block, Heading)]) == 2
     assert pages(report)[-1] == Paragraph("2 more passages are not shown.")
-
-
-def test_one_table_for_scripts() -> None:
-    flat = table(reported(MIXED[0]))
-    assert [dict(zip(flat.columns, row, strict=True)) for row in flat.rows] == [
-        {
-            "query_id": "q", "entry_id": "q/a", "entry": PIONEERS, "rating": 5, "source": None,
-            "answer": "Elvis", "judgment": 3, "passage_id": "p1", "reply": None, "reason": None,
-            "text": "Text of p1.",
-        }
-    ]  # fmt: skip

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage
 from exam_pp.packed import LazySequence
-from exam_pp.phases.review.verification.base import Selection, Smallest
+from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.checked import CheckedQuery, Reading, checked_passages
 from exam_pp.phases.review.verification.disagreements import HIGH, LOW, Disagreements
 from exam_pp.phases.review.verification.grading import Grading
@@ -93,15 +93,6 @@ class TestUncovered:
         assert column(shown(Uncovered(2), query(*self.PASSAGES)), "passage_id") == ["far", "near"]
         assert column(shown(Uncovered(), query(*self.PASSAGES, min_grade=3)), "passage_id") == ["far", "less"]
 
-    def test_limit_is_for_each_query(self) -> None:
-        report = Uncovered(limit=1)
-        second_query = query(*self.PASSAGES[1:2], query_id="p", text="")
-        rows = shown(report, second_query, query(*self.PASSAGES))
-        assert [(row["query_id"], row["passage_id"]) for row in rows] == [("q", "far"), ("p", "near")]
-        overview, *_ = tables(report)
-        assert overview.rows == [[3, 5, "q", "rock"], [1, 1, "p", None]]
-        assert "2 more passages are not shown." in texts(pages(report), Paragraph)
-
     def test_the_best_entries_of_an_uncovered_passage(self) -> None:
         report = Uncovered()
         report.add(query(self.PASSAGES[1], self.PASSAGES[2]))
@@ -148,19 +139,6 @@ class TestSpurious:
              "non_relevant": 3, "covered_by_relevant": 0, "relevant": 1, "examples": "n1 n2"},
         ]  # fmt: skip
 
-    def test_ties(self) -> None:
-        """Entries that fewer relevant passages cover come first; among examples, the less relevant ones."""
-        rows = shown(
-            Spurious(often=1),
-            query(
-                passage("n1", both(5, 5), relevance=[0]),
-                passage("n2", both(5, 5), relevance=[-2]),
-                passage("r", both(5, 0), relevance=[1]),
-            ),
-        )
-        assert column(rows, "entry_id") == ["q/b", "q/a"]
-        assert column(rows, "examples") == ["n2 n1", "n2 n1"]
-
     def test_often_limit_and_examples(self) -> None:
         report = Spurious(examples=1)
         assert column(shown(report, query(*self.PASSAGES)), "examples") == ["n2"]
@@ -171,10 +149,6 @@ class TestSpurious:
         limited = Spurious(often=1, limit=1)
         assert len(shown(limited, query(*self.PASSAGES))) == 1
         assert "1 more entry is not shown." in texts(pages(limited), Paragraph)
-
-    def test_threshold_of_relevant_judgments(self) -> None:
-        rows = shown(Spurious(2, often=1), query(*self.PASSAGES))
-        assert column(rows, "covered_by_non_relevant") == [4, 2]
 
     def test_the_page_names_the_frequency_as_the_paper_does(self) -> None:
         report = Spurious()
@@ -224,11 +198,6 @@ class TestDisagreements:
         assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["low3", "spam"]
         assert texts(pages(report), Paragraph) == ["2 more passages are not shown."] * 2
 
-    def test_queries_take_turns(self) -> None:
-        equal = [passage(name, both(0), relevance=[3]) for name in "abc"]
-        rows = shown(Disagreements(limit=3), query(*equal), query(*equal, query_id="z"))
-        assert [(row["query_id"], row["passage_id"]) for row in rows] == [("q", "a"), ("z", "a"), ("q", "b")]
-
     def test_agreement(self) -> None:
         report = Disagreements()
         assert shown(report, query(*self.PASSAGES[6:8])) == []
@@ -258,17 +227,6 @@ class TestGrid:
         assert grid.rows[3][:6] == [2, None, 0, "failed", None, None]
         assert {(1, 4), (1, 5)} == {place for place in grid.boxed if place[0] == 1}
 
-    def test_ties_by_the_sum_of_grades(self) -> None:
-        report = Grid()
-        report.add(query(passage("a", both(5, 1)), passage("b", both(5, 3))))
-        assert [row[3] for row in tables(report)[1].rows] == ["b", "a"]
-
-    def test_legend(self) -> None:
-        report = Grid()
-        report.add(query(*self.PASSAGES))
-        legend, _ = tables(report)
-        assert legend.rows == [[1, 5, PIONEERS, "q/a"], [2, 2, "When did it begin?", "q/b"]]
-
     def test_answers_are_in_the_cells_or_below(self) -> None:
         subject = query(passage("p", both(4), grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1930s"})))
         plain = Grid()
@@ -295,13 +253,6 @@ class TestGrid:
         assert heat.hints == {4: PIONEERS, 5: "When did it begin?"}
         assert heat.details[0, 0] == [("text", "Elvis sang.")]
         assert heat.details[0, 4] == [("answer", "Elvis")]
-
-    def test_limit_and_number_of_answers(self) -> None:
-        report = Grid(2, limit=1)
-        rows = shown(report, query(*self.PASSAGES))
-        assert set(column(rows, "passage_id")) == {"two"}
-        assert "1 more passage is not shown." in texts(pages(report), Paragraph)
-        assert summary(report) == "1 query, 6 passages. 2 of them cover 2 or more entries."
 
     def test_all_pairs_for_scripts(self) -> None:
         rows = shown(Grid(), query(*self.PASSAGES))
@@ -347,20 +298,6 @@ class TestUnparsed:
             "prompts of 1 passage were shortened."
         )
 
-    def test_a_default_rating_without_its_reply(self) -> None:
-        without_replies = rated({"q/a": 1, "q/b": 5}, sources={"q/a": "default-1"}) | {"answers": []}
-        rows = shown(Unparsed(), query(passage("p", without_replies)))
-        assert [(row["kind"], row["entry_id"], row["reply"]) for row in rows] == [
-            ("not a number", "q/a", None)
-        ]
-
-    def test_the_most_shortened_first(self) -> None:
-        subjects = [passage(f"p{n}", rated({"q/a": 5}, tokens_cut={"q/a": n})) for n in (2, 9, 4)]
-        rows = shown(Unparsed(2), query(*subjects))
-        assert [(row["passage_id"], row["tokens_cut"]) for row in rows if row["kind"] == "shortened"] == [
-            ("p9", 9), ("p4", 4),
-        ]  # fmt: skip
-
     def test_replies_are_read_again_where_the_prompt_is_known(self) -> None:
         asked: list[str | None] = []
 
@@ -380,19 +317,6 @@ class TestUnparsed:
         report.add(with_reader(query(subject), subject, lambda *_: Reading(3, "number")))
         assert summary(report).startswith("All 2 pairs are graded, all replies are numbers")
         assert pages(report) == []
-
-    def test_pages(self) -> None:
-        report, _ = self.rows()
-        assert texts(pages(report), Heading) == [
-            "Replies that were not numbers (2)", "Ungraded pairs (1)",
-            "Pairs that were not asked (1)", "Passages with shortened prompts (1)",
-        ]  # fmt: skip
-        assert ["6 months" in str(table.rows) for table in tables(report)[:2]] == [True, True]
-
-    def test_limit(self) -> None:
-        report, rows = self.rows(limit=1)
-        assert len(rows) == 3
-        assert texts(pages(report), Paragraph).count("1 more pair is not shown.") == 1
 
     def test_most_frequent_replies_first(self) -> None:
         subjects = [
@@ -458,11 +382,6 @@ class TestSample:
         assert shown(Sample(size, seed), *shuffled) == first
         assert shown(Sample(size + 1, seed), *lines)[:size] == first
 
-    def test_another_seed_gives_another_sample(self) -> None:
-        lines = self.lines({("x", 0): 50})
-        samples = {tuple(column(shown(Sample(5, seed), *lines), "passage_id")) for seed in range(5)}
-        assert len(samples) == 5
-
     def test_summary_and_strata(self) -> None:
         report = Sample(3, seed=7)
         shown(report, *self.lines({("x", 0): 5, ("y", 3): 2}))
@@ -471,38 +390,11 @@ class TestSample:
         )
         assert tables(report)[0].rows == [[3, 2, 1, 2], [0, 5, 1, 1]]
 
-    def test_lowest_rating(self) -> None:
-        rows = shown(Sample(9, min_grade=3), *self.lines({("x", 0): 5, ("x", 3): 2}))
-        assert column(rows, "rating") == [3, 3]
-        report = Sample(9, min_grade=5)
-        assert shown(report, *self.lines({("x", 0): 5})) == []
-        assert pages(report) == []
-
-    def test_kept_pairs_do_not_grow_with_the_file(self) -> None:
-        """A stratum keeps only pairs that may still be drawn, so more strata keep fewer pairs each."""
-        report = Sample(4)
-        for number in range(30):
-            for line in self.lines({(f"q{number}", 0): 40, (f"q{number}", 5): 40}):
-                report.add(line)
-        kept = [len(stratum.items()) for stratum in report.strata.values()]
-        assert max(kept[8:]) == 1
-
 
 def _with(line: CheckedQuery, passages: Any) -> CheckedQuery:
     from dataclasses import replace
 
     return replace(line, passages=passages)
-
-
-@pytest.mark.parametrize("limit", [None, 1, 3, 100])
-def test_the_smallest_of_many(limit: int | None) -> None:
-    numbers = random.Random(1).sample(range(1000), 50)
-    kept = Smallest[int](limit)
-    for number in numbers:
-        kept.add(number, number)
-        assert limit is None or len(kept._items) <= 2 * limit + 8, "memory is bounded"
-    assert kept.items() == sorted(numbers)[:limit]
-    assert kept.omitted == 50 - len(kept.items())
 
 
 def _peak_memory(queries: int, kind: Callable[[], Selection]) -> int:
