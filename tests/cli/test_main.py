@@ -33,20 +33,6 @@ def test_a_mistyped_command(typed: str, name: str, capsys: pytest.CaptureFixture
     assert name in capsys.readouterr().err
 
 
-def test_a_mistyped_command_of_a_group(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["verify", "gradng", "file"])
-    assert stop.value.code == 2
-    assert "'grading'" in capsys.readouterr().err
-
-
-def test_a_mistyped_option_is_not_a_mistyped_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["--helpp"])
-    assert stop.value.code == 2
-    assert "--helpp" in capsys.readouterr().err
-
-
 def test_control_characters_of_ids_and_keys_are_escaped(
     write_jsonl: Callable[[str, list[Any]], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,22 +119,6 @@ def test_messages_in_a_log_file_have_a_time(
     assert bool(times) == (not quiet)
     assert all(before <= time <= datetime.now() for time in times)
     assert all(line[19] == " " for line in err.splitlines())
-
-
-def test_a_warning_in_a_log_file_has_a_time_and_an_error_has_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("a.run").write_text("q Q0 p1 1 9 a\nq Q0 p2 2 8 a\n")
-    Path("texts.tsv").write_text("p1\ta text\n")
-    importing = ["-q", "import", "--runs", "a.run", "--texts", "texts.tsv", "-o", "out.jsonl"]
-    with pytest.raises(SystemExit):
-        main(importing)
-    assert capsys.readouterr().err.startswith("exam-pp: texts.tsv: 1 of 2")
-    main([*importing, "--skip-missing-texts"])
-    err = capsys.readouterr().err
-    assert without_times(err) == "1 of 2 pooled passages have no text (p2) and are dropped.\n"
-    assert len(err) == len(without_times(err)) + len("2026-11-22 10:03:07 ")
 
 
 def test_messages_on_a_terminal_have_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from exam_pp.cli.main import COMMANDS, main
 from exam_pp.errors import DataError
-from exam_pp.store.trec.runs import method_of, read_run, run_files
+from exam_pp.store.trec.runs import read_run, run_files
 from tests.conftest import passage, rubric
 
 LATIN_1 = os.fsdecode(b"K\xf6ln")
@@ -55,13 +55,6 @@ def test_every_parameter_of_every_command(capsys: pytest.CaptureFixture[str]) ->
         assert shown.out == ""
 
 
-def test_a_command_whose_name_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main([LATIN_1])
-    assert stop.value.code == 2
-    assert "K\\xf6ln" in capsys.readouterr().err
-
-
 @pytest.fixture
 def runs(tmp_path: Path, demo_data: Path) -> Path:
     """A folder with a run file whose name is not UTF-8."""
@@ -78,10 +71,6 @@ def test_a_folder_with_a_run_file(runs: Path) -> None:
         run_files(runs / f"{LATIN_1}.run")
     with pytest.raises(DataError, match="not UTF-8"):
         next(read_run(runs / f"{LATIN_1}.run"))
-
-
-def test_a_system_whose_name_is_utf8_without_ascii() -> None:
-    assert method_of(Path("Köln.run")) == "Köln"
 
 
 @pytest.fixture

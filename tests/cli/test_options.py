@@ -87,10 +87,6 @@ def test_an_empty_name_is_not_the_current_folder(capsys: pytest.CaptureFixture[s
     assert " empty" in capsys.readouterr().err
 
 
-def test_missing_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert error("evaluate judgments - --runs absent", capsys).startswith("exam-pp: absent: ")
-
-
 def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
     """click would report a missing file as wrong usage (exit code 2)."""
     paths = [

@@ -60,13 +60,6 @@ def test_steps_of_an_earlier_run_do_not_count(clock: Clock, caplog: pytest.LogCa
     assert caplog.messages == ["Grading: 800 of 1000 prompts, 10.0/s, 0.3 min left"]
 
 
-def test_repeated_requests_raise_the_total(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), progress("Grading", "prompts") as advance:
-        advance(0, 100)
-        work(clock, advance, 1, 30)
-    assert caplog.messages == ["Grading: 300 of 300 prompts, 10.0/s, 0.0 min left"]
-
-
 def test_nothing_is_shown_with_quiet(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING), progress("Grading", "prompts") as advance:
         work(clock, advance, 60, 5)

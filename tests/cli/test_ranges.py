@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.ranges import IntRangeOrAll
 
 
 @pytest.mark.parametrize(
@@ -51,11 +49,3 @@ def test_numbers_that_would_take_days_or_all_memory(
         main(command.split())
     assert stop.value.code == 2
     assert "00 is not in the range " in capsys.readouterr().err
-
-
-def test_all_is_none() -> None:
-    kind = IntRangeOrAll(1)
-    assert [kind.convert(value, None, None) for value in ("all", "3")] == [None, 3]
-    for value in ("0", "some"):
-        with pytest.raises(click.BadParameter):
-            kind.convert(value, None, None)

@@ -76,10 +76,6 @@ def test_a_long_report_goes_through_the_pager(long_bank: Path, tmp_path: Path) -
     assert paged.read_text() == unpaged
 
 
-def test_a_pager_that_the_reader_leaves(long_bank: Path) -> None:
-    assert on_terminal("bank", "show", str(long_bank), PAGER="true") == ""
-
-
 def test_a_short_report_does_not(tmp_path: Path, demo_data: Path) -> None:
     paged, command = pager(tmp_path)
     assert "questions" in on_terminal("bank", "stats", str(demo_data / "questions.jsonl"), PAGER=command)
@@ -91,16 +87,6 @@ def test_a_short_report_does_not(tmp_path: Path, demo_data: Path) -> None:
 def test_a_pager_that_cannot_be_started(long_bank: Path, value: str) -> None:
     shown = on_terminal("bank", "show", str(long_bank), PAGER=value)
     assert shown == on_terminal("bank", "show", str(long_bank), PAGER="")
-
-
-@pytest.mark.integration
-def test_no_pager_with_an_output_file_or_another_format(long_bank: Path, tmp_path: Path) -> None:
-    paged, command = pager(tmp_path)
-    out = tmp_path / "out.txt"
-    assert on_terminal("bank", "show", str(long_bank), "-o", str(out), PAGER=command) == ""
-    assert max(map(len, out.read_text().splitlines())) > 400
-    assert on_terminal("bank", "show", str(long_bank), "--format", "md", PAGER=command)
-    assert not paged.exists()
 
 
 @pytest.mark.parametrize(

@@ -86,24 +86,6 @@ def test_table_4_is_one_command(leaderboard: Leaderboard, demo_data: Path) -> No
     assert {row["system"]: row["official rank"] for row in document["tables"][0]["rows"]}["rerank"] == "1"
 
 
-def test_the_table_of_correlations_is_beneath_the_leaderboard(
-    files: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    official = demo_data / "official_leaderboard.json"
-    main(
-        ["evaluate", "cover", str(files), *LEXICAL, "--prompt-class", QUESTIONS, "--min-grade", "4",
-         "--min-grade", "3", "--cutoff", "3", "--official", str(official)]
-    )  # fmt: skip
-    lines = capsys.readouterr().out.splitlines()
-    title = lines.index("Correlation with the official ranks of 10 systems")
-
-    assert lines[title + 1].split()[1:] == [
-        f"{name}(min_grade={grade})@3" for grade in (4, 3) for name in ("Cover", "nCover")
-    ]
-    assert [line.split()[0] for line in lines[title + 3 : title + 5]] == ["Spearman", "Kendall"]
-    assert lines.index("Rubric-Cover") < title
-
-
 @pytest.mark.parametrize("label", ["count", "binary"])
 def test_labels_that_use_the_threshold_have_its_name(leaderboard: Leaderboard, label: str) -> None:
     asked = (*LEXICAL, "--prompt-class", QUESTIONS, "--label", label, "-m", "nDCG@10", "-m", "RR")
@@ -189,20 +171,3 @@ def test_the_published_layout_of_cover_has_one_column(
     assert "one leaderboard" in capsys.readouterr().err
     main([*asked, "--min-grade", "3", "--min-grade", "3", "--format", "published"])
     assert capsys.readouterr().out.startswith("method\tExamCover")
-
-
-def test_gpt4_grades_of_dl19_in_one_table(shared_data: Path, tmp_path: Path) -> None:
-    """The columns of real grades and runs equal those of a command for each threshold."""
-    folder = shared_data / "dl19-gpt4"
-    asked = [
-        "-q", "evaluate", "qrels", str(folder / "dl19-graded.jsonl.gz"), "--runs", str(folder / "runs"),
-        "--bank", str(folder / "dl19-gpt4-questions.jsonl.gz"), "-m", "RR", "--format", "json",
-    ]  # fmt: skip
-    grades = ["--min-grade", "3", "--min-grade", "4", "--min-grade", "5"]
-    main([*asked, *grades, "-o", str(tmp_path / "all")])
-    together = columns(json.loads((tmp_path / "all").read_text()))
-    for grade in ("3", "4", "5"):
-        main([*asked, "--min-grade", grade, "-o", str(tmp_path / grade)])
-        alone = columns(json.loads((tmp_path / grade).read_text()))
-        assert together[f"RR(rel={grade})"] == alone[f"RR(rel={grade})"]
-    assert len(together) == 3

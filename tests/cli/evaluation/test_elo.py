@@ -39,16 +39,6 @@ def failed(line: str, capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
 
 
 @pytest.mark.usefixtures("folder")
-def test_tsv_is_a_leaderboard_for_other_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    run("games.jsonl.gz --format tsv -o elo.tsv")
-    main(["-q", "analyze", "correlation", "elo.tsv", "--official", "official.json", "--format", "json"])
-
-    (row,) = (row for row in json.loads(capsys.readouterr().out)["tables"][0]["rows"])
-    assert row["measure"] == "Elo"
-    assert row["systems"] == 6
-
-
-@pytest.mark.usefixtures("folder")
 def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> None:
     run("games.jsonl.gz --official official.json")
     text = capsys.readouterr().out
@@ -185,22 +175,6 @@ def test_judges_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
     assert first["Elo[gpt]"] > second["Elo[gpt]"]
     assert first["Elo[llama]"] < second["Elo[llama]"]
     assert [table["title"].split(", ")[-1] for table in others] == ["gpt", "gpt", "llama", "llama"]
-
-
-@pytest.mark.usefixtures("folder")
-def test_several_judges_need_a_choice(capsys: pytest.CaptureFixture[str]) -> None:
-    assert failed("judges.jsonl", capsys) == (
-        "exam-pp: judges.jsonl has games by several judges; choose one: --grader 'gpt' --prompt-class 'P'; "
-        "--grader 'llama' --prompt-class 'P'.\n"
-    )
-
-
-@pytest.mark.usefixtures("folder")
-def test_figures() -> None:
-    pytest.importorskip("matplotlib")
-    run("games.jsonl.gz --plot elo.svg --plot-matrix matrix.svg -o out")
-    assert b"95 % intervals over queries" in Path("elo.svg").read_bytes()
-    assert b"share of games won" in Path("matrix.svg").read_bytes()
 
 
 @pytest.mark.usefixtures("folder")

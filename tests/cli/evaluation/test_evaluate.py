@@ -38,14 +38,6 @@ def runs(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("form", ["text", "json", "md", "published"])
-def test_cover_in_every_format(run: Run, tiny_passages: Path, form: str) -> None:
-    code, out, _ = run("evaluate", "cover", tiny_passages, "--cutoff", 1, "--min-grade", 5, "--format", form)
-
-    assert code == 0
-    assert "_overall_" in out.replace("\\", "")
-
-
 def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: Path, tmp_path: Path) -> None:
     saved = tmp_path / "saved.qrels"
     code, out, err = run(

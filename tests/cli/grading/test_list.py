@@ -6,8 +6,6 @@ import pytest
 from click.testing import CliRunner
 
 from exam_pp.cli.main import cli
-from exam_pp.llm import BACKENDS
-from exam_pp.llm.catalogue import CATALOGUE
 from exam_pp.prompts import PROMPTS
 
 
@@ -21,12 +19,6 @@ def test_models_lists_bundled_baseline_and_recommended_models() -> None:
     output = run("models")
     for name in ("bundled", "lexical", "random", "constant", "google/flan-t5-large"):
         assert name in output
-
-
-def test_baselines_of_the_catalogue_can_be_loaded() -> None:
-    baselines = [info.name for info in CATALOGUE if info.role == "baseline"]
-    assert baselines
-    assert set(baselines) <= set(BACKENDS)
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "json", "md"])

@@ -14,7 +14,6 @@ from exam_pp.cli.main import main
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.grading.grade import grade
 from exam_pp.requests import Completion, Request
-from exam_pp.store.passages.journal import Journal, journal_path
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 WriteLines = Callable[[str, list[Any]], Path]
@@ -71,14 +70,6 @@ def graded(
     return run
 
 
-def test_a_first_run(graded: Callable[..., tuple[Watched, dict[str, Any]]]) -> None:
-    llm, last = graded()
-    assert llm.done[0] == 0
-    assert llm.done == sorted(llm.done)
-    assert {(values["total"], values["from_journal"]) for values in llm.seen} == {(last["total"], 0)}
-    assert (last["state"], last["done"], last["graded_before"]) == ("done", last["total"], 0)
-
-
 @pytest.mark.parametrize("replies", [16, 40, 70, 80])
 def test_a_continued_run_starts_with_the_replies_in_the_journal(
     graded: Callable[..., tuple[Watched, dict[str, Any]]], replies: int
@@ -94,21 +85,6 @@ def test_a_continued_run_starts_with_the_replies_in_the_journal(
     assert second.calls + first.calls < last["total"]  # equal texts are requested once
 
 
-def test_replies_of_later_windows_count_once(
-    graded: Callable[..., tuple[Watched, dict[str, Any]]], tmp_path: Path
-) -> None:
-    graded(replies=80)
-    with Journal(journal_path(tmp_path / "out.jsonl")) as journal:
-        replies = list(journal.all_replies().items())
-        journal.remove()
-    with Journal(journal_path(tmp_path / "out.jsonl")) as journal:
-        journal.add(dict(replies[1::2]))
-    llm, last = graded()
-    assert llm.done[0] == last["from_journal"] > 0
-    assert llm.done == sorted(llm.done)
-    assert last["done"] == last["total"]
-
-
 def test_pairs_with_a_grade_in_the_file_are_listed_apart(
     graded: Callable[..., tuple[Watched, dict[str, Any]]], tmp_path: Path
 ) -> None:
@@ -116,20 +92,3 @@ def test_pairs_with_a_grade_in_the_file_are_listed_apart(
     _, second = graded(tmp_path / "out.jsonl", output="again.jsonl")
     assert (second["state"], second["done"], second["total"]) == ("done", 0, 0)
     assert second["graded_before"] == first["total"]
-
-
-def test_counts_are_null_while_the_model_is_loaded(
-    graded: Callable[..., tuple[Watched, dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graded(replies=40)
-    seen: list[dict[str, Any]] = []
-
-    def load(_options: object) -> FakeLLM:
-        seen.append(json.loads((tmp_path / "status.json").read_text()))
-        return FakeLLM()
-
-    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", load)
-    main(["-q", "grade", str(tmp_path / "many.jsonl"), "-o", str(tmp_path / "out.jsonl"),
-          "--bank", str(tmp_path / "bank.jsonl"), "--model", "fake", "--prompt-class", RATING,
-          "--status", str(tmp_path / "status.json")])  # fmt: skip
-    assert [(v["state"], v["done"], v["total"]) for v in seen] == [("running", None, None)]

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.phases.grading.grade import Exam
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from tests.car_collection import FACETS, TITLES, outline, published_bank, write_collection
 
@@ -100,18 +98,6 @@ def test_runs_of_facets_have_no_scores_for_titles(
     with pytest.raises(SystemExit):
         run("evaluate", "qrels", graded, "--bank", bank, "--runs", collection / "runs")
     assert "The runs rank facets (query/facet): score facets with --facets facet" in capsys.readouterr().err
-
-
-def test_judgments_of_facets(collection: Path, graded: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--runs", str(collection / "runs"), "-m", "P@1", "--format", "tsv"]
-    run("evaluate", "judgments", graded, "--facets", "facet", *options)
-    precision = {name: row["P@1"] for name, row in table(capsys.readouterr().out).items()}
-    assert precision == {"good": "1.000000", "poor": "0.000000"}
-
-
-def test_prompts_get_the_title(bank: Path) -> None:
-    exam = Exam(read_bank(bank))
-    assert {query_id: exam.query_text(query_id) for query_id in TITLES} == TITLES
 
 
 def test_outlines_as_queries(collection: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -18,27 +17,6 @@ def test_text(tiny_passages: Path, tiny_bank: Path, capsys: pytest.CaptureFixtur
     assert "     5         3  p1       Text of p1.\n" in out
     assert "1 more passage is not shown." in out
     assert "007" not in out
-
-
-def test_tsv_and_json(tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = tmp_path / "report.tsv"
-    main(["verify", "grading", str(tiny_passages), "--format", "tsv", "-o", str(output)])
-    with output.open(newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    assert [row["rating"] for row in rows] == ["5", "1", "4", "0", "2"]
-    capsys.readouterr()
-    main(["verify", "grading", str(tiny_passages), "--format", "json"])
-    (table,) = json.loads(capsys.readouterr().out)["tables"]
-    assert [row["rating"] for row in table["rows"]] == [5, 1, 4, 0, 2]
-
-
-def test_the_input_is_not_overwritten(tiny_passages: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = tiny_passages.read_bytes()
-    with pytest.raises(SystemExit) as stop:
-        main(["verify", "grading", str(tiny_passages), "-o", str(tiny_passages)])
-    assert stop.value.code == 1
-    assert " input" in capsys.readouterr().err
-    assert tiny_passages.read_bytes() == before
 
 
 def test_prompt_class_alias_and_unknown_prompt_class(
@@ -57,34 +35,6 @@ REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparse
 def golden(repository: Path) -> list[str]:
     folder = repository / "tests" / "golden" / "reports"
     return [str(folder / "graded.jsonl"), "--bank", str(folder / "bank.jsonl")]
-
-
-def test_the_group_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["verify", "--help"])
-    out = capsys.readouterr().out
-    assert all(f"\n  {report} " in out for report in REPORTS)
-
-
-@pytest.mark.parametrize("form", ["text", "html", "tsv", "md", "json"])
-@pytest.mark.parametrize("report", REPORTS)
-def test_every_report_in_every_format(
-    report: str, form: str, golden: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "report"
-    main(["-q", "verify", report, *golden, "--format", form, "-o", str(output)])
-    text = output.read_text()
-    assert capsys.readouterr().out == ""
-    if form == "tsv":
-        rows = list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
-        assert rows
-        assert {"query_id", "entry_id"} <= rows[0].keys()
-        assert None not in rows[0]
-    elif form == "json":
-        (table,) = json.loads(text)["tables"]
-        assert table["rows"]
-    else:
-        assert text.lstrip("# ").startswith("<!doctype html>" if form == "html" else "")
-        assert "when did rock and roll begin" in text or report == "unparsed"
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -114,15 +64,6 @@ def test_grades_that_cover(golden: list[str], capsys: pytest.CaptureFixture[str]
     assert passages("uncovered", "--min-grade", "3") == {"r2", "r7", "t2"}
     assert passages("uncovered", "--min-judgment", "2") == {"r2", "r8"}
     assert passages("grading", "--min-grade", "5", "--min-judgment", "3") == {"r1", "t1"}
-
-
-def test_the_seed_of_a_sample(golden: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    first, again, other = (
-        lines(["sample", *golden, "--limit", "9", "--seed", seed], capsys) for seed in ("1", "1", "2")
-    )
-    assert first == again
-    assert len(first) == len(other) == 9
-    assert first != other
 
 
 @pytest.mark.parametrize(

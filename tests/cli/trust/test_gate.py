@@ -57,13 +57,6 @@ def test_a_failed_gate_writes_its_report(files: Path) -> None:
     assert (row["measure"], row["outcome"], row["queries"]) == ("nDCG@10", "failed", 16)
 
 
-def test_the_limit_of_listed_queries(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    del files
-    run("base.tsv", "worse.tsv", "--max-drop", "0.02", "--limit", "2")
-    shown = capsys.readouterr().out.partition("Largest drops")[2]
-    assert [name for name in ("q0", "q1", "q2", "q5") if f" {name} " in shown] == ["q1", "q5"]
-
-
 def test_the_accepted_drop_is_required(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     del files
     assert run("base.tsv", "same.tsv") == 2

@@ -63,17 +63,6 @@ def run_steps(workflow: dict[Any, Any], run: Path) -> int:
     return 0
 
 
-def test_the_workflow_has_the_steps_of_github_actions(workflow: dict[Any, Any]) -> None:
-    """YAML 1.1 reads the key ``on`` as true. The summary of the job is appended to."""
-    assert workflow[True] == "pull_request"
-    job = workflow["jobs"]["gate"]
-    assert job["runs-on"]
-    assert all(("run" in step) != ("uses" in step) for step in job["steps"])
-    assert all(re.fullmatch(r"actions/[\w/-]+@v\d", step["uses"]) for step in job["steps"] if "uses" in step)
-    (gate,) = [script for script in scripts(workflow) if "exam-pp gate" in script]
-    assert gate.strip().endswith(SUMMARY)
-
-
 @pytest.mark.integration
 def test_the_commands_of_the_workflow_work(
     workflow: dict[Any, Any],

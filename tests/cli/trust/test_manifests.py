@@ -16,7 +16,6 @@ from exam_pp.cli.main import main
 from exam_pp.errors import StoppedError
 from exam_pp.manifest import SUFFIX
 from exam_pp.phases.trust.manifests import find_manifest
-from exam_pp.store.manifests import read_manifest
 from scripts.reliability.good_files import GOOD, RATED, lay_out
 from scripts.reliability.kills import writing_commands
 from tests.conftest import without_times
@@ -114,13 +113,6 @@ def test_the_content_of_a_manifest() -> None:
     assert content["python"].startswith("3.")
 
 
-def test_prompt_files_are_inputs() -> None:
-    run("grade graded.jsonl --bank bank.jsonl --model fake --prompt-file prompt.toml -o own.jsonl")
-    assert {content["parameter"] for content in manifest("own.jsonl")["inputs"]} == {
-        "PASSAGES", "--bank", "--prompt-file",
-    }  # fmt: skip
-
-
 def test_the_digest_of_a_folder_is_that_of_the_list_of_its_files() -> None:
     """As ``(cd parts && sha256sum * | sha256sum)``."""
     run("split graded.jsonl -n 2 -o parts")
@@ -166,12 +158,6 @@ def test_a_failed_command_leaves_the_old_manifest_with_the_old_output() -> None:
     assert run("merge bad.jsonl -o new.jsonl") == 1
     assert "new.jsonl" not in files()
     assert f"new.jsonl{SUFFIX}" not in files()
-
-
-def test_an_exit_code_for_a_finding_is_no_failure() -> None:
-    Path("bad.jsonl").write_text("no JSON\n")
-    assert run("validate bad.jsonl --from graded -o report.txt") == 1
-    assert manifest("report.txt")["output"]["sha256"] == sha256("report.txt")
 
 
 @pytest.mark.parametrize("content", ["precious", "{}"])
@@ -225,12 +211,6 @@ def test_streams_get_no_manifest_and_streams_as_inputs_no_digest(
     assert content == {
         "path": "-", "note": "a stream, which cannot be read again", "parameter": "PASSAGES",
     }  # fmt: skip
-
-
-def test_files_in_the_working_directory_have_their_own_manifests(tmp_path: Path) -> None:
-    run("split graded.jsonl -n 2 -o .")
-    assert {f"graded-{n}-of-2.jsonl{SUFFIX}" for n in (1, 2)} <= files()
-    assert not (tmp_path.parent / f"{tmp_path.name}{SUFFIX}").exists()
 
 
 def test_manifests_are_no_runs_and_no_other_inputs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,15 +311,6 @@ def test_a_damaged_manifest_is_one_sentence(capsys: pytest.CaptureFixture[str]) 
     assert f"{SUFFIX}, command: is missing." in capsys.readouterr().err
     assert run("manifest show graded.jsonl") == 1
     assert "graded.jsonl: has no manifest. Commands write one with" in capsys.readouterr().err
-
-
-def test_a_manifest_survives_reading_and_writing() -> None:
-    from exam_pp.store.manifests import write_manifest
-
-    run(f"{COVER} -o cover.tsv")
-    place = Path(f"cover.tsv{SUFFIX}")
-    write_manifest(read_manifest(place), Path("copy.json"))
-    assert Path("copy.json").read_bytes() == place.read_bytes()
 
 
 def test_a_signal_stops_a_command_also_while_it_writes_a_manifest(
