@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
 from exam_pp.packed import LazySequence
-from exam_pp.rendering.cells import format_cell
-from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import RENDERERS, render, rendered
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
@@ -86,15 +85,6 @@ def test_json_is_not_rounded() -> None:
     assert document["tables"][0]["rows"][0] == {"system": "a|b", "score": 0.12345, "queries": 3}
 
 
-def test_an_empty_cell_is_not_zero() -> None:
-    assert [format_cell(None, 3), format_cell(0.0, 3), format_cell(0, 3), format_cell(1.0, 1)] == [
-        "",
-        "0.000",
-        "0",
-        "1.0",
-    ]
-
-
 def test_unknown_format() -> None:
     with pytest.raises(UnknownNameError, match="'json'"):
         render(REPORT, "jsn")
@@ -118,40 +108,6 @@ def test_any_table_keeps_its_shape(rows: list[tuple[str, float | int | None, str
 def test_a_cell_of_several_lines_is_one_row() -> None:
     table = Table(("passage", "rating"), [("one\ntwo\tthree", 4)])
     assert render(Report("", [table]), "text").splitlines()[2:] == ["one two three       4"]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.text(max_size=5),
-            st.lists(
-                st.tuples(
-                    st.none() | st.text(max_size=8) | st.integers(),
-                    st.floats(allow_nan=False, allow_infinity=False),
-                ),
-                max_size=3,
-            ),
-        ),
-        max_size=3,
-    ),
-    st.lists(st.text(max_size=8), max_size=2),
-)
-def test_json_in_parts_is_the_json_of_the_whole(
-    tables: list[tuple[str, list[tuple[Cell, float]]]], notes: list[str]
-) -> None:
-    blocks: list[Block] = [
-        *map(Paragraph, notes),
-        *(Table(("a", "b"), rows, title) for title, rows in tables),
-    ]
-    document = {
-        "title": "t",
-        "notes": notes,
-        "tables": [
-            {"title": title, "rows": [dict(zip("ab", row, strict=True)) for row in rows]}
-            for title, rows in tables
-        ],
-    }
-    assert render(Report("t", blocks), "json") == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def test_latex_commands_are_escaped() -> None:

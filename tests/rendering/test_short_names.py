@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exam_pp.rendering.short_names import long_names, short_forms
 
@@ -35,10 +33,3 @@ def test_short_forms_are_distinct() -> None:
 )  # fmt: skip
 def test_words_and_short_names_stay_whole(text: str) -> None:
     assert list(long_names(text)) == []
-
-
-@given(st.lists(st.from_regex(r"[a-c]{2}[A-C0-9]{22,30}", fullmatch=True), unique=True))
-def test_no_start_is_the_start_of_another_name(names: list[str]) -> None:
-    for name, start in cut(*names).items():
-        if start != name:
-            assert [other for other in names if other.startswith(start)] == [name]

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.rendering.document import Heading, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.rendering.text import text
 from exam_pp.rendering.wrapping import NARROWEST, cell_width, wrapped_rows
@@ -48,14 +48,6 @@ def test_words_stay_whole_if_possible() -> None:
     lines = fitted(Table(("id", "text"), [(key, WORDS)]), width=60).splitlines()
     assert lines[2].split("  ")[0] == key
     assert max(map(len, lines)) <= 60
-
-
-def test_paragraphs_and_headings_are_fitted() -> None:
-    shown = fitted(Heading("T" * 90), Paragraph(WORDS), Quote(WORDS), width=30)
-    lines = shown.splitlines()
-    assert lines[0] == "T" * 90
-    assert max(map(len, lines[1:])) == 30
-    assert " ".join(shown.split()[2:]) == f"{WORDS} {WORDS}"
 
 
 @given(
