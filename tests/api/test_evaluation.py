@@ -60,13 +60,6 @@ def test_the_leaderboard_equals_the_output_of_the_command(
     assert sorted(leaderboard.notes) == sorted(set(leaderboard.notes) & set(printed["notes"]))
 
 
-def test_a_leaderboard_of_plain_rows_is_sorted() -> None:
-    rows = [exam_pp.Score(system, "q", "RR", value) for system, value in {"a": 0.1, "b": 0.9}.items()]
-    leaderboard = exam_pp.leaderboard(rows)
-    assert leaderboard.means() == {"b": 0.9, "a": 0.1}
-    assert "RR: one query says almost nothing about other queries." in leaderboard.notes
-
-
 def test_scores_against_labels_have_bounds(demo: Path, bank: Path, demo_data: Path, tmp_path: Path) -> None:
     labels = exam_pp.rubric_qrels(demo, bank)
     scored = exam_pp.score_runs(labels, demo_data / "runs", ["nDCG@10"])
@@ -158,26 +151,3 @@ def test_the_table_of_grades(demo: Path) -> None:
     assert list(exam_pp.grade_table(list(exam_pp.read_passages(demo)))) == list(table)
     with pytest.raises(exam_pp.ExamError, match="lexical"):
         exam_pp.grade_table(demo, GradeFilter(model="nobody"))
-
-
-def test_later_ratings_of_an_entry_win() -> None:
-    sets = [{"q/1": 1, "q/2": 5}, {"q/1": 3}]
-    passage = exam_pp.Passage(passage_id="p", text="A text.")
-    passage.add_grades(
-        [
-            exam_pp.RubricGrades.model_validate(
-                {
-                    "correctAnswered": list(ratings),
-                    "wrongAnswered": [],
-                    "llm": "m",
-                    "prompt_info": {"prompt_class": "Own"},
-                    "self_ratings": [
-                        {"question_id": entry, "self_rating": rating} for entry, rating in ratings.items()
-                    ],
-                }
-            )
-            for ratings in sets
-        ]
-    )
-    table = exam_pp.grade_table([exam_pp.QueryPassages("q", [passage])])
-    assert {row.entry_id: row.rating for row in table} == {"q/1": 3, "q/2": 5}

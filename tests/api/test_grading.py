@@ -32,12 +32,6 @@ def ratings(queries: list[exam_pp.QueryPassages]) -> list[dict[str, int]]:
     return [grades.entry_ratings() for q in queries for p in q.passages for grades in p.grade_sets()]
 
 
-def test_pairs_with_a_grade_are_graded_again_only_with_regrade() -> None:
-    once = list(exam_pp.grade(passages(), BANK, prompts=RATED, model="constant"))
-    assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant")))) == 2
-    assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant", regrade=True)))) == 4
-
-
 def test_grades_of_iterators_and_files_are_equal(tmp_path: Path) -> None:
     path, bank = tmp_path / "p.jsonl", tmp_path / "bank.jsonl"
     assert exam_pp.write_passages(passages(), path) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,25 +59,3 @@ def test_no_public_name_is_the_name_of_a_submodule() -> None:
     """Because an import of the submodule would replace the public name."""
     files = {path.stem for path in (ROOT / "exam_pp").iterdir()}
     assert not files & set(exam_pp.__all__)
-
-
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="'exam_pp' has no attribute 'covers'"):
-        exam_pp.covers  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    "page",
-    sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]),
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_examples_in_the_documentation_use_only_public_names(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
-        for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.ImportFrom):
-                assert not (node.module or "").startswith("exam_pp.")
-                if node.module == "exam_pp":
-                    assert {alias.name for alias in node.names} <= set(exam_pp.__all__)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                assert node.value.id != "exam_pp" or node.attr in exam_pp.__all__

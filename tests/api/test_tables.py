@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.results import Grade, Grades, Leaderboard, LeaderboardRow, Score, Scores
+from exam_pp.results import Grades, Leaderboard, LeaderboardRow, Score, Scores
 
 LEADERBOARD = Leaderboard(
     [
@@ -67,11 +67,6 @@ def test_scores_and_evaluations_are_the_same_table() -> None:
     pandas.testing.assert_frame_equal(frame, pandas.DataFrame(rows))
     pandas.testing.assert_frame_equal(frame, Evaluation(rows).to_pandas())
     assert Evaluation(rows).to_arrow().to_pylist() == [row._asdict() for row in rows]
-
-
-def test_a_table_without_rows_keeps_its_columns() -> None:
-    assert list(Grades().to_pandas().columns) == list(Grade._fields)
-    assert len(Grades().to_arrow()) == 0
 
 
 def test_without_pandas_the_error_names_the_package_to_install() -> None:

@@ -59,14 +59,6 @@ def test_games_of_files_and_objects_are_equal(file: Path, tmp_path: Path) -> Non
     assert all(board == boards[0] for board in boards)
 
 
-def test_selection_and_rules(file: Path) -> None:
-    board = exam_pp.elo(
-        file, grader="judge", prompt_class="P", systems=["a", "b"], integer=True, intervals=False
-    )
-    assert board.means() == {"a": 1030, "b": 969}
-    assert board[0].low is None
-
-
 def test_mistakes_are_one_sentence(file: Path) -> None:
     with pytest.raises(
         exam_pp.ExamError, match="method 'glicko' is unknown; the methods are elo, bradley-terry"
