@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from exam_pp.data_model import (
     DIRECT_ID,
     LEGACY_PROMPT_CLASS,
-    DirectGrade,
     Passage,
     QueryPassages,
     RubricGrades,
@@ -160,43 +159,6 @@ def test_python_names_in_files_are_unknown_keys() -> None:
     assert kept["exam_grades"][0]["llm"] == "m"
     assert first(record["exam_grades"][0]).model == "m"
     assert read(record).judgments == []
-
-
-def test_our_own_keys() -> None:
-    grade = first(
-        rated(
-            [
-                {
-                    "question_id": "q/a",
-                    "self_rating": 4,
-                    "expected": 3.75,
-                    "margin": 0.5,
-                    "probabilities": [0.0, 0.0, 0.05, 0.2, 0.7, 0.05],
-                    "source": "default-1",
-                }
-            ],
-            tokens_cut={"q/a": 12},
-            llm_response_errors={"q/b": {"response": "", "failure_reason": "time-out"}},
-        )
-    )
-    assert grade.distributions() == {"q/a": [0.0, 0.0, 0.05, 0.2, 0.7, 0.05]}
-    assert grade.tokens_cut == {"q/a": 12}
-    assert grade.error_of("q/b") == {"response": "", "failure_reason": "time-out"}
-    assert grade.error_of("q/a") is None
-
-
-def test_python_names_build_the_file() -> None:
-    grade = RubricGrades(model="m", correct=["a"], wrong=[], answers=[("a", "4")])
-    direct = DirectGrade(model="m", correct=True)
-    query = QueryPassages(
-        "q", [Passage(passage_id="p", text="t", rubric_grades=[grade], direct_grades=[direct])]
-    )
-    (record,) = json.loads(query.dump())[1]
-    assert record["exam_grades"] == [
-        {"llm": "m", "correctAnswered": ["a"], "wrongAnswered": [], "answers": [["a", "4"]]}
-    ]
-    assert record["grades"] == [{"llm": "m", "correctAnswered": True}]
-    assert "paragraph" not in record
 
 
 def test_key_order_is_the_published_one() -> None:

@@ -96,12 +96,6 @@ def test_several_matching_sets_are_listed() -> None:
         selector.check("f")
 
 
-def test_no_grades_at_all() -> None:
-    selector, _ = selected(GradeFilter(), passage())
-    with pytest.raises(SelectionError, match=r"^f has no grades"):
-        selector.check("f")
-
-
 @pytest.mark.parametrize(
     ("first", "expected"),
     [("NDQ_0001", "tqa"), ("tqa2:L_1/x", "genq"), ("q/a", "question-bank"), (None, "question-bank")],
@@ -118,17 +112,6 @@ def test_missing_metadata_is_taken_from_the_filter() -> None:
     selector.check("file")
     unfiltered, _ = selected(GradeFilter(), passage(grades({"a": 1}, model=None, prompt=None)))
     assert unfiltered.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
-
-
-def test_a_passage_with_several_sets_of_grades_counts_once() -> None:
-    """A bank that is extended and graded again gives a passage two sets by the same model and prompt."""
-    twice = passage(grades({"a": 4}), grades({"b": 2}), grades({"a": 1}, model="other"))
-    selector, _ = selected(GradeFilter(), twice, twice, passage(grades({"a": 3}, prompt_hash="new")))
-    assert sorted(selector.seen.values()) == [2, 3]
-    with pytest.raises(SelectionError, match=r"\(3 passages\).*\(2 passages\)"):
-        selector.check("file")
-    chosen, _ = selected(GradeFilter(model="other"), twice, twice)
-    assert list(chosen.selected.values()) == [2]
 
 
 def test_versions_of_a_prompt_are_not_merged() -> None:

@@ -33,10 +33,6 @@ def test_places(text: str, answer: str, places: list[str]) -> None:
     assert matches(text, answer) == places
 
 
-def test_an_answer_that_nearly_matches_everywhere() -> None:
-    assert answer_spans("word " * 3000, "word " * 300 + "end.") == []
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
@@ -61,12 +57,3 @@ def test_touching_spans_are_merged() -> None:
     assert split_at_spans("abcdef", [(2, 4), (1, 2), (5, 6)]) == [
         ("a", False), ("bcd", True), ("e", False), ("f", True),
     ]  # fmt: skip
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)).map(lambda s: (s[0], s[0] + s[1]))))
-def test_pieces_are_the_whole_text(spans: list[tuple[int, int]]) -> None:
-    text = "abcdefghijklmnopqrstuvwxyz"
-    cut = split_at_spans(text, spans)
-    assert "".join(piece for piece, _ in cut) == text
-    inside = {i for start, end in spans for i in range(start, min(end, len(text)))}
-    assert sum(len(piece) for piece, marked in cut if marked) == len(inside)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ import pytest
 import exam_pp
 from exam_pp import provenance
 from exam_pp.cli.main import main
-from exam_pp.grade_filter import GradeKey
-from exam_pp.provenance import Provenance, combined, file_names, graded_by, with_thresholds
+from exam_pp.provenance import Provenance, combined
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.rendering.render import render
 from tests.conftest import passage, rubric
@@ -44,18 +42,6 @@ def test_a_name_cannot_end_the_line() -> None:
     assert "\n" not in Provenance(models=("a\nb",)).sentence
 
 
-def test_values_are_the_fields_that_apply() -> None:
-    assert Provenance(models=("m",), cutoff=0).values == {"exam_pp": "1.2", "models": ("m",), "cutoff": 0}
-
-
-def test_graders_are_listed_once() -> None:
-    assert graded_by([GradeKey("m", "P"), GradeKey("m", "Q")]) == Provenance(("m",), ("P", "Q"))
-
-
-def test_objects_have_no_file_name() -> None:
-    assert file_names("folder/a.jsonl", Path("b"), None, object(), "b") == ("a.jsonl", "b")
-
-
 def test_several_sources_together() -> None:
     """A number that differs between the sources is of none of them."""
     other = Provenance(("n",), ("P",), ("b.jsonl",), cutoff=5, queries=2)
@@ -64,13 +50,6 @@ def test_several_sources_together() -> None:
         ("m", "n"), ("P",), ("b.jsonl",), cutoff=5, min_grades=(4,)
     )
     assert combined([None]) is None
-
-
-def test_the_threshold_of_measures() -> None:
-    labels, measures = Provenance(("m",)), Provenance(min_grades=(2,), queries=9)
-    assert with_thresholds(labels, measures) == Provenance(("m",), min_grades=(2,))
-    assert with_thresholds(labels, None) == labels
-    assert with_thresholds(FULL, measures) == FULL, "the threshold of the labels"
 
 
 REPORT = Report("T", [Table(["a"], [[1]]), Paragraph("A note.")], FULL)
@@ -207,26 +186,6 @@ def test_reports_name_their_inputs(line: str, files: Path, capsys: pytest.Captur
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.endswith(f"Made by exam_pp 1.2: {REPORTS[line]}.")
     assert shown.count("Made by") == 1
-
-
-def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
-    graded, bank, runs, out = (str(files / name) for name in ("graded.jsonl", "bank.jsonl", "runs", "out"))
-    inputs = [graded, "--bank", bank, "--runs", runs]
-    main(["--quiet", "evaluate", "report", *inputs, "--grader", "m", "--cutoff", "3", "-o", out])
-    page = re.sub("<[^>]+>", "", (files / "out" / "index.html").read_text())
-
-    for text in (
-        f"model m; prompt class P; {COVER}.",
-        "model m; prompt class P; bank bank.jsonl; threshold 4; 2 queries.",
-        "judgments graded.jsonl; threshold 1; 2 queries.",
-        "leaderboard cover-per-query.tsv; official ranks official.json.",
-        "thresholds 1, 2, 3, 4, 5; 2 queries.",
-        "model m; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
-        "models m, n; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
-    ):
-        assert text in page, text
-    assert page.count(f"{COVER}.") == 3, "Rubric-Cover, response lengths, and queries to read"
-    assert "Made by" not in (files / "out" / "cover.tsv").read_text()
 
 
 def test_evaluations_in_python_have_a_provenance(files: Path) -> None:

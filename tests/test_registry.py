@@ -26,27 +26,6 @@ def test_unknown_names_get_a_suggestion() -> None:
         registry.get("zzz")
 
 
-def test_find_returns_none_for_unknown_names() -> None:
-    registry: Registry[int] = Registry("prompt", "test")
-    registry.add("NuggetSelfRatedPrompt", 1, aliases=("nugget",))
-    assert (registry.find("nugget"), registry.find("zzz"), registry.find(None)) == (1, None, None)
-
-
-def test_lazy_values_are_made_once_at_the_first_look_up() -> None:
-    made: list[str] = []
-
-    def make() -> str:
-        made.append("once")
-        return "value"
-
-    registry: Registry[str] = Registry("thing", "test")
-    registry.add_lazy("late", make)
-    assert registry.names() == ["late"]
-    assert not made
-    assert registry.get("late") == registry.get("late") == "value"
-    assert made == ["once"]
-
-
 def test_a_failing_lazy_value_raises_every_time() -> None:
     def make() -> str:
         raise MissingExtraError("A local model", "hf")

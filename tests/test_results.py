@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,9 +21,3 @@ def test_scores_equal_their_rows(rows: list[Score], more: list[Score]) -> None:
     assert len(scores) == len(expected)
     assert [scores[index] for index in range(-len(expected), len(expected))] == expected * 2
     assert scores[1:-1] == expected[1:-1]
-
-
-def test_a_score_takes_20_bytes() -> None:
-    scores = Scores(Score(f"s{n % 10}", f"q{n // 10}", "m", n / 7) for n in range(10_000))
-    size = sum(sys.getsizeof(column) for column in (*scores._columns, scores._values))
-    assert size < 1.2 * 20 * len(scores)

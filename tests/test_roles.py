@@ -15,7 +15,6 @@ from exam_pp.cli.main import main
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry, Role, parse_line
 from exam_pp.errors import ExamError, SelectionError
 from exam_pp.phases.evaluation.inputs import views
-from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.interchange.export_answers import export_answers
@@ -270,34 +269,6 @@ def test_qrels_and_runs_of_a_role(mixed: Path, tmp_path: Path) -> None:
         [Qrel("q1", "d1", 1), Qrel("q2", "d2", 1)], mixed, ["P@1"], role="retrieved"
     ).scores
     assert {(s.system, s.query_id): s.value for s in scores}["rag", "q2"] == 1.0
-
-
-def test_nugget_scores_of_a_role(write_jsonl: Write) -> None:
-    """Retrieved passages count neither for the nuggets nor for the length of the answer."""
-
-    def assigned(passage_id: str, text: str, label: str, role: str) -> dict[str, Any]:
-        ranking = {"method": "rag", "paragraphId": passage_id, "queryId": "q", "rank": 1, "score": 1.0}
-        rating = {"support": 2, "not_support": 0}[label]
-        grades = rubric({}) | {
-            "self_ratings": [{"nugget_id": "q/n", "self_rating": rating}],
-            "assignments": [{"nugget_id": "q/n", "assignment": label}],
-        }
-        data = {"judgments": [], "rankings": [ranking | {"role": role}]}
-        return passage(passage_id, text=text, paragraph_data=data, exam_grades=[grades])
-
-    graded = write_jsonl(
-        "graded.jsonl",
-        [["q", [assigned("d", "Five words in this passage.", "support", "retrieved"),
-                assigned("rag/q#1", "Two words.", "not_support", "answer")]]],
-    )  # fmt: skip
-    item = {"query_id": "q", "nugget_id": "q/n", "nugget_text": "A nugget.", "importance": "vital"}
-    bank = write_jsonl(
-        "bank.jsonl", [{"query_id": "q", "test_collection": "", "query_text": "?", "items": [item]}]
-    )
-    for role, value, length in (("answer", 0.0, 2.0), ("retrieved", 1.0, 5.0), (None, 0.0, 2.0)):
-        (evaluation,) = nugget_scores(graded, bank, role=role).values()  # type: ignore[arg-type]
-        scores = {score.metric: score.value for score in evaluation.scores if score.query_id == "q"}
-        assert (scores["V_strict"], scores["L"]) == (value, length)
 
 
 DOCIDS = ("d1", "d2", "d3", "d9")

@@ -99,22 +99,3 @@ def test_a_split_by_query_stays_in_its_folder(evil: Path, tmp_path: Path) -> Non
     written = tree_of(tmp_path) - {evil}
     assert {path.parent for path in written} == {folder}
     assert sorted(json.loads(path.read_text())[0] for path in written) == sorted(EVIL)
-
-
-def test_runs_stay_in_their_folder(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
-    names = [name for name in EVIL if name]
-    rankings = [{"method": n, "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0} for n in names]
-    data = {"judgments": [], "rankings": rankings}
-    source = write_jsonl("systems.jsonl", [["q", [passage("p", paragraph_data=data)]]])
-    folder = tmp_path / "a" / "b"
-    main(["-q", "export", "runs", str(source), "-o", str(folder)])
-    written = tree_of(tmp_path) - {source}
-    assert {path.parent for path in written} == {folder}
-    assert len(written) == len(names)
-
-
-def test_parts_are_named_after_the_file_not_after_ids(evil: Path, tmp_path: Path) -> None:
-    main(["-q", "split", str(evil), "-o", str(tmp_path / "parts"), "-n", "3"])
-    assert {path.name for path in (tmp_path / "parts").iterdir()} == {
-        f"evil-{i}-of-3.jsonl" for i in (1, 2, 3)
-    }

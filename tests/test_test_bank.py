@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
@@ -62,15 +62,6 @@ def test_ids_of_published_banks(shared_data: Path) -> None:
         for each in bank.lines:
             for item in each.items:
                 assert item.entry_id == entry_id(item.query_id, getattr(item, text_key))
-
-
-def test_ids_of_the_demo_banks(demo_data: Path) -> None:
-    for name in ("questions.jsonl", "nuggets.jsonl"):
-        bank = read_bank(demo_data / name)
-        assert not bank.duplicates
-        for each in bank.lines:
-            for item in each.items:
-                assert item.entry_id == entry_id(item.query_id, item.text, item.facet_id)
 
 
 def test_lines_of_a_query_are_concatenated(write_jsonl: Write) -> None:
@@ -198,13 +189,6 @@ def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
     assert packed.queries["q"].query_text == "about q"
     assert "s" not in packed.queries
     assert not packed.entries("s")
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_errors_name_the_line_packed_or_not(write_jsonl: Write, packed: bool) -> None:
-    path = write_jsonl("bank.jsonl", [line("q", [question("q", "a")]), line("q", [question("r", "b")])])
-    with pytest.raises(DataError, match=r"line 2.*'r'"):
-        read_bank(path, packed=packed)
 
 
 @pytest.mark.slow
