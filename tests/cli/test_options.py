@@ -121,7 +121,7 @@ def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
         "evaluate qrels here --runs . -o OUT --qrels-output SAME",
         "evaluate qrels here --runs . --qrels-output OUT --plot SAME",
         "analyze correlation here --official here -o OUT --plot SAME",
-        "evaluate cover here --plot OUT --plot-length SAME",
+        "analyze nuggets here --plot OUT --plot-length SAME",
         "grade here --bank here --model fake -o OUT --journal SAME",
     ],
 )

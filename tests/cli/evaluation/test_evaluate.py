@@ -183,13 +183,6 @@ def test_correlations_for_scripts_have_six_decimals(run: Run, tmp_path: Path) ->
     assert out.splitlines()[1].split("\t")[:4] == ["RR", "3", "0.866025", "0.816497"]
 
 
-def test_scores_against_the_length_of_responses(run: Run, tiny_passages: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    figure = tmp_path / "length.svg"
-    assert run("evaluate", "cover", tiny_passages, "--plot-length", figure)[0] == 0
-    assert "Pareto front" in figure.read_text()
-
-
 def test_notes_of_tsv_go_to_standard_error(run: Run, tiny_passages: Path) -> None:
     _, out, err = run("evaluate", "cover", tiny_passages, "--format", "tsv")
 

@@ -17,6 +17,7 @@ from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.analysis.nugget_conditions import (
     compare_conditions,
     length_points,
+    pareto_front,
     two_conditions,
 )
 from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
@@ -275,3 +276,10 @@ def test_a_type_of_runs_in_one_condition_only_has_no_means(tables: tuple[Path, P
     assert any(table.title == "By run type" for table in meta_report(
         compare_conditions(first, second, {only: "X"})
     ).blocks if isinstance(table, Table))  # fmt: skip
+
+
+def test_equal_points_are_on_the_front_and_dominated_points_are_not() -> None:
+    """A point is dominated by a system that is as short and better, or as good and shorter."""
+    points = {"a": (10, 0.5), "same": (10, 0.5), "worse": (10, 0.25), "longer": (11, 0.5), "best": (20, 0.75)}
+
+    assert pareto_front(points) == ["a", "same", "best"]

@@ -123,7 +123,6 @@ def test_every_section_is_on_the_page_and_the_summary_is_first(folder: Path) -> 
         "Correlation by setting",
         "Agreement with judgments",
         "Agreement of graders",
-        "Score against response length",
         "Review page",
         "Queries and entries to read",
         "Provenance",
@@ -242,7 +241,6 @@ def test_sections_without_inputs_are_named(demo: Path, tmp_path: Path) -> None:
         "Correlation by setting": "--official",
         "Agreement with judgments": "--qrels",
         "Agreement of graders": "grades of another grader",
-        "Score against response length": "rankings in the graded file",
         "Review page": "--review",
     }
     assert missing["Manual judgments"][0] == "the graded file has no judgments"

@@ -21,7 +21,6 @@ from exam_pp.reports.analysis.report_folder.comparison_sections import (
     agreement_with_judgments,
     correlations_by_setting,
     official_correlations,
-    scores_by_length,
 )
 from exam_pp.reports.analysis.report_folder.folder import ReportFolder
 from exam_pp.reports.analysis.report_folder.inputs import Inputs, Sources
@@ -85,7 +84,6 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     correlations_by_setting(inputs, folder, official)
     agreement_with_judgments(inputs, folder)
     agreement_of_graders(inputs, folder)
-    scores_by_length(inputs, folder, covered)
     addresses = _review_page(inputs, folder)
     if covered:
         first = next(iter(covered))

@@ -1,4 +1,4 @@
-"""Sections of `exam-pp evaluate report` that compare: official ranks, judgments, graders, lengths."""
+"""Sections of `exam-pp evaluate report` that compare: official ranks, judgments, graders."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.agreement import agreement, rated_passages
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.analysis.graders import graders
-from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
 from exam_pp.phases.analysis.sweep import sweep
-from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Heading
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report
 from exam_pp.reports.analysis.correlation import correlation_report, rank_figure
 from exam_pp.reports.analysis.graders import differences_figure, graders_figure, graders_report
 from exam_pp.reports.analysis.report_folder.folder import ReportFolder, titled
-from exam_pp.reports.analysis.report_folder.inputs import GradeSet, Inputs, suffix_of
+from exam_pp.reports.analysis.report_folder.inputs import Inputs, suffix_of
 from exam_pp.reports.analysis.report_folder.summary import Leaderboard
-from exam_pp.reports.analysis.response_lengths import TITLE as LENGTHS
-from exam_pp.reports.analysis.response_lengths import length_figure, length_report
 from exam_pp.reports.analysis.side_by_side import compared_figure
 from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
 from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS
@@ -155,25 +151,3 @@ def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> None:
     if (drawing := differences_figure(compared)) is not None:
         folder.figure("differences.png", drawing, "differences of every two graders against their means")
     folder.table("graders.tsv", report, "the same table for scripts")
-
-
-def scores_by_length(inputs: Inputs, folder: ReportFolder, covered: Mapping[GradeSet, Evaluation]) -> None:
-    """Write Rubric-Cover against the lengths of the systems' responses."""
-    lengths = response_lengths(inputs.sources.graded, cutoff=inputs.sources.cutoff, role=inputs.sources.role)
-    if not covered:
-        folder.skip(LENGTHS, "no grades of questions or nuggets are selected", "exam-pp grade")
-        return
-    if len(lengths) < 2:
-        reason = "the graded file has rankings of fewer than two systems"
-        folder.skip(LENGTHS, reason, "rankings in the graded file")
-        return
-    if not any(lengths.values()):
-        folder.skip(LENGTHS, "the graded file has no texts", "a graded file with texts")
-        return
-    for grade_set, evaluation in covered.items():
-        result = compare_lengths(evaluation, lengths)
-        folder.section(LENGTHS, grade_set)
-        folder.add(length_report(result).content)
-        folder.figure(f"length{grade_set.suffix}.png", length_figure(result), "with the Pareto front")
-        for_scripts = length_report(result, decimals=SCRIPT_DECIMALS)
-        folder.table(f"length{grade_set.suffix}.tsv", for_scripts, "response lengths and scores")
