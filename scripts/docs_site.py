@@ -10,7 +10,6 @@ become pages of the site, and formulas become MathML, which browsers show withou
 from __future__ import annotations
 
 import argparse
-import base64
 import os
 import re
 import shutil
@@ -86,22 +85,17 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
     return "".join([*parts, change(text[end:])])
 
 
-def notebook_page(path: Path, pictures: Path) -> str:
-    """A notebook as a page; its pictures are written to a folder beside the page."""
+def notebook_page(path: Path) -> str:
+    """A notebook as a page."""
     parts = []
-    for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
+    for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
             parts.append(cell.source)
             continue
         parts.append(f"```python\n{cell.source}\n```")
         for output in cell.outputs:
             data = output.get("data", {"text/plain": output.get("text", "")})
-            if "image/png" in data:
-                pictures.mkdir(parents=True, exist_ok=True)
-                (pictures / f"{number}.png").write_bytes(base64.b64decode(data["image/png"]))
-                parts.append(f"![Output of the cell]({pictures.name}/{number}.png)")
-            else:
-                parts.append(f"```text\n{data['text/plain'].rstrip()}\n```")
+            parts.append(f"```text\n{data['text/plain'].rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 
@@ -116,11 +110,7 @@ def stage(folder: Path) -> None:
         if not _is_page(source):
             shutil.copy(path, target)
             continue
-        page = (
-            notebook_page(path, target.parent / f"{path.stem}-pictures")
-            if path.suffix == ".ipynb"
-            else path.read_text(encoding="utf-8")
-        )
+        page = notebook_page(path) if path.suffix == ".ipynb" else path.read_text(encoding="utf-8")
         head = "---\nsearch:\n  exclude: true\n---\n\n" if source == NOT_SEARCHED else ""
         target.write_text(head + with_mathml(with_staged_links(page, source)), encoding="utf-8")
 

@@ -80,7 +80,6 @@ def listed(repository: Path, name: str) -> set[str]:
 def test_the_lists_are_those_of_the_project(repository: Path, project: dict[str, Any]) -> None:
     assert listed(repository, "core") == set(map(name_of, project["dependencies"]))
     assert listed(repository, "models") == names_of(project, "hf", "fast")
-    assert listed(repository, "plots") == names_of(project, "plots")
     tests = names_of(project, "dev", "openai") - NOT_IN_NIXPKGS - NOT_FOR_TESTS
     assert listed(repository, "tests") == tests
 
@@ -96,7 +95,7 @@ def outputs(
     for name in ("flake.nix", "pyproject.toml"):
         shutil.copy(repository / name, folder)
     names = set(map(name_of, project["dependencies"])) | {"hatchling", "pytestCheckHook"}
-    names |= names_of(project, "dev", "fast", "openai", "plots") - NOT_IN_NIXPKGS
+    names |= names_of(project, "dev", "fast", "openai") - NOT_IN_NIXPKGS
     (folder / "stub.nix").write_text(STUB.replace("NAMES", " ".join(map(json.dumps, sorted(names)))))
     (folder / "nixpkgs.nix").write_text(NIXPKGS)
     environment = os.environ | {"HOME": str(folder), "NIX_STATE_DIR": str(folder)}
@@ -125,4 +124,4 @@ def test_the_shells(outputs: dict[str, Any]) -> None:
     shells = outputs["devShells"]
     assert set(shells["x86_64-linux"]) == {"default", "cpu", "cuda"}
     assert set(shells["aarch64-linux"]) == {"default", "cpu"}
-    assert {"click", "torch", "matplotlib", "pytest"} <= set(shells["x86_64-linux"]["cuda"]["packages"])
+    assert {"click", "torch", "scipy", "pytest"} <= set(shells["x86_64-linux"]["cuda"]["packages"])

@@ -244,10 +244,10 @@ class LeaderboardOutput:
         """
         if self.plot is not None:
             from exam_pp.phases.evaluation.leaderboards import leaderboard
-            from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
+            from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
 
             standings = standings or leaderboard(evaluation, self.statistics.intervals_only)
-            emit_figure(leaderboard_figure(standings), self.plot, inputs)
+            emit_figure([leaderboard_picture(standings)], self.plot, inputs)
 
 
 def leaderboard_options(

@@ -228,7 +228,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--description": "Description that the bank stores",
         "--dropped-fields": "File with the counts of dropped fields",
         "--example": "Print an example",
-        "--figures": "Write figures for papers, too",
         "--format": "Format of the report or table",
         "--grader-name": "Name of the grader to store",
         "--labels": "List only changed labels",

@@ -132,9 +132,9 @@ def test_two_outputs_are_two_files(
     monkeypatch.chdir(tmp_path)
     Path("here").touch()
     with pytest.raises(SystemExit) as stop:
-        main(command.replace("OUT", "x.png").replace("SAME", "./x.png").split())
+        main(command.replace("OUT", "x.svg").replace("SAME", "./x.svg").split())
     assert stop.value.code == 2
-    assert "x.png is also the file of --" in capsys.readouterr().err
+    assert "x.svg is also the file of --" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 

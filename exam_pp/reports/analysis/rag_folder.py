@@ -54,7 +54,7 @@ def write_rag(
         OutputError: A file cannot be written.
     """
     with folder_output(folder, [path for _, path in result.inputs]) as work:
-        page = ReportFolder(work, figures=False)
+        page = ReportFolder(work)
         boards = [_write_section(page, index, result) for index in range(len(result.sections))]
         write_score_rows(score_rows(result), work / SCORES)
         files = []

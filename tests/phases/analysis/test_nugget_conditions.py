@@ -23,9 +23,9 @@ from exam_pp.phases.analysis.nugget_conditions import (
 from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.system_names import matched_names
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.rendering.plots import draw
+from exam_pp.rendering.pictures.svg import svg_file
 from exam_pp.reports.analysis.correlation import correlation_report
-from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
+from exam_pp.reports.analysis.nugget_conditions import conditions_picture, length_picture, meta_report
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from tests.phases.nugget_material import answer, bank_line
 
@@ -166,9 +166,9 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     assert "Pareto front" in length.read_text()
     first, second = two_conditions(read_conditions([graded], [bank]))
     kinds = {"a": "RAG", "b": "AG", "c": "RAG"}
-    again = draw(conditions_figure(compare_conditions(first, second), kinds)[0], "svg", size=(6.5, 4.5))
-    assert again == scatter.read_bytes()
-    assert draw(length_figure(second, kinds)[0], "svg", size=(6.5, 4.5)) == length.read_bytes()
+    again = svg_file([conditions_picture(compare_conditions(first, second), kinds)])
+    assert again == svg
+    assert svg_file([length_picture(second, kinds)]) == length.read_text()
 
 
 def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_path: Path) -> None:

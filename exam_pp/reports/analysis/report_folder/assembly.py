@@ -61,7 +61,7 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
         raise SelectionError(f"'{source}' is a stream, but it is read several times. Name a file.")
     with folder_output(folder, files) as work:
         inputs = Inputs(sources, statistics or Statistics("nested", significance=True))
-        report = _report(inputs, ReportFolder(work, figures=sources.figures))
+        report = _report(inputs, ReportFolder(work))
         write_text(work / "index.html", render(report, "html"))
     return Path(folder) / "index.html"
 
