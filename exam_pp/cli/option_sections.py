@@ -24,7 +24,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--from": "Format of the input",
         "--games": "Games file",
         "--like": "Passages file that gives the order",
-        "--mined": "Passages or systems that bank entries come from",
         "--method-name": "Where the name of a run's system comes from",
         "--official": "Official leaderboard",
         "--pages": "Run pages of TREC CAR",

@@ -148,7 +148,7 @@ COMMANDS = (
     "analyze distributions eval.txt -o out",
     "analyze biases graded-games.jsonl --families families.toml -o out",
     f"analyze audit graded.jsonl --bank bank.jsonl --families families.toml --games graded-games.jsonl "
-    f"--qrels qrels.txt --mined mined.jsonl --official official.json {SET} -o out",
+    f"--qrels qrels.txt --official official.json {SET} -o out",
     "analyze sweep graded.jsonl --official official.json --bank bank.jsonl --queries queries.json "
     "--runs runs/a.run -o out",
     f"analyze agreement graded.jsonl --qrels qrels.txt --bank bank.jsonl {SET} -o out",
@@ -247,7 +247,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scores = [{"system": f"repeated-run-{n}", "query_id": "q1", "metric": "V", "value": n} for n in (1, 2)]
     (path / "repeated-scores.jsonl").write_text("".join(f"{json.dumps(score)}\n" for score in scores))
     (path / "repeated.json").write_text('{"repeated": 1}')
-    (path / "mined.jsonl").write_text('{"query_id": "q1", "id": "q1/a", "systems": ["a"]}\n')
     (path / "families.toml").write_text('[one]\nmodels = ["mod*"]\nsystems = ["a"]\n')
     games = [{"system_a": "one", "system_b": "two", "winner": winner} for winner in "AC"]
     (path / "rated-games.jsonl").write_text(
