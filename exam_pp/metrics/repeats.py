@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from statistics import mean, median, quantiles
+from statistics import median, pvariance, quantiles, variance
 
 from exam_pp.metrics.leaderboard import exact_mean
 
@@ -67,17 +66,14 @@ def spread(values: Sequence[float], *, sample: bool = False) -> Spread:
     """
     if len(values) < 2 or not all(map(math.isfinite, values)):
         raise ValueError(f"a spread needs two finite values, not {list(values)}")
-    exact = [Fraction(value) for value in values]
-    centre = mean(exact)
-    squares = sum((value - centre) ** 2 for value in exact)
-    variance = float(squares / (len(exact) - 1 if sample else len(exact)))
-    deviation = math.sqrt(variance)
+    squared = float(variance(values) if sample else pvariance(values))
+    deviation = math.sqrt(squared)
     average = exact_mean(list(values))
     quarter, _, three_quarters = quantiles(values, n=4, method="inclusive")
     return Spread(
         len(values),
         average,
-        variance,
+        squared,
         deviation,
         deviation / average if average else None,
         average / (1 + deviation),
