@@ -8,7 +8,6 @@ from pathlib import Path
 from exam_pp.rendering.document import Block, Heading, Link, Report
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.report_folder.inputs import GradeSet
-from exam_pp.reports.analysis.report_folder.summary import LeftOut
 from exam_pp.store.files import write_text
 
 
@@ -21,7 +20,7 @@ class ReportFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.blocks: list[Block] = []
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[tuple[str, str, str]] = []
         self._section = ""
 
     def section(self, title: str, grade_set: GradeSet | None = None) -> str:
@@ -36,7 +35,7 @@ class ReportFolder:
 
     def skip(self, section: str, reason: str, to_add: str) -> None:
         """Name a section that is left out, why, and the option or command that adds it."""
-        self.left_out.append(LeftOut(section, reason, to_add))
+        self.left_out.append((section, reason, to_add))
 
     def add(self, blocks: Iterable[Block]) -> None:
         """Add blocks to the page."""
