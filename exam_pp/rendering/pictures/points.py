@@ -12,6 +12,7 @@ from exam_pp.rendering.pictures.svg import (
     FG,
     LINE_HEIGHT,
     SERIES,
+    WIDE,
     WIDTH,
     Axis,
     cut,
@@ -23,6 +24,7 @@ from exam_pp.rendering.pictures.svg import (
     path,
     some,
     text_width,
+    thinned,
 )
 from exam_pp.wording import counted
 
@@ -327,7 +329,7 @@ def lines(drawn: Sequence[Line], places: Sequence[str], x: str, y: str, title: s
         title: Title of the picture.
     """
     left, top, bottom = 44.0, 26.0, 246.0
-    width = max(WIDTH, left + LINE_HEIGHT * len(places) + 12)
+    width = min(WIDE, max(WIDTH, left + LINE_HEIGHT * len(places) + 12))
     pitch = (width - 12 - left) / (len(places) or 1)
     across = {place: left + pitch * (number + 0.5) for number, place in enumerate(places)}
     ends = [
@@ -339,7 +341,8 @@ def lines(drawn: Sequence[Line], places: Sequence[str], x: str, y: str, title: s
     up = Axis.over(ends, bottom, top)
     shapes = up.left(left, width - 12, y)
     is_upright = any(text_width(place) > pitch - 4 for place in places)
-    for place, middle in across.items():
+    for number in thinned(len(places), pitch):
+        place, middle = places[number], across[places[number]]
         turn = f"translate({middle + 4:.1f} {bottom + 6:.1f}) rotate(-90)"
         shapes += (
             label(0, 0, place, 110, text_anchor="end", transform=turn)

@@ -31,6 +31,8 @@ ON_HEAT = tuple(f"var(--on-heat-{level},currentColor)" for level in range(len(HE
 """Colours of text on the fills."""
 WIDTH = 440.0
 """Width of a picture, in units of about one pixel."""
+WIDE = 860.0
+"""Width of pictures with many columns."""
 LINE_HEIGHT = 12.0
 """Least distance of the base lines of two labels."""
 _FONT = 12
