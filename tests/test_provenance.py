@@ -225,7 +225,7 @@ def test_every_table_of_the_report_folder_has_a_line(files: Path) -> None:
         "models m, n; prompt class P; bank bank.jsonl; judgments graded.jsonl; 2 queries.",
     ):
         assert text in page, text
-    assert page.count(f"{COVER}.") == 3, "Rubric-Cover, response lengths, and queries to read"
+    assert page.count(f"{COVER}.") == 2, "Rubric-Cover, and queries to read"
     assert "Made by" not in (files / "out" / "cover.tsv").read_text()
 
 

@@ -135,7 +135,7 @@ def test_subtopic_qrels_and_their_leaderboard(
 
 
 PROBLEMS = [
-    (["cover", "GRADED", "--model", "other"], 1, "--model"),
+    (["cover", "GRADED", "--grader", "other"], 1, "--grader"),
     (["cover", "GRADED", "-o", "GRADED"], 1, " input"),
     (["cover", "GRADED", "-o", "RUNS"], 1, "runs is a folder"),
     (["cover", "GRADED", "--bank", "absent"], 1, "absent: "),
