@@ -12,7 +12,6 @@
       # missing, because nixpkgs lacks packages of theirs, such as autojudge-base.
       core = py: with py; [ click duckdb ir-measures msgspec nanoarrow nltk numpy pydantic rapidfuzz rich scipy zlib-ng ];
       models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
-      plots = py: with py; [ matplotlib ];
       tests = py: with py; [
         cbor2 fastapi gguf hypothesis ipykernel jsonschema nbclient nbformat openai pandas pytest pytest-timeout
         pytest-xdist pyyaml requests rouge-score uvicorn
@@ -29,10 +28,9 @@
           car = [ py.cbor2 ];
           openai = [ py.openai ];
           pandas = [ py.pandas ];
-          plots = plots py;
           rouge = [ py.rouge-score ];
         };
-        nativeCheckInputs = [ py.pytestCheckHook ] ++ tests py ++ plots py;
+        nativeCheckInputs = [ py.pytestCheckHook ] ++ tests py;
         meta = {
           description = "Evaluate retrieval and RAG systems with test banks and local language models";
           license = nixpkgs.lib.licenses.bsd3;
@@ -43,7 +41,7 @@
       # Tools of scripts/check; the scripts themselves make a virtual environment and work here, too.
       shell = pkgs: py: pkgs.mkShell {
         packages = [
-          (py.python.withPackages (p: core p ++ models p ++ plots p ++ tests p))
+          (py.python.withPackages (p: core p ++ models p ++ tests p))
           pkgs.mypy
           pkgs.ruff
         ];

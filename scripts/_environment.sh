@@ -35,7 +35,7 @@ prepare_environment() {
     local base digest extras folder=.venv-$1
     case $1 in
         demo) extras=fast ;; # local models
-        dev) extras=fast,openai,plots,diversity,browser,dev ;;
+        dev) extras=fast,openai,diversity,browser,dev ;;
     esac
     base=$(find_python)
     digest=$("$base" -c 'import hashlib, pathlib, sys

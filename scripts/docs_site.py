@@ -11,7 +11,6 @@ without a script.
 from __future__ import annotations
 
 import argparse
-import base64
 import os
 import re
 import shutil
@@ -89,22 +88,17 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
     return "".join([*parts, change(text[end:])])
 
 
-def notebook_page(path: Path, pictures: Path) -> str:
-    """A notebook as a page; its pictures are written to a folder beside the page."""
+def notebook_page(path: Path) -> str:
+    """A notebook as a page."""
     parts = []
-    for number, cell in enumerate(nbformat.read(path, as_version=4).cells):
+    for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
             parts.append(cell.source)
             continue
         parts.append(f"```python\n{cell.source}\n```")
         for output in cell.outputs:
             data = output.get("data", {"text/plain": output.get("text", "")})
-            if "image/png" in data:
-                pictures.mkdir(parents=True, exist_ok=True)
-                (pictures / f"{number}.png").write_bytes(base64.b64decode(data["image/png"]))
-                parts.append(f"![Output of the cell]({pictures.name}/{number}.png)")
-            else:
-                parts.append(f"```text\n{data['text/plain'].rstrip()}\n```")
+            parts.append(f"```text\n{data['text/plain'].rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 
@@ -119,11 +113,8 @@ def stage(folder: Path) -> None:
         if not _is_page(source):
             shutil.copy(path, target)
             continue
-        page = (
-            notebook_page(path, target.parent / f"{path.stem}-pictures")
-            if path.suffix == ".ipynb"
-            else with_listings(path.read_text(encoding="utf-8"))
-        )
+        text = path.read_text(encoding="utf-8")
+        page = notebook_page(path) if path.suffix == ".ipynb" else with_listings(text)
         head = "---\nsearch:\n  exclude: true\n---\n\n" if source in NOT_SEARCHED else ""
         target.write_text(head + with_mathml(with_staged_links(page, source)), encoding="utf-8")
 

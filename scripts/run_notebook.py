@@ -2,7 +2,7 @@
 
 Usage: python scripts/run_notebook.py docs/notebooks/leaderboard.ipynb [--check]
 
-`--check` writes nothing and lists the cells with a changed text output (exit code 1); pictures do not count.
+`--check` writes nothing and lists the cells with a changed output (exit code 1).
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def texts(notebook: Any) -> list[str]:
 def _text(output: Any) -> str:
     if output["output_type"] == "stream":
         return str(output["text"])
-    data = output["data"]
-    return "(picture)\n" if "image/png" in data else str(data["text/plain"]) + "\n"
+    return str(output["data"]["text/plain"]) + "\n"
 
 
 def main() -> int:

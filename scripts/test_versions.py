@@ -27,7 +27,7 @@ from pathlib import Path
 
 from scripts.lock import ROOT, UV, programs
 
-EXTRAS = ["openai", "plots", "diversity", "irds", "dev"]
+EXTRAS = ["openai", "diversity", "irds", "dev"]
 """Extras without packages of local models."""
 MODELS = ["fast"]
 SHORT = ["tests/api", "tests/formats", "tests/metrics", "tests/prompts", "tests/store"]

@@ -30,7 +30,7 @@ from scripts.import_graph import (
 )
 
 HEAVY = {"torch", "transformers", "tokenizers", "accelerate", "safetensors", "ctranslate2", "openai"} | {
-    "scipy", "numpy", "pandas", "duckdb", "matplotlib", "ir_measures", "pytrec_eval", "nltk", "pyarrow",
+    "scipy", "numpy", "pandas", "duckdb", "ir_measures", "pytrec_eval", "nltk", "pyarrow",
 }  # fmt: skip
 # Rooms whose modules are themselves only imported by the command that needs them.
 MAY_BE_HEAVY = {"llm": HEAVY, "metrics": {"scipy", "numpy", "ir_measures", "pytrec_eval", "nltk"}}

@@ -43,6 +43,5 @@ def listed(repository: Path, name: str) -> set[str]:
 def test_the_lists_are_those_of_the_project(repository: Path, project: dict[str, Any]) -> None:
     assert listed(repository, "core") == set(map(name_of, project["dependencies"]))
     assert listed(repository, "models") == names_of(project, "hf", "fast")
-    assert listed(repository, "plots") == names_of(project, "plots")
     tests = names_of(project, "dev", "openai") - NOT_IN_NIXPKGS - NOT_FOR_TESTS
     assert listed(repository, "tests") == tests

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 HEAVY = (
-    "torch", "transformers", "scipy", "numpy", "duckdb", "pandas", "matplotlib", "ir_measures", "nltk",
+    "torch", "transformers", "scipy", "numpy", "duckdb", "pandas", "ir_measures", "nltk",
     "ctranslate2", "openai",
 )  # fmt: skip
 

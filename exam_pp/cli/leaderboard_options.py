@@ -12,7 +12,6 @@ import click
 
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import (
-    FIGURE_PATH,
     FILE,
     FILES,
     METHOD_NAME,
@@ -58,12 +57,6 @@ FACETS = click.option(
     default="title",
     show_default=True,
     help="Evaluate each query (title), or each facet `query/facet` of a query (facet).",
-)
-PLOT_LENGTH = click.option(
-    "--plot-length",
-    type=FIGURE_PATH,
-    help="Also draw the first measure against the length of the responses, with the Pareto front (.png or "
-    ".svg).",
 )
 SEED = click.option(
     "--seed", type=IntRange(0), default=0, show_default=True, help="Seed of random samples and tests."
@@ -226,24 +219,6 @@ class LeaderboardOutput:
         self.draw(evaluation, sources)
         emit(text, self.path, sources)
 
-    def draw_lengths(
-        self,
-        evaluation: Evaluation,
-        passages: Path,
-        figure: Path | None,
-        inputs: Iterable[Path | None],
-        *,
-        cutoff: int = 20,
-        role: Any = None,
-    ) -> None:
-        """Plot scores against the response lengths of the systems, unless ``figure`` is None."""
-        if figure is not None:
-            from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
-            from exam_pp.reports.analysis.response_lengths import length_figure
-
-            lengths = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff, role=role))
-            emit_figure(length_figure(lengths), figure, [*inputs, self.official])
-
     def draw(
         self, evaluation: Evaluation, inputs: Iterable[Path | None], standings: Standings | None = None
     ) -> None:
@@ -253,10 +228,10 @@ class LeaderboardOutput:
         """
         if self.plot is not None:
             from exam_pp.phases.evaluation.leaderboards import leaderboard
-            from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
+            from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
 
             standings = standings or leaderboard(evaluation, self.statistics.intervals_only)
-            emit_figure(leaderboard_figure(standings), self.plot, inputs)
+            emit_figure([leaderboard_picture(standings)], self.plot, inputs)
 
 
 def leaderboard_options(

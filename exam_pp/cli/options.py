@@ -26,8 +26,7 @@ from exam_pp.store.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.rendering.document import Report
-    from exam_pp.rendering.plots import Drawing
+    from exam_pp.rendering.document import Picture, Report
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,10 +138,12 @@ class FigurePath(OutputPath):
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         """Return the path; raises :class:`OutputError`."""
-        from exam_pp.rendering.plots import check_figure
-
-        path = super().convert(value, param, ctx)
-        check_figure(path)
+        path: Path = super().convert(value, param, ctx)
+        if path.suffix.lower() != ".svg":
+            raise OutputError(
+                f"{path}: the name of a figure must end with .svg; other programs, such as rsvg-convert, "
+                "make PDF and PNG of it."
+            )
         return path
 
 
@@ -582,7 +583,7 @@ def prompt_file_option(help_text: str) -> Callable[[F], F]:
 
 def plot_option(content: str) -> Callable[[F], F]:
     """``--plot FILE``, for a figure in addition to the report."""
-    return click.option("--plot", type=FIGURE_PATH, help=f"Also draw {content} (.png or .svg).")
+    return click.option("--plot", type=FIGURE_PATH, help=f"Also draw {content} (.svg).")
 
 
 def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:
@@ -617,14 +618,11 @@ def emit_rendered(report: Report, form: str, output: Path, inputs: Iterable[Path
     emit(rendered(report, form), output, inputs)
 
 
-def emit_figure(drawing: Drawing, path: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a figure as PNG or SVG, chosen by file name; raises :class:`~exam_pp.errors.ExamError`."""
-    from exam_pp.rendering.plots import draw, figure_format
-    from exam_pp.store.files import atomic_output
+def emit_figure(pictures: Sequence[Picture], path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write pictures as an SVG file."""
+    from exam_pp.rendering.pictures.svg import svg_file
 
-    data = draw(drawing[0], figure_format(path), size=drawing[1])
-    with atomic_output(path, inputs=[source for source in inputs if source is not None]) as stream:
-        stream.write(data)
+    emit(svg_file(pictures), path, inputs)
 
 
 def log_summary(lines: Iterable[object]) -> None:

@@ -87,9 +87,8 @@ def kappa_interval(
     *,
     samples: int = 2000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> Interval | None:
-    """Interval of Cohen's κ over resampled queries.
+    """95 % interval of Cohen's κ over resampled queries.
 
     ``tables`` are confusion matrices, one per query. Returns None for fewer than five queries and if
     κ is undefined or the same in every sample.
@@ -104,7 +103,7 @@ def kappa_interval(
     chance = (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1)
     defined = total**2 > chance
     kappas = (agreed - chance)[defined] / (total**2 - chance)[defined]
-    return intervals(kappas[:, None], queries, confidence)[0]
+    return intervals(kappas[:, None], queries, 0.95)[0]
 
 
 def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:

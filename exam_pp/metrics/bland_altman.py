@@ -44,14 +44,12 @@ class BlandAltman(NamedTuple):
     upper: Estimate | None
 
 
-def bland_altman(
-    differences: Sequence[float], *, deviations: float = WITHIN_LIMITS, confidence: float = 0.95
-) -> BlandAltman | None:
+def bland_altman(differences: Sequence[float], *, deviations: float = WITHIN_LIMITS) -> BlandAltman | None:
     """Bias and limits of agreement: mean ± 1.96 standard deviations of the differences.
 
     With n differences of standard deviation s, the standard error of the bias is √(s²/n), that of a limit
-    √(3 s²/n). Intervals use the t distribution with n − 1 degrees of freedom; they treat items as independent
-    and the differences as normally distributed.
+    √(3 s²/n). The 95 % intervals use the t distribution with n − 1 degrees of freedom; they treat items as
+    independent and the differences as normally distributed.
 
     Source: Bland and Altman, "Statistical methods for assessing agreement between two methods of clinical
     measurement", The Lancet 327 (1986).
@@ -59,7 +57,6 @@ def bland_altman(
     Args:
         differences: The first rating minus the second, of each item.
         deviations: Half the distance of the limits, in standard deviations; the paper rounds it to 2.
-        confidence: Level of the intervals.
 
     Returns:
         The analysis; None without differences.
@@ -72,7 +69,7 @@ def bland_altman(
     if count == 1:
         return BlandAltman(1, None, Estimate(mean, None), None, None)
     sd = float(values.std(ddof=1))
-    quantile = float(t.ppf((1 + confidence) / 2, count - 1))
+    quantile = float(t.ppf(0.975, count - 1))
 
     def estimate(value: float, error: float) -> Estimate:
         if count < FEWEST_FOR_T or not error:

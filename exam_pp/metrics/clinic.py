@@ -116,11 +116,11 @@ def entry_health(
 
 
 def similar_pairs(
-    file: GradedFile, min_grade: int, texts: Mapping[str, Mapping[str, str]], behaviour: float = 0.95
+    file: GradedFile, min_grade: int, texts: Mapping[str, Mapping[str, str]]
 ) -> Iterator[EntryPair]:
     """Yield pairs of entries with similar texts, or that nearly the same passages pass.
 
-    The latter means a Jaccard coefficient of at least ``behaviour``, if at least 5 passages pass either
+    The latter means a Jaccard coefficient of at least 0.95, if at least 5 passages pass either
     entry. ``texts`` maps query id to entry id to text.
     """
     for query in _graded(file):
@@ -133,7 +133,7 @@ def similar_pairs(
             either = int((a | b).sum())
             jaccard = int((a & b).sum()) / either if either >= 5 else None
             similarity = similarities.get((left, right), similarities.get((right, left)))
-            if similarity is not None or (jaccard is not None and jaccard >= behaviour):
+            if similarity is not None or (jaccard is not None and jaccard >= 0.95):
                 yield EntryPair(query.query_id, left, right, similarity, jaccard)
 
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from statistics import quantiles
+
+import numpy as np
 
 from exam_pp.metrics.leaderboard import exact_mean
-
-_FENCE = Fraction(3, 2)
-"""Length of the longest whisker, in interquartile ranges."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +63,18 @@ def distribution(values: Sequence[float]) -> Distribution:
     """
     if not values or not all(map(math.isfinite, values)):
         raise ValueError(f"a distribution needs finite values, not {list(values)}")
-    # Exact fractions, because rounding errors of quartiles would make equal scores outliers.
-    column = sorted(map(Fraction, values))
-    first, middle, third = quantiles(column, n=4, method="inclusive") if len(column) > 1 else column * 3
-    reach = _FENCE * (third - first)
+    column = sorted(map(float, values))
+    first, middle, third = np.quantile(column, [0.25, 0.5, 0.75]).tolist()
+    reach = 1.5 * (third - first)
     inside = [value for value in column if first - reach <= value <= third + reach]
     return Distribution(
         len(column),
         exact_mean(list(values)),
-        float(column[0]),
-        float(first),
-        float(middle),
-        float(third),
-        float(column[-1]),
-        (float(inside[0]), float(inside[-1])),
-        tuple(float(value) for value in column if not inside[0] <= value <= inside[-1]),
+        column[0],
+        first,
+        middle,
+        third,
+        column[-1],
+        (inside[0], inside[-1]),
+        tuple(value for value in column if not inside[0] <= value <= inside[-1]),
     )

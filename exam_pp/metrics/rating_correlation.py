@@ -59,14 +59,14 @@ class RatingCorrelation(NamedTuple):
 
 
 def rating_correlation(
-    items: Sequence[RatedItem], *, samples: int = 2000, seed: int = 0, confidence: float = 0.95
+    items: Sequence[RatedItem], *, samples: int = 2000, seed: int = 0
 ) -> RatingCorrelation:
     """Correlate the ratings of two graders over items of all queries.
 
     With P concordant and Q discordant pairs, τ-b = (P − Q) / √((P + Q + T)(P + Q + U)). The p-values are
     those of :func:`scipy.stats.kendalltau` and :func:`scipy.stats.spearmanr`, which treat items as
-    independent. The intervals resample queries with all their items, so they allow for dependent items of a
-    query.
+    independent. The 95 % intervals resample queries with all their items, so they allow for dependent items
+    of a query.
 
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945); Rackauckas et al.,
     "Evaluating RAG-Fusion with RAGElo", 2024, equation 2.
@@ -75,7 +75,6 @@ def rating_correlation(
         items: The items that both graders rated.
         samples: Number of bootstrap samples of the queries.
         seed: Seed of the samples.
-        confidence: Level of the intervals.
 
     Returns:
         The correlations, with the counts of items and ties.
@@ -87,7 +86,7 @@ def rating_correlation(
     if len(set(first)) < 2 or len(set(second)) < 2:
         taus = rhos = RankCorrelation(None, None, None)
     else:
-        tau_interval, rho_interval = _intervals(tables.astype(float), samples, seed, confidence)
+        tau_interval, rho_interval = _intervals(tables.astype(float), samples, seed)
         taus = RankCorrelation(
             kendall(first, second), float(kendalltau(first, second, variant="b").pvalue), tau_interval
         )
@@ -122,9 +121,7 @@ def _pairs(counts: NDArray[np.int64]) -> int:
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _intervals(
-    tables: Floats, samples: int, seed: int, confidence: float
-) -> tuple[Interval | None, Interval | None]:
+def _intervals(tables: Floats, samples: int, seed: int) -> tuple[Interval | None, Interval | None]:
     """Intervals of τ-b and ρ over resampled queries."""
     queries = len(tables)
     if queries < 2:
@@ -135,7 +132,7 @@ def _intervals(
         _coefficients(np.tensordot(weights[start : start + block], tables, axes=1))
         for start in range(0, len(weights), block)
     ]
-    of_tau, of_rho = intervals(np.hstack(drawn).T, queries, confidence)
+    of_tau, of_rho = intervals(np.hstack(drawn).T, queries, 0.95)
     return of_tau, of_rho
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from statistics import mean, median, quantiles
+from statistics import pvariance, variance
 
 from exam_pp.metrics.leaderboard import exact_mean
 
@@ -19,26 +18,17 @@ class Spread:
     """How much the values of repeated runs differ.
 
     Attributes:
-        count: Number of values.
         mean: Arithmetic mean.
         variance: Population variance (division by n), or sample variance (division by n − 1).
-        deviation: Square root of the variance.
-        variation: Coefficient of variation: deviation / mean; lower is more consistent. None for the mean 0.
-        adjusted: mean / (1 + deviation): a mean that is lower the more the values differ.
-        median: Median.
-        interquartile_range: 75th percentile − 25th percentile, with linear interpolation.
-        range: Highest − lowest value.
+        variation: Coefficient of variation: standard deviation / mean; lower is more consistent. None for
+            the mean 0.
+        adjusted: mean / (1 + standard deviation): a mean that is lower the more the values differ.
     """
 
-    count: int
     mean: float
     variance: float
-    deviation: float
     variation: float | None
     adjusted: float
-    median: float
-    interquartile_range: float
-    range: float
 
 
 def spread(values: Sequence[float], *, sample: bool = False) -> Spread:
@@ -67,21 +57,7 @@ def spread(values: Sequence[float], *, sample: bool = False) -> Spread:
     """
     if len(values) < 2 or not all(map(math.isfinite, values)):
         raise ValueError(f"a spread needs two finite values, not {list(values)}")
-    exact = [Fraction(value) for value in values]
-    centre = mean(exact)
-    squares = sum((value - centre) ** 2 for value in exact)
-    variance = float(squares / (len(exact) - 1 if sample else len(exact)))
-    deviation = math.sqrt(variance)
-    average = exact_mean(list(values))
-    quarter, _, three_quarters = quantiles(values, n=4, method="inclusive")
-    return Spread(
-        len(values),
-        average,
-        variance,
-        deviation,
-        deviation / average if average else None,
-        average / (1 + deviation),
-        median(values),
-        three_quarters - quarter,
-        max(values) - min(values),
-    )
+    squared = float(variance(values) if sample else pvariance(values))
+    deviation, average = math.sqrt(squared), exact_mean(list(values))
+    variation = deviation / average if average else None
+    return Spread(average, squared, variation, average / (1 + deviation))

@@ -124,9 +124,9 @@ def holm_matrix(p_values: Floats) -> Floats:
     return adjusted
 
 
-def paired_test(first: Sequence[float], second: Sequence[float], *, samples: int = 10_000) -> float:
+def paired_test(first: Sequence[float], second: Sequence[float]) -> float:
     """p-value of :func:`randomisation_tests` for two lists of scores of the same queries."""
-    return float(randomisation_tests(np.array([first, second], dtype=float), samples=samples)[0, 1])
+    return float(randomisation_tests(np.array([first, second], dtype=float))[0, 1])
 
 
 def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.bool_]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from exam_pp.rendering.document import (
     Cell,
     Heading,
-    Image,
     Link,
     Paragraph,
     Quote,
@@ -82,8 +81,6 @@ def text_blocks(report: Report) -> Iterator[TextBlock]:
                 yield replace(block, text=one_line(block.text))
             case Link(text, target):
                 yield Link(one_line(text), one_line(target))
-            case Image():
-                yield replace(block, caption=one_line(block.caption))
 
 
 def spaced(blocks: Iterable[str]) -> Iterator[str]:

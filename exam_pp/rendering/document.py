@@ -83,14 +83,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Image:
-    """A figure as the bytes of a PNG file; formats without images show the caption."""
-
-    png: bytes
-    caption: str
-
-
-@dataclass(frozen=True)
 class Picture:
     """A drawing for HTML pages, in the colours of the page; other formats leave it out.
 
@@ -111,7 +103,7 @@ class Picture:
     shapes: str
 
 
-TextBlock = Table | Paragraph | Quote | Heading | Link | Image
+TextBlock = Table | Paragraph | Quote | Heading | Link
 Block = TextBlock | Picture
 
 

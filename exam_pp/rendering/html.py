@@ -7,7 +7,6 @@ and no connections. Without the script, all texts are readable.
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -21,7 +20,6 @@ from exam_pp.rendering.cells import format_row, is_numeric
 from exam_pp.rendering.document import (
     Block,
     Heading,
-    Image,
     Link,
     Paragraph,
     Picture,
@@ -160,12 +158,6 @@ def _block(block: Block, numbers: Iterator[int]) -> str:
             return _heading(block)
         case Link(text, target):
             return f'<p><a href="{escape(quote(target))}">{escape(text)}</a></p>'
-        case Image(png, caption):
-            data = b64encode(png).decode()
-            return (
-                f'<figure><img src="data:image/png;base64,{data}" alt="{escape(caption)}">'
-                f"<figcaption>{escape(caption)}</figcaption></figure>"
-            )
 
 
 def _marked(text: str, marks: Sequence[Span]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from exam_pp.rendering.cells import format_row, one_line, text_blocks
-from exam_pp.rendering.document import Cell, Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
+from exam_pp.rendering.document import Cell, Heading, Link, Paragraph, Quote, Report, Table, TextBlock
 from exam_pp.wording import printable
 
 _SPECIAL = {
@@ -55,8 +55,6 @@ def _block(block: TextBlock) -> str:
             return f"\\{'sub' * (min(level, 3) - 1)}section*{{{escape(text)}}}"
         case Link(text, target):
             return f"{escape(text)}: \\texttt{{{escape(target)}}}"
-        case Image(_, caption):
-            return _comment(f"figure: {caption}")
 
 
 def _table(table: Table) -> str:

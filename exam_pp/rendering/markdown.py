@@ -7,7 +7,7 @@ from itertools import chain
 from textwrap import fill, indent
 
 from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, one_line, spaced, text_blocks
-from exam_pp.rendering.document import Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
+from exam_pp.rendering.document import Heading, Link, Paragraph, Quote, Report, Table, TextBlock
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -37,8 +37,6 @@ def _markdown_block(block: TextBlock) -> str:
             return f"{'#' * (level + 1)} {_escaped(text)}"
         case Link(text, target):
             return f"[{_escaped(text)}](<{target}>)"
-        case Image(_, caption):
-            return f"*Figure: {_escaped(caption)}*"
 
 
 def _escaped(text: str) -> str:

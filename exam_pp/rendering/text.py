@@ -7,7 +7,7 @@ from itertools import chain
 from textwrap import fill, indent
 
 from exam_pp.rendering.cells import WIDTH, format_row, is_numeric, one_line, spaced, text_blocks
-from exam_pp.rendering.document import Heading, Image, Link, Paragraph, Quote, Report, Table, TextBlock
+from exam_pp.rendering.document import Heading, Link, Paragraph, Quote, Report, Table, TextBlock
 from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, wrapped_rows
 
 
@@ -38,8 +38,6 @@ def _text_block(block: TextBlock, width: int | None) -> str:
             return f"{text}\n{('=' if level == 1 else '-') * min(cell_width(text), paragraph_width)}"
         case Link(text, target):
             return f"{text}: {target}"
-        case Image(_, caption):
-            return f"[figure: {caption}]"
 
 
 def _text_table(table: Table, width: int | None) -> str:

@@ -292,8 +292,6 @@ GOOD: dict[str, str] = {
          "inputs": [{"path": "graded.jsonl", "size": 1, "sha256": "1" * 64, "parameter": "GRADED"}],
          "report": {"cutoff": 20}, "python": "3.11.0", "platform": "Linux x86_64", "packages": {}}
     ) + "\n",
-    "mined.jsonl": '{"query_id": "q1", "id": "q1/a", "passages": ["p1"], "systems": ["a"]}\n'
-    '{"query_id": "q1", "window": 1, "passages": ["p2"], "outcome": "list", "nuggets": ["What is b?"]}\n',
     "families.toml": '[gpt]\nmodels = ["model", "gpt-*"]\nsystems = ["b*"]\n\n[llama]\nsystems = ["c"]\n',
     "panel.toml": f'[[grader]]\nmodel = "fake"\nprompt_class = "{RATED}"\n\n'
     f'[[grader]]\nmodel = "random"\nprompt_class = ["{RATED}"]\nsoft = false\n',
@@ -521,8 +519,8 @@ TARGETS: tuple[Target, ...] = (
     Target("bank.csv", "bank import --from csv {} -o out"),
     Target("panel.toml", "grade-panel graded.jsonl --panel {} --bank bank.jsonl -o out"),
     Target(
-        "mined.jsonl",
-        f"analyze audit graded.jsonl --bank bank.jsonl --mined {{}} {_SET} --samples 100 -o out",
+        "families.toml",
+        f"analyze audit graded.jsonl --bank bank.jsonl --families {{}} {_SET} --samples 100 -o out",
     ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )

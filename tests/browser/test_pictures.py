@@ -8,19 +8,23 @@ from typing import Any
 import pytest
 
 from exam_pp.rendering.document import Report
-from exam_pp.rendering.pictures.boxes import box_plot, share_bars
-from exam_pp.rendering.pictures.grids import confusion, heatmap, rank_grid
+from exam_pp.rendering.pictures.boxes import Box, box_plot, share_bars
+from exam_pp.rendering.pictures.grids import confusion, heatmap, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
+    Cloud,
     CurvePoint,
+    Level,
+    Line,
     Point,
     ReliabilityBin,
+    clouds,
     curve,
+    lines,
     mean_difference,
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
-from exam_pp.rendering.plots import Bar, Box, Level
+from exam_pp.rendering.pictures.rows import Bar, Slope, dot_plot, slopes
 from exam_pp.rendering.render import render
 
 pytestmark = pytest.mark.browser
@@ -54,6 +58,17 @@ def page_of_pictures(tmp_path: Path) -> Path:
             "Differences",
             items=19,
         ),
+        clouds(
+            [Cloud(name, {name: (n, n)}, [(n + 1, n)]) for n, name in enumerate(SYSTEMS[:9])], "L", "V", "C"
+        ),
+        lines(
+            [Line(name, dict.fromkeys(SYSTEMS, n / 9), {}) for n, name in enumerate(SYSTEMS[:9])],
+            SYSTEMS,
+            "system",
+            "score",
+            "Lines",
+        ),
+        win_matrix(SYSTEMS[:9], [[n / 9 for n in range(9)]] * 9, "Wins"),
         curve([CurvePoint(n, 1 - 1 / n, 0.0) for n in range(1, 9)], "entries", "tau", "Curve", enough=0.9),
         reliability_diagram(
             [ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10, n / 20) for n in range(10)], "Bins"
@@ -79,7 +94,7 @@ def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str
     sizes = page.evaluate(
         "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
     )
-    assert len(sizes) == 12
+    assert len(sizes) == 15
     assert all(150 <= size <= 1100 for size in sizes)
     page.close()
 

@@ -36,9 +36,9 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
     [
         (("-o", "absent/out.txt"), "the folder absent does not exist"),
         (("-o", "."), ". is a folder. Name a file with -o."),
-        (("--plot", "absent/plot.png"), "the folder absent does not exist"),
-        (("--plot", "plot.pdf"), "plot.pdf: the name of a figure must end with .png or .svg."),
-        (("--plot-length", "plot"), "plot: the name of a figure must end with .png or .svg."),
+        (("--plot", "absent/plot.svg"), "the folder absent does not exist"),
+        (("--plot", "plot.pdf"), "plot.pdf: the name of a figure must end with .svg; other programs"),
+        (("--plot", "plot"), "plot: the name of a figure must end with .svg; other programs"),
     ],
 )
 def test_outputs_are_checked_before_inputs_are_read(
@@ -72,15 +72,6 @@ def test_outputs_are_checked_before_inputs_are_read(
 def test_options_without_an_effect_are_refused(refused: Refused, command: str, message: str) -> None:
     code, error = refused(*command.split())
     assert (code, error) == (2, f"Error: {message}")
-
-
-def test_figures_without_matplotlib_are_refused_before_inputs_are_read(
-    refused: Refused, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("exam_pp.rendering.plots.find_spec", lambda _name: None)
-    assert (
-        "packages of the extra 'plots'" in refused("evaluate", "cover", "notes.txt", "--plot", "plot.svg")[1]
-    )
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
         "evaluate qrels here --runs . -o OUT --qrels-output SAME",
         "evaluate qrels here --runs . --qrels-output OUT --plot SAME",
         "analyze correlation here --official here -o OUT --plot SAME",
-        "evaluate cover here --plot OUT --plot-length SAME",
+        "analyze nuggets here --plot OUT --plot-length SAME",
         "grade here --bank here --model fake -o OUT --journal SAME",
     ],
 )
@@ -115,9 +115,9 @@ def test_two_outputs_are_two_files(
     monkeypatch.chdir(tmp_path)
     Path("here").touch()
     with pytest.raises(SystemExit) as stop:
-        main(command.replace("OUT", "x.png").replace("SAME", "./x.png").split())
+        main(command.replace("OUT", "x.svg").replace("SAME", "./x.svg").split())
     assert stop.value.code == 2
-    assert "x.png is also the file of --" in capsys.readouterr().err
+    assert "x.svg is also the file of --" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 

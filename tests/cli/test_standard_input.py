@@ -67,7 +67,7 @@ COMMANDS = (
     "--qrels qrels.txt -o out",
     "analyze correlation board.tsv --official official.json -o out",
     "analyze biases all.games.jsonl --families families.toml -o out",
-    f"analyze audit graded.jsonl --bank bank.jsonl --mined mined.jsonl {SET} -o out",
+    f"analyze audit graded.jsonl --bank bank.jsonl {SET} -o out",
     "analyze verdicts all.games.jsonl -o out",
     "query graded.jsonl 'SELECT count(*) FROM grades' -o out",
     "db graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run -o out",
@@ -109,7 +109,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for command in SETUP.strip().splitlines():
             main(["-q", *shlex.split(command)])
     (path / "ratings.csv").write_text("query_id,system,accuracy\nq1,one,2\nq1,two,1\n")
-    (path / "mined.jsonl").write_text('{"query_id": "q1", "id": "q1/a", "systems": ["a"]}\n')
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
     return path
 

@@ -47,7 +47,7 @@ def test_answers(case: dict[str, Any], match: AnswerMatch) -> None:
 
 
 def test_the_table_of_examples_in_the_documentation(repository: Path) -> None:
-    page = (repository / "scripts" / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     table = page.partition("| gold answer | reply |")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
     assert len(rows) > 10

@@ -14,20 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.rendering.document import Picture, Report
-from exam_pp.rendering.pictures.boxes import box_plot, share_bars
-from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid
+from exam_pp.rendering.pictures.boxes import Box, box_plot, share_bars
+from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
+    Cloud,
     CurvePoint,
+    Level,
+    Line,
     Point,
     ReliabilityBin,
+    clouds,
     curve,
+    lines,
     mean_difference,
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Slope, dot_plot, slopes
-from exam_pp.rendering.pictures.svg import HEAT, Axis, svg, text_width, thinned
-from exam_pp.rendering.plots import Bar, Box, Level
+from exam_pp.rendering.pictures.rows import Bar, Slope, dot_plot, slopes
+from exam_pp.rendering.pictures.svg import HEAT, Axis, svg, svg_file, text_width, thinned
 from exam_pp.rendering.render import render
 
 HOSTILE = "<b>&\"'</svg>\n\x00]]>"
@@ -68,6 +72,9 @@ def all_charts(name: str) -> list[Picture]:
         matrix([name, other], {(name, other): 0.5}, name),
         rank_grid([name, other], [name, other], [[1, 2], [2, None]], name),
         scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name, noun=name),
+        clouds([Cloud(name, {name: (1, 2)}, [(2, 1)])], name, name, name, front=[(1, 2)], remarks=[name]),
+        lines([Line(name, {name: 0.5, other: 1.0}, {name: 0.1})], [name, other], name, name, name),
+        win_matrix([name, other], [[math.nan, 0.5], [0.25, math.nan]], name),
         curve([CurvePoint(1, 0.5, 0.1), CurvePoint(2, 0.9)], name, name, name, band=name, enough=0.8),
         mean_difference(
             [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
@@ -221,7 +228,7 @@ def test_scatter() -> None:
         Point("short", 10, 0.5, True), Point("long", 30, 0.4), Point("best", 20, 0.9, True),
         Point("none", None, 0.1), Point("nan", 1, math.nan),
     ]  # fmt: skip
-    picture = scatter(points, "words", "score", "Title", mark="on the front", connected=True)
+    picture = scatter(points, "words", "score", "Title", mark="on the front")
     dots = {node[0].text: node for node in tree(picture).iter("circle")}
     assert list(dots) == [
         "long: words 30, score 0.4", "short: words 10, score 0.5", "best: words 20, score 0.9",
@@ -234,6 +241,75 @@ def test_scatter() -> None:
         "3 systems: score against words. Highest: best (words 20, score 0.9). On the front: short, best."
     )
     assert picture.caption.endswith("Left out, for an undefined value: 2 systems.")
+
+
+def test_clouds_of_two_types_and_their_front() -> None:
+    """Figures 6 and 7 of the AutoNuggetizer paper: a colour for each type, small dots for single queries."""
+    groups = [
+        Cloud("RAG", {"a": (10, 0.5), "b": (20, 0.9)}, [(9, 0.4), (11, 0.6)]),
+        Cloud("AG", {"c": (30, 0.7)}),
+    ]
+    picture = clouds(groups, "L", "V", "Title", front=[(20, 0.9), (10, 0.5)], remarks=["τ run: 0.5"])
+    drawn = tree(picture)
+    dots = {node[0].text: node for node in drawn.iter("circle")}
+    assert list(dots) == ["a: L 10, V 0.5", "b: L 20, V 0.9", "c: L 30, V 0.7"]
+    a, b, _ = dots.values()
+    paths = [path.get("d", "") for path in drawn.iter("path")]
+    assert f"M{number(a, 'cx')} {number(a, 'cy')}L{number(b, 'cx')} {number(b, 'cy')}" in paths
+    assert [len(re.findall("h0", path)) for path in paths if "h0" in path] == [2]
+    assert texts(picture)[-4:] == [
+        "RAG run, small: RAG query/run",
+        "AG run",
+        "dashed: Pareto front",
+        "τ run: 0.5",
+    ]
+    assert picture.description == "3 runs: V against L. τ run: 0.5."
+
+
+def test_lines_over_systems_have_error_bars() -> None:
+    """Figure 2 of EXAM++: a line skips the places that it lacks, and colours repeat with dashes."""
+    places = ["a", "b", "c"]
+    picture = lines(
+        [Line("m", {"a": 1.0, "c": 0.0}, {"a": 0.25}), *(Line(f"m{n}", {"b": 0.5}, {}) for n in range(6))],
+        places, "system", "score", "Title",
+    )  # fmt: skip
+    drawn = tree(picture)
+    dots = {node[0].text: node for node in drawn.iter("circle")}
+    first, last = dots["m, a: 1.000"], dots["m, c: 0.000"]
+    assert number(first, "cx") < number(dots["m0, b: 0.500"], "cx") < number(last, "cx")
+    paths = {path.get("d", ""): path for path in drawn.iter("path")}
+    assert f"M{number(first, 'cx')} {number(first, 'cy')}L{number(last, 'cx')} {number(last, 'cy')}" in paths
+    (bar,) = (route for route in paths if re.fullmatch(r"M[\d.]+ [\d.]+V[\d.]+", route))
+    low, high = map(float, re.findall(r"[\d.]+", bar)[1:])
+    assert (low + high) / 2 == pytest.approx(number(first, "cy"), abs=0.1)
+    assert "6 3" in {path.get("stroke-dasharray") for path in paths.values()}
+    assert texts(picture)[-7:] == ["m", *(f"m{n}" for n in range(6))]
+
+
+def test_a_win_matrix_has_percentages_of_the_winner() -> None:
+    picture = win_matrix(["a", "b"], [[math.nan, 0.75], [0.125, math.nan]], "Share of games won")
+    assert set(cells(picture)) == {(0, 1), (1, 0)}
+    assert {"75", "12"} <= set(texts(picture))
+
+
+def test_a_file_stacks_pictures_in_colours_that_converters_know() -> None:
+    first, second = dot_plot([Bar("a", 0.5)], "m", "First"), dot_plot([Bar("b", 1.0)], "m", "Second")
+    text = svg_file([first, second])
+    root = ET.fromstring(text)
+    assert not re.search(r'"(var\(|currentColor|Canvas|GrayText)', text)
+    assert '"#0072b2"' in text
+    groups = [node for node in root if node.tag.endswith("}g")]
+    assert [(group[0].text, group.get("transform")) for group in groups] == [
+        ("First", "translate(0 24.0)"),
+        ("Second", f"translate(0 {48 + first.height:.1f})"),
+    ]
+    assert root.get("viewBox") == f"0 0 440 {48 + first.height + second.height:g}"
+    assert "First" not in re.sub(r"(?s)<title>.*?</title>", "", svg_file([first]))
+
+
+def test_a_name_that_looks_like_a_colour_stays() -> None:
+    name = 'var(--c1,red) "var(--c1,red)"'
+    assert name in ET.fromstring(svg_file([dot_plot([Bar(name, 0.5)], "m", name)]))[1][0].text  # type: ignore[operator]
 
 
 def test_many_points_are_one_path() -> None:
@@ -325,8 +401,10 @@ def test_slopes() -> None:
         lambda: heatmap(["a"], ["q"], [[None]], "m", "t"),
         lambda: confusion([], [], [], "t", row_noun="r", column_noun="c"),
         lambda: matrix([], {}, "t"),
-        lambda: scatter([], "x", "y", "t", connected=True),
+        lambda: scatter([], "x", "y", "t"),
         lambda: scatter([Point("a", 1, 1)], "x", "y", "t"),
+        lambda: clouds([], "x", "y", "t"),
+        lambda: lines([], [], "x", "y", "t"),
         lambda: curve([], "x", "y", "t", enough=0.9),
         lambda: slopes([], "a", "b", "t"),
     ],

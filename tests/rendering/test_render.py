@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
 from exam_pp.packed import LazySequence
-from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import Block, Heading, Link, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import RENDERERS, render, rendered
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
@@ -113,7 +113,7 @@ def test_a_cell_of_several_lines_is_one_row() -> None:
 def test_latex_commands_are_escaped() -> None:
     bad = "\\input{x}\n\n\\input{y}\x00"
     table = Table(["[a]", "b"], [["[2em]", "x"], ["*best", bad]], title=bad)
-    shown = render(Report(bad, [Heading(bad, 5), table, Image(b"", bad)]), "latex")
+    shown = render(Report(bad, [Heading(bad, 5), table]), "latex")
     assert "\\input" not in "\n".join(line for line in shown.splitlines() if not line.startswith("% "))
     assert "\x00" not in shown
     assert "\\subsubsection*{\\textbackslash{}input\\{x\\} \\textbackslash{}input" in shown
@@ -145,7 +145,7 @@ def test_no_text_of_a_report_starts_a_line(form: str, line_end: str) -> None:
     name = f"name{line_end}{_INJECTED}"
     table = Table([name, "b"], [[name, 1.0], ["x", 2.0]], name)
     blocks: list[Block] = [
-        Heading(name), Paragraph(name), Quote("text", name), Link(name, name), Image(b"", name), table,
+        Heading(name), Paragraph(name), Quote("text", name), Link(name, name), table,
         replace(table, title=f"{name} again"),
     ]  # fmt: skip
     lines = render(Report(name, blocks), form).splitlines()

@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
 
 @click.command("audit", cls=Command)
 @GRADED
-@bank_option("Test bank, with the models and passages that it was made from.", default="all graded entries")
+@bank_option("Test bank, with the models that it was made by.", default="all graded entries")
 @click.option(
     "--reviewer",
     metavar="NAME",
@@ -42,12 +42,6 @@ from exam_pp.cli.options import (
 )
 @click.option(
     "--games", type=FILE, help="Games file, for the biases of its judges: place, length, own family."
-)
-@click.option(
-    "--mined",
-    type=FILE,
-    help="Where the entries of the bank come from: the --trace of `exam-pp nuggetize`, or JSON lines with "
-    "query_id, id, and passages or systems.  [default: as the bank records it]",
 )
 @click.option("--official", type=FILE, help=OFFICIAL)
 @filter_options
@@ -69,7 +63,6 @@ def command(
     families: Path | None,
     bank_writer: str | None,
     games: Path | None,
-    mined: Path | None,
     official: Path | None,
     min_grade: int | None,
     min_relevant: int,
@@ -82,11 +75,11 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """Audit a grader: length, families, entries from single systems, calibration.
+    """Audit a grader: length, families, calibration.
 
     Every section ends with a verdict: evidence, no evidence, or undecided. Sections are: correlation of
     grades with length at the same label of people; biases of the judges of games; grader, bank writer and
-    systems of one family; ranks without the entries that only one system brought; calibration of soft grades.
+    systems of one family; calibration of soft grades.
     A section without its input names what is missing.
 
     A families file has a table for each family, such as `[gpt]`, with patterns: `models = ["gpt-*"]` for
@@ -115,10 +108,9 @@ def command(
         families=families,
         bank_writer=bank_writer,
         games=[] if games is None else [games],
-        mined=mined,
         official=official,
         role=role,
         options=AuditOptions(min_grade, min_relevant, cutoff, confidence, samples, seed),
     )
-    inputs = [graded, bank, qrels, families, mined, official, games]
+    inputs = [graded, bank, qrels, families, official, games]
     emit_report(audit_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)

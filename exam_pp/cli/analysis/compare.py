@@ -35,10 +35,10 @@ def command(
       exam-pp analyze compare cover.tsv ndcg.tsv --official official.json
     """
     from exam_pp.phases.analysis.side_by_side import compare_leaderboards
-    from exam_pp.reports.analysis.side_by_side import compared_figure, compared_report
+    from exam_pp.reports.analysis.side_by_side import compared_picture, compared_report
 
     result = compare_leaderboards(leaderboards, official)
     inputs = [*leaderboards, official]
     if plot is not None:
-        emit_figure(compared_figure(result.leaderboards, result.order, result.standard_errors), plot, inputs)
+        emit_figure([compared_picture(result)], plot, inputs)
     emit_report(compared_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)

@@ -82,7 +82,7 @@ def command(
     from exam_pp.reports.analysis.correlation import (
         correlation_report,
         query_correlation_report,
-        rank_figure,
+        rank_picture,
     )
     from exam_pp.reports.analysis.legacy_tsv import published_correlations, published_query_correlations
 
@@ -106,7 +106,7 @@ def command(
     inputs = [leaderboard, official]
     if plot is not None:
         measure, scores = next(iter(scores_by_measure(leaderboard).items()))
-        emit_figure(rank_figure(scores, read_official(official).ranks, measure), plot, inputs)
+        emit_figure([rank_picture(scores, read_official(official).ranks, measure)], plot, inputs)
     if form == "published":
         emit(published, output, inputs)
     else:

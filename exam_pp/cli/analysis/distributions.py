@@ -48,9 +48,9 @@ def command(
       exam-pp analyze distributions cover.tsv ndcg.tsv -m nDCG@10
     """
     from exam_pp.phases.analysis.distributions import score_distributions
-    from exam_pp.reports.analysis.distributions import distributions_figure, distributions_report
+    from exam_pp.reports.analysis.distributions import distribution_pictures, distributions_report
 
     result = score_distributions(scores, measures, confidence=confidence)
     if plot is not None:
-        emit_figure(distributions_figure(result), plot, scores)
+        emit_figure(distribution_pictures(result), plot, scores)
     emit_report(distributions_report(result, decimals=6 if form == "tsv" else 3), form, output, scores)

@@ -49,7 +49,7 @@ from exam_pp.cli.options import (
     "--plot-differences",
     type=FIGURE_PATH,
     help="Also draw the differences of two graders against their means, with bias and limits of agreement "
-    "(.png or .svg).",
+    "(.svg).",
 )
 def command(
     *,
@@ -87,7 +87,7 @@ def command(
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
     from exam_pp.phases.evaluation.graded_citations import SupportFilter
-    from exam_pp.reports.analysis.graders import differences_figure, graders_figure, graders_report
+    from exam_pp.reports.analysis.graders import difference_pictures, graders_report, kappa_picture
 
     if label_rule is not None and per_entry:
         raise click.UsageError("--per-entry and --label-rule cannot be combined.")
@@ -106,11 +106,11 @@ def command(
             per_entry=per_entry, samples=samples, seed=seed,
         )  # fmt: skip
     if plot is not None:
-        emit_figure(graders_figure(result), plot, [graded, bank])
+        emit_figure([kappa_picture(result)], plot, [graded, bank])
     if plot_differences is not None:
-        drawing = differences_figure(result)
-        if drawing is None:
-            log_notes([f"{plot_differences} is not written: the graders have no common items."])
+        drawn = difference_pictures(result)
+        if drawn:
+            emit_figure(drawn, plot_differences, [graded, bank])
         else:
-            emit_figure(drawing, plot_differences, [graded, bank])
+            log_notes([f"{plot_differences} is not written: the graders have no common items."])
     emit_report(graders_report(result), form, output, [graded, bank])

@@ -35,8 +35,7 @@ from exam_pp.cli.options import (
 @click.option(
     "--plot-length",
     type=FIGURE_PATH,
-    help="Also draw V_strict of the second condition against answer length, with the Pareto front "
-    "(.png or .svg).",
+    help="Also draw V_strict of the second condition against answer length, with the Pareto front (.svg).",
 )
 @filter_options
 @format_option()
@@ -72,7 +71,7 @@ def command(
     """
     from exam_pp.phases.analysis.nugget_conditions import compare_conditions, two_conditions
     from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, read_conditions, score_files
-    from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
+    from exam_pp.reports.analysis.nugget_conditions import conditions_picture, length_picture, meta_report
 
     rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital", "role"))
     conditions = read_conditions(
@@ -87,7 +86,7 @@ def command(
     inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
     report = meta_report(agreement, decimals=6 if form == "tsv" else 3)
     if plot is not None:
-        emit_figure(conditions_figure(agreement, types), plot, inputs)
+        emit_figure([conditions_picture(agreement, types)], plot, inputs)
     if plot_length is not None:
-        emit_figure(length_figure(agreement.second, types), plot_length, inputs)
+        emit_figure([length_picture(agreement.second, types)], plot_length, inputs)
     emit_report(report, form, output, inputs)

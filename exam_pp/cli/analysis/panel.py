@@ -63,9 +63,8 @@ def command(
 
     A grader is a model with a prompt class, or a reviewer. The report has the agreement of the graders on
     pairs of passage and entry, the leaderboard of every grader and of their consensus, and the consensus
-    without each grader. Systems whose order differs between graders are listed with the graders on each
-    side. The command computes the consensus itself; a consensus in GRADED (`exam-pp consensus`) counts as a
-    grader only if --grader names it.
+    without each grader. The command computes the consensus itself; a consensus in GRADED
+    (`exam-pp consensus`) counts as a grader only if --grader names it.
 
     Examples:
 

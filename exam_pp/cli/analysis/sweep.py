@@ -95,7 +95,7 @@ def command(
         raise click.UsageError("--intervals is not available with --format published.")
     from exam_pp.phases.analysis.sweep import DEFAULT_MIN_GRADES, sweep
     from exam_pp.reports.analysis.legacy_tsv import published_sweep
-    from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
+    from exam_pp.reports.analysis.sweep import sweep_picture, sweep_report
     from exam_pp.store.trec.runs import run_files
 
     result = sweep(
@@ -116,7 +116,7 @@ def command(
     )
     inputs = [graded, official, bank, queries, *run_files(runs)]
     if plot is not None:
-        emit_figure(sweep_figure(result), plot, inputs)
+        emit_figure([sweep_picture(result)], plot, inputs)
     if form == "published":
         emit(published_sweep(result), output, inputs)
     else:

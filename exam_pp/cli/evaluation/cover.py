@@ -10,7 +10,6 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import (
     BANK,
-    PLOT_LENGTH,
     LeaderboardOutput,
     leaderboard_options,
     missing_queries_option,
@@ -49,7 +48,6 @@ from exam_pp.cli.options import (
     "of "
     "0 or 1.",
 )
-@PLOT_LENGTH
 @leaderboard_options("published", nested=True)
 @filter_columns
 def command(
@@ -63,7 +61,6 @@ def command(
     canaries: bool,
     missing_queries: Any,
     soft: bool,
-    plot_length: Path | None,
     output: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
@@ -112,7 +109,6 @@ def command(
     }
     evaluation = grader_columns(evaluations)
     inputs = [graded, bank, queries]
-    output.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff, role=role)
     if output.form == "published" and output.official is None:
         output.write_text(published_cover(evaluation.scores), evaluation, inputs)
     else:

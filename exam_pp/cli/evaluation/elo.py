@@ -174,9 +174,7 @@ _statistics = together(
     help=f"{OFFICIAL} Adds a column of these ranks, and the correlation with them.",
 )
 @plot_option("the ratings with their intervals")
-@click.option(
-    "--plot-matrix", type=FIGURE_PATH, help="Also draw the win matrix as a heat map (.png or .svg)."
-)
+@click.option("--plot-matrix", type=FIGURE_PATH, help="Also draw the win matrix as a heat map (.svg).")
 @format_option("trec_eval")
 @output_option()
 def command(
@@ -236,14 +234,14 @@ def command(
     standings = together(boards)
     inputs = [*games, families, official, chosen["bank"], chosen["queries"]]
     if plot is not None:
-        from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
+        from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
 
-        emit_figure(leaderboard_figure(standings), plot, inputs)
+        emit_figure([leaderboard_picture(standings)], plot, inputs)
     if plot_matrix is not None:
-        from exam_pp.reports.tournaments.ratings import win_matrix_figure
+        from exam_pp.reports.tournaments.ratings import win_matrix_picture
 
         (board,) = boards.values()
-        emit_figure(win_matrix_figure(board.matrix), plot_matrix, inputs)
+        emit_figure([win_matrix_picture(board.matrix)], plot_matrix, inputs)
     if form == "trec_eval":
         from exam_pp.reports.evaluation.score_layouts import trec_eval_text
 

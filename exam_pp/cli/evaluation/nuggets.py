@@ -80,7 +80,7 @@ SCORING_RULES = together(
 @click.option(
     "--plot-length",
     type=FIGURE_PATH,
-    help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
+    help="Also draw V_strict against answer length, with the Pareto front (.svg).",
 )
 @SCORING_RULES
 @CANARIES
@@ -213,8 +213,8 @@ def _draw(
     """Draw the figures of --plot and --plot-length for the first condition."""
     output.draw(conditions[0].primary, inputs)
     if plot_length is not None:
-        from exam_pp.reports.analysis.nugget_conditions import length_figure
+        from exam_pp.reports.analysis.nugget_conditions import length_picture
         from exam_pp.store.trec.run_types import read_run_types
 
         types = read_run_types(run_types) if run_types is not None else {}
-        emit_figure(length_figure(conditions[0], types), plot_length, inputs)
+        emit_figure([length_picture(conditions[0], types)], plot_length, inputs)

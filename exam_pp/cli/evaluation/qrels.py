@@ -15,7 +15,6 @@ from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import (
     BANK,
     FACETS,
-    PLOT_LENGTH,
     LeaderboardOutput,
     leaderboard_options,
     run_options,
@@ -87,7 +86,6 @@ _LEVELLED = ("max", "mean")
     type=FILE,
     help="Qrels file with manual judgments, which are kept; only unjudged passages get labels from grades.",
 )
-@PLOT_LENGTH
 @leaderboard_options(
     "published",
     output_help="File for the qrels, or for the leaderboard if there is one.  [default: standard output]",
@@ -103,7 +101,6 @@ def command(
     measures: tuple[str, ...],
     method_name: Any,
     qrels_output: Path | None,
-    plot_length: Path | None,
     output: LeaderboardOutput,
     label: Any,
     label_rule: str | None,
@@ -136,7 +133,7 @@ def command(
         --official official.json
     """
     scored = bool(runs) or rankings
-    _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))
+    _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output))
     if not runs:
         refuse_without("--runs", "method_name")
     if not rankings:
@@ -189,7 +186,6 @@ def command(
     if qrels_output is not None:
         ((labels,),) = label_sets.values()
         labels.write(qrels_output, inputs=inputs)
-    output.draw_lengths(evaluation, graded, plot_length, inputs, role=role)
     output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
 
 
@@ -399,7 +395,7 @@ def _check_usage(output: LeaderboardOutput, *, scored: bool, leaderboard_values:
     )
     if not scored and (any(leaderboard_values) or output.significance):
         raise click.UsageError(
-            "-m, --qrels-output, --official, --plot, --plot-length, --per-query, --intervals and "
+            "-m, --qrels-output, --official, --plot, --per-query, --intervals and "
             "--significance need --runs or --rankings."
         )
     if not scored and output.form != "text":

@@ -56,9 +56,6 @@ from exam_pp.cli.options import (
     "scores. It has all texts: use --no-review for texts that must not be shared, and for files that do not "
     "fit into memory.",
 )
-@click.option(
-    "--figures", is_flag=True, help="Also write figures for papers as .png files, which needs matplotlib."
-)
 @filter_options
 @click.option(
     "-o", "--output", type=OutputPath(folders=True, files=False), required=True, help="Folder to write."
@@ -81,7 +78,6 @@ def command(
     role: Any,
     seed: int,
     review: bool,
-    figures: bool,
     output: Path,
     **criteria: Any,
 ) -> None:
@@ -117,7 +113,6 @@ def command(
         min_relevant,
         cutoff,
         review=review,
-        figures=figures,
         command=command_line(context, without=["output"]),
         role=role,
         method=method_name,

@@ -9,7 +9,6 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.meta_evaluation import MetaEvaluation, meta_evaluation
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
-from exam_pp.phases.analysis.response_lengths import pareto_front
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
@@ -175,3 +174,16 @@ def length_points(condition: Condition, metric: str) -> Points:
     scores, query_lengths = cells(condition, metric), cells(condition, LENGTH)
     queries = {pair: (query_lengths[pair], scores[pair]) for pair in scores if pair in query_lengths}
     return Points(runs, queries, pareto_front(runs))
+
+
+def pareto_front(points: Mapping[str, Point]) -> list[str]:
+    """Return the systems on the Pareto front of length and score, in the order of ``points``.
+
+    A system is on the front unless another system is at least as short and at least as good, and is shorter
+    or better.
+    """
+    return [
+        system
+        for system, (length, score) in points.items()
+        if not any(x <= length and y >= score and (x, y) != (length, score) for x, y in points.values())
+    ]

@@ -17,9 +17,8 @@ from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.qrels import rubric_qrels
-from exam_pp.metrics.score_ranges import range_of, range_of_differences
 from exam_pp.metrics.significance import better, rank_intervals
-from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, mean_interval, score_matrices
+from exam_pp.metrics.uncertainty import ScoreMatrix, score_matrices
 from exam_pp.phases.analysis.grader_pairs import Ratings, Unit
 from exam_pp.phases.analysis.graders import ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
@@ -112,23 +111,6 @@ class SystemPlaces(NamedTuple):
     ranks: Sequence[int | None]
 
 
-class Swap(NamedTuple):
-    """Two systems whose order differs between graders.
-
-    ``difference`` is the score of ``above`` minus that of ``below`` by the consensus, with its interval over
-    queries. ``agreeing`` are the graders with this order, ``opposing`` those with the other order,
-    ``tied`` those with equal scores.
-    """
-
-    above: str
-    below: str
-    difference: float
-    interval: Interval | None
-    agreeing: Sequence[str]
-    opposing: Sequence[str]
-    tied: Sequence[str]
-
-
 @dataclass(frozen=True)
 class PanelAnalysis:
     """A panel of graders, compared by their ratings and by their leaderboards.
@@ -143,7 +125,6 @@ class PanelAnalysis:
         min_graders: Number of ratings that a pair needs for the consensus.
         consensus: The leaderboard of the consensus; None without rankings.
         systems: The places of the systems, best first by the consensus.
-        swaps: Pairs of systems whose order differs between graders; the most disputed ones first.
         confidence: Level of the intervals.
         seed: Seed of the tests behind the places.
         notes: Sentences on graders that differ from the rest, and on missing data.
@@ -159,7 +140,6 @@ class PanelAnalysis:
     min_graders: int
     consensus: PanelLeaderboard | None
     systems: Sequence[SystemPlaces] = ()
-    swaps: Sequence[Swap] = ()
     confidence: float = 0.95
     seed: int = 0
     notes: Sequence[str] = ()
@@ -328,10 +308,8 @@ class _Analysis:
         board = _leaderboard(matrix)
         graders = [self._grader(name, board, together) for name in self.ratings]
         systems: list[SystemPlaces] = []
-        swaps: list[Swap] = []
         if matrix is not None:
             systems = _places(matrix, board, graders, 1 - confidence, seed)
-            swaps = _swaps(matrix, board, graders, confidence)
         units: dict[Unit, list[int]] = {}
         for rated in self.ratings.values():
             for unit, rating in rated.items():
@@ -349,7 +327,6 @@ class _Analysis:
             self.min_graders,
             board if matrix is not None else None,
             systems,
-            swaps,
             confidence,
             seed,
             list(_notes(graders, self, len(units), len(together))),
@@ -426,37 +403,6 @@ def _places(
             )
         )  # fmt: skip
     return sorted(rows, key=lambda row: (row.rank, row.system))
-
-
-def _swaps(
-    matrix: ScoreMatrix, board: PanelLeaderboard, graders: Sequence[PanelGrader], confidence: float
-) -> list[Swap]:
-    """The pairs of systems with graders for both orders, most opposing graders first."""
-    values = dict(zip(matrix.systems, matrix.values, strict=True))
-    bounds = range_of_differences(range_of(matrix.metric))
-    ordered = sorted(matrix.systems, key=lambda system: (board.ranks[system], system))
-    rows = []
-    for above, below in combinations(ordered, 2):
-        sides: dict[int, list[str]] = {1: [], -1: [], 0: []}
-        for grader in graders:
-            scores = grader.leaderboard.means
-            if above in scores and below in scores:
-                difference = round(scores[above] - scores[below], _DECIMALS)
-                sides[(difference > 0) - (difference < 0)].append(grader.name)
-        if sides[1] and sides[-1]:
-            differences = (values[above] - values[below]).tolist()
-            rows.append(
-                Swap(
-                    above,
-                    below,
-                    board.means[above] - board.means[below],
-                    mean_interval(differences, bounds, confidence),
-                    sides[1],
-                    sides[-1],
-                    sides[0],
-                )
-            )
-    return sorted(rows, key=lambda row: -len(row.opposing))
 
 
 def _notes(graders: Sequence[PanelGrader], panel: _Analysis, pairs: int, together: int) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.svg import (
@@ -20,8 +21,29 @@ from exam_pp.rendering.pictures.svg import (
     some,
     thinned,
 )
-from exam_pp.rendering.plots import Box
 from exam_pp.wording import counted
+
+
+class Box(NamedTuple):
+    """The distribution of a system's scores.
+
+    Attributes:
+        system: Name of the system.
+        mean: Mean.
+        low: Lower end of the interval of the mean; None without an interval.
+        high: Upper end of the interval of the mean; None without an interval.
+        quartiles: Lower quartile, median and upper quartile.
+        whiskers: Ends of the whiskers.
+        outliers: Scores outside the whiskers.
+    """
+
+    system: str
+    mean: float
+    low: float | None
+    high: float | None
+    quartiles: tuple[float, float, float]
+    whiskers: tuple[float, float]
+    outliers: Sequence[float] = ()
 
 
 def box_plot(boxes: Sequence[Box], measure: str, title: str, intervals: str = "") -> Picture:

@@ -11,6 +11,7 @@ from exam_pp.rendering.pictures.svg import (
     HEAT,
     LINE_HEIGHT,
     ON_HEAT,
+    WIDE,
     WIDTH,
     defined,
     element,
@@ -22,9 +23,6 @@ from exam_pp.rendering.pictures.svg import (
     text_width,
     thinned,
 )
-
-_WIDE = 860.0
-"""Width of grids with many columns."""
 
 
 def cell_grid(
@@ -67,7 +65,7 @@ class _CellGrid:
     @classmethod
     def of(cls, rows: Sequence[str], columns: Sequence[str]) -> _CellGrid:
         left = margin(rows) + 12
-        space = (WIDTH if len(columns) <= 20 else _WIDE) - left - 8
+        space = (WIDTH if len(columns) <= 20 else WIDE) - left - 8
         cell = min(max(44.0, margin(columns, 74) + 6), space / (len(columns) or 1))
         pitch = min(26.0, row_height(len(rows)) + (8 if len(rows) <= 12 else 0))
         is_upright = any(text_width(name) > cell - 2 for name in columns)

@@ -100,6 +100,16 @@ def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None],
     return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)
 
 
+def win_matrix(systems: Sequence[str], shares: Sequence[Sequence[float]], title: str) -> Picture:
+    """Draw the shares of games that the system of a row won against that of a column; NaN stays empty."""
+    texts = [["" if math.isnan(share) else f"{100 * share:.0f}" for share in row] for row in shares]
+    short = shortened(systems)
+    grid, width, height = cell_grid(short, short, shares, texts)
+    description = f"{title}, in %: {', '.join(systems)}."
+    caption = "Rows: the winner. Columns: its opponent. The rest of both shares are ties."
+    return Picture(title, description, caption, width, height, grid)
+
+
 def rank_grid(
     systems: Sequence[str],
     columns: Sequence[str],

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from typing import NamedTuple
 
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.svg import (
+    CARD,
+    FG,
+    LINE_HEIGHT,
     SERIES,
+    WIDE,
     WIDTH,
     Axis,
     cut,
@@ -15,17 +20,20 @@ from exam_pp.rendering.pictures.svg import (
     dot,
     element,
     label,
+    margin,
     path,
     some,
     text_width,
+    thinned,
 )
-from exam_pp.rendering.plots import Level
 from exam_pp.wording import counted
 
 _MAX_TITLED = 400
 """Maximum number of points with a title of their own, which keeps pages small."""
 _MAX_NAMED = 40
 """Maximum number of points with a name; of more points, only the marked ones are named."""
+_DASHES = ("none", "6 3", "2 3")
+"""Dashes of lines; lines with the same colour have different ones."""
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom end."""
 
@@ -47,6 +55,30 @@ class CurvePoint(NamedTuple):
     low: float | None = None
 
 
+class Level(NamedTuple):
+    """A value that a line marks; ``low`` and ``high`` are None without an interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Cloud(NamedTuple):
+    """Points of a type of run, such as RAG: run to its point, and the points of its query/run pairs."""
+
+    name: str
+    runs: Mapping[str, tuple[float, float]]
+    queries: Sequence[tuple[float, float]] = ()
+
+
+class Line(NamedTuple):
+    """A line over named places: place to value, and place to standard error."""
+
+    name: str
+    values: Mapping[str, float]
+    errors: Mapping[str, float]
+
+
 class ReliabilityBin(NamedTuple):
     """A bin of a reliability diagram: its ends, number of pairs, mean probability and share by people."""
 
@@ -64,7 +96,6 @@ def scatter(
     title: str,
     *,
     mark: str = "",
-    connected: bool = False,
     noun: str = "system",
 ) -> Picture:
     """Draw named points; points with an undefined coordinate are left out.
@@ -75,15 +106,11 @@ def scatter(
         y: Name of the vertical axis.
         title: Title of the picture.
         mark: What the marked points are, for the caption.
-        connected: Connect the marked points by a line, from left to right.
         noun: What a point is, for the caption.
     """
     known = [(point, a, b) for point in points if defined(a := point.x) and defined(b := point.y)]
     across, up, shapes = _axes([a for _, a, _ in known], [b for _, _, b in known], 260, x, y)
     places = [(across(a), up(b)) for _, a, b in known]
-    if connected:
-        front = sorted(place for place, (point, _, _) in zip(places, known, strict=True) if point.marked)
-        shapes += path(_line(front), SERIES[1], stroke_dasharray="4 3")
     for marked, colour, radius in ((False, SERIES[0], 3.5), (True, SERIES[1], 4.5)):
         drawn = [(a, b, row) for (a, b), row in zip(places, known, strict=True) if row[0].marked == marked]
         if len(known) > _MAX_TITLED:
@@ -245,6 +272,117 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], title: str, *, ece: floa
     caption = "Each dot is a bin; its size grows with the number of pairs. Dashed: a calibrated grader."
     caption += " Orange: the difference from it."
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
+
+
+def clouds(
+    groups: Sequence[Cloud],
+    x: str,
+    y: str,
+    title: str,
+    *,
+    front: Sequence[tuple[float, float]] = (),
+    remarks: Sequence[str] = (),
+) -> Picture:
+    """Draw runs as large and query/run pairs as small dots (Pradeep et al. 2024, figures 6 and 7).
+
+    Args:
+        groups: The runs of each type, which have a colour of their own.
+        x: Name of the horizontal axis.
+        y: Name of the vertical axis.
+        title: Title of the picture.
+        front: Points of a Pareto front, which a dashed line connects.
+        remarks: Lines of text below the axis.
+    """
+    points = [place for group in groups for place in (*group.runs.values(), *group.queries)]
+    across, up, shapes = _axes([a for a, _ in points], [b for _, b in points], 260, x, y)
+    for colour, group in zip(cycle(SERIES), groups, strict=False):
+        small = "".join(f"M{across(a):.1f} {up(b):.1f}h0" for a, b in group.queries)
+        shapes += path(small, colour, stroke_width=4, stroke_linecap="round", stroke_opacity=0.45)
+    line = path(_line([(across(a), up(b)) for a, b in sorted(front)]), FG, stroke_dasharray="4 3")
+    shapes += line if front else ""
+    rows = []
+    for colour, group in zip(cycle(SERIES), groups, strict=False):
+        dots = [
+            dot(across(a), up(b), 4.5, f"{run}: {x} {a:.4g}, {y} {b:.4g}")
+            for run, (a, b) in group.runs.items()
+        ]
+        shapes += element("g", "".join(dots), fill=colour, stroke=CARD, stroke_width=0.5)
+        name = f"{group.name} run".lstrip()
+        rows.append((colour, name + (f", small: {group.name} query/run" if group.queries else "")))
+    rows += [(FG, "dashed: Pareto front")] if front else []
+    rows += [("none", remark) for remark in remarks]
+    legend, height = _legend(rows, up.start + 42)
+    runs = counted(sum(len(group.runs) for group in groups), "run")
+    description = " ".join([f"{runs}: {y} against {x}.", *(f"{remark}." for remark in remarks)])
+    caption = "Large dots: runs. Small dots: query/run pairs."
+    return Picture(title, description, caption, WIDTH, height, shapes + legend)
+
+
+def lines(drawn: Sequence[Line], places: Sequence[str], x: str, y: str, title: str) -> Picture:
+    """Draw a line with standard errors for each name over the same places (EXAM++, figure 2).
+
+    Args:
+        drawn: The lines; a line may lack some places.
+        places: Names of the places, from left to right.
+        x: Name of the horizontal axis.
+        y: Name of the vertical axis.
+        title: Title of the picture.
+    """
+    left, top, bottom = 44.0, 26.0, 246.0
+    width = min(WIDE, max(WIDTH, left + LINE_HEIGHT * len(places) + 12))
+    pitch = (width - 12 - left) / (len(places) or 1)
+    across = {place: left + pitch * (number + 0.5) for number, place in enumerate(places)}
+    ends = [
+        value + sign * line.errors.get(place, 0.0)
+        for line in drawn
+        for place, value in line.values.items()
+        for sign in (-1, 1)
+    ]
+    up = Axis.over(ends, bottom, top)
+    shapes = up.left(left, width - 12, y)
+    is_upright = any(text_width(place) > pitch - 4 for place in places)
+    for number in thinned(len(places), pitch):
+        place, middle = places[number], across[places[number]]
+        turn = f"translate({middle + 4:.1f} {bottom + 6:.1f}) rotate(-90)"
+        shapes += (
+            label(0, 0, place, 110, text_anchor="end", transform=turn)
+            if is_upright
+            else label(middle, bottom + 15, place, text_anchor="middle")
+        )
+    under = bottom + (margin(places, 110) + 24 if is_upright else 32)
+    shapes += label((left + width - 12) / 2, under, x, text_anchor="middle")
+    rows = []
+    for number, line in enumerate(drawn):
+        colour, dashes = SERIES[number % len(SERIES)], _DASHES[number // len(SERIES) % len(_DASHES)]
+        known = [place for place in places if place in line.values]
+        route = [(across[place], up(line.values[place])) for place in known]
+        bars = "".join(
+            f"M{across[place]:.1f} {up(line.values[place] - line.errors[place]):.1f}"
+            f"V{up(line.values[place] + line.errors[place]):.1f}"
+            for place in known
+            if place in line.errors
+        )
+        dots = [
+            dot(*spot, 3, f"{line.name}, {place}: {line.values[place]:.3f}")
+            for spot, place in zip(route, known, strict=True)
+        ]
+        shapes += path(_line(route), colour, stroke_dasharray=dashes) + path(bars, colour)
+        shapes += element("g", "".join(dots), fill=colour)
+        rows.append((colour, line.name))
+    legend, height = _legend(rows, under + 10)
+    description = f"{y} by {x}: {some([line.name for line in drawn])}."
+    caption = "Bars: ± standard error." if any(line.errors for line in drawn) else ""
+    return Picture(title, description, caption, width, height, shapes + legend)
+
+
+def _legend(rows: Sequence[tuple[str, str]], top: float) -> tuple[str, float]:
+    """A row for each colour and text below a picture, and the height of the picture with it."""
+    shapes = [
+        element("rect", x=44, y=top + 16 * number, width=10, height=10, fill=colour)
+        + label(60, top + 16 * number + 9, text, WIDTH - 64)
+        for number, (colour, text) in enumerate(rows)
+    ]
+    return "".join(shapes), top + 16 * len(rows) + 4
 
 
 def _axes(

@@ -20,8 +20,16 @@ from exam_pp.rendering.pictures.svg import (
     some,
     thinned,
 )
-from exam_pp.rendering.plots import Bar
 from exam_pp.wording import counted
+
+
+class Bar(NamedTuple):
+    """A system's score and its interval; ``low`` and ``high`` are None without an interval."""
+
+    system: str
+    value: float
+    low: float | None = None
+    high: float | None = None
 
 
 class Slope(NamedTuple):

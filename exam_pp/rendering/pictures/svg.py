@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from typing import TypeGuard
 
 from exam_pp.rendering.cells import one_line
 from exam_pp.rendering.document import Picture
-from exam_pp.rendering.plots import COLOURS
+from exam_pp.rendering.page_parts import COMMON_STYLE, asset
 from exam_pp.rendering.wrapping import cell_width
 from exam_pp.wording import for_xml
 
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""The palette of Okabe and Ito, "Color universal design" (2008)."""
 FG = "var(--fg,currentColor)"
 MUTED = "var(--muted,GrayText)"
 CARD = "var(--card,Canvas)"
 LINE = "var(--line,#8885)"
-SERIES = tuple(f"var(--c{number},{colour})" for number, colour in enumerate(COLOURS[:6], 1))
+SERIES = tuple(f"var(--c{number},{colour})" for number, colour in enumerate(_COLOURS, 1))
 HEAT = tuple(
     f"var(--heat-{level},#0072b2{alpha})" for level, alpha in enumerate(("14", "33", "59", "80", "a6", "cc"))
 )
@@ -27,6 +31,8 @@ ON_HEAT = tuple(f"var(--on-heat-{level},currentColor)" for level in range(len(HE
 """Colours of text on the fills."""
 WIDTH = 440.0
 """Width of a picture, in units of about one pixel."""
+WIDE = 860.0
+"""Width of pictures with many columns."""
 LINE_HEIGHT = 12.0
 """Least distance of the base lines of two labels."""
 _FONT = 12
@@ -55,6 +61,40 @@ def svg(picture: Picture, name: str) -> str:
         font_family="system-ui, sans-serif",
         fill=FG,
     )
+
+
+def svg_file(pictures: Sequence[Picture]) -> str:
+    """Return an SVG file with the pictures below each other, in the light colours of the pages.
+
+    The colours are written as numbers, because converters to other formats do not know style sheets.
+    """
+    drawn, y = [], 0.0
+    for picture in pictures:
+        texts = element("title", escaped(picture.title))
+        texts += element("desc", escaped(f"{picture.description} {picture.caption}"))
+        if len(pictures) > 1:
+            y += 24
+            texts += label(4, -6, picture.title, picture.width - 4, font_weight="bold")
+        drawn.append(element("g", texts + picture.shapes, transform=f"translate(0 {y:.1f})"))
+        y += picture.height
+    width = max(picture.width for picture in pictures)
+    text = element(
+        "svg",
+        element("rect", width="100%", height="100%", fill=CARD) + "".join(drawn),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {_shown(width)} {_shown(y)}",
+        width=width * _LARGEST,
+        height=y * _LARGEST,
+        font_size=_FONT,
+        font_family="system-ui, sans-serif",
+        fill=FG,
+    )
+    return re.sub(r'"var\((--[\w-]+),[^"]*\)"', lambda found: f'"{_light_colours()[found[1]]}"', text) + "\n"
+
+
+@cache
+def _light_colours() -> dict[str, str]:
+    return dict(re.findall(r"(--[\w-]+): light-dark\((#\w+),", asset(COMMON_STYLE)))
 
 
 def element(name: str, content: str = "", /, **attributes: str | float) -> str:

@@ -11,25 +11,19 @@ from exam_pp.phases.analysis.audit.audit import Audit
 from exam_pp.phases.analysis.audit.circularity import CircularityAudit, FamilyAdvantage
 from exam_pp.phases.analysis.audit.games import GamesAudit
 from exam_pp.phases.analysis.audit.length import LengthAudit
-from exam_pp.phases.analysis.audit.mined import MinedAudit
 from exam_pp.phases.analysis.audit.soft_grades import CalibrationAudit
 from exam_pp.phases.analysis.audit.verdicts import Verdict
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.rendering.pictures.points import ReliabilityBin, reliability_diagram
 from exam_pp.reports.tournaments.biases import biases_report
 
-LENGTH, GAMES, CIRCULARITY, MINED, CALIBRATION = (
+LENGTH, GAMES, CIRCULARITY, CALIBRATION = (
     "Length",
     "Position, length and self-preference in games",
     "Circularity",
-    "Entries that only one system brought",
     "Calibration",
 )
 """Titles of the sections."""
-_BANK_NOTE = (
-    "Left out for a system are the entries whose passages no other system returned; passages that no system "
-    "returned count as known without it. Ranks without them are among all systems on the remaining entries."
-)
 
 
 def audit_report(result: Audit, *, decimals: int = 3) -> Report:
@@ -38,7 +32,6 @@ def audit_report(result: Audit, *, decimals: int = 3) -> Report:
         LENGTH: (_length(result.length, decimals), result.length.verdict),
         GAMES: (_games(result.games, decimals), _of_games(result.games)),
         CIRCULARITY: (_circularity(result.circularity, decimals), result.circularity.verdict),
-        MINED: (_mined(result.mined, decimals), _of_mined(result.mined)),
         CALIBRATION: (_calibration(result.calibration, decimals), result.calibration.verdict),
     }
     summary = Table(
@@ -66,10 +59,6 @@ def _of_games(games: GamesAudit | Verdict) -> Verdict | _GameVerdicts:
     return games if isinstance(games, Verdict) else games.verdicts
 
 
-def _of_mined(mined: MinedAudit | Verdict) -> Verdict:
-    return mined if isinstance(mined, Verdict) else mined.verdict
-
-
 def _worst(verdicts: _GameVerdicts) -> str:
     outcomes = [verdict.outcome for _, _, verdict in verdicts]
     return next(outcome for outcome in ("evidence", "no evidence", "undecided") if outcome in outcomes)
@@ -84,8 +73,7 @@ def _notes(result: Audit) -> Iterator[str]:
         f"({options.samples:,} samples, seed {options.seed}), of shares by Gaffke's bound. "
         f"{few_units_note()} Evidence is an interval without the value of no effect; without a bias, about "
         f"{100 - 100 * options.confidence:.4g} % of such verdicts are evidence by chance, and more with few "
-        "queries. For entries that one system brought, evidence is "
-        "a changed rank; for calibration, an ECE that a calibrated grader rarely has."
+        "queries. For calibration, evidence is an ECE that a calibrated grader rarely has."
     )
 
 
@@ -147,25 +135,6 @@ def _advantage(row: FamilyAdvantage) -> list[Cell]:
 def _official(found: CircularityAudit) -> Iterator[list[Cell]]:
     if found.official_rank is not None:
         yield ["official ranks", None, None, None, found.official_rank, *[None] * 6]
-
-
-def _mined(found: MinedAudit | Verdict, decimals: int) -> Iterator[Block]:
-    if isinstance(found, Verdict):
-        return
-    yield Table(
-        ["system", "own entries", "score", "rank", "score without", "rank without", "low (change)",
-         "high (change)"],
-        [
-            [row.system, row.entries, row.score, row.rank, row.score_without, row.rank_without,
-             *_ends(row.change)]
-            for row in found.rows
-        ],
-        title="Scores and ranks without the entries that only the system brought",
-        decimals=decimals,
-    )  # fmt: skip
-    tau = "undefined" if found.kendall is None else f"{found.kendall:z.3f}"
-    yield Paragraph(f"{_BANK_NOTE} Kendall's τ-b of both orders of the systems: {tau}.")
-    yield from map(Paragraph, found.notes)
 
 
 def _calibration(found: CalibrationAudit, decimals: int) -> Iterator[Block]:

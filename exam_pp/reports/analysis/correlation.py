@@ -1,4 +1,4 @@
-"""Reports of rank correlations: tables, and a figure of scores against official ranks."""
+"""Reports of rank correlations: tables, and a picture of scores against official ranks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations
 from exam_pp.phases.evaluation.system_names import renamed
-from exam_pp.rendering import plots
-from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.points import Point, scatter
 from exam_pp.reports.analysis.notes import COEFFICIENTS, formatted_interval, measure_notes, unmatched_notes
 from exam_pp.results import ALL_QUERIES
-
-_SIZE = (7.0, 4.5)
 
 
 def correlation_report(result: Correlations, *, decimals: int = 4) -> Report:
@@ -64,8 +62,14 @@ def query_correlation_report(result: QueryCorrelations, *, decimals: int = 4) ->
     return Report("Correlation by query", [table, *map(Paragraph, notes)], result.provenance)
 
 
-def rank_figure(scores: Mapping[str, float], ranks: Mapping[str, float], measure: str) -> plots.Drawing:
-    """A figure of scores against official ranks."""
+def rank_picture(scores: Mapping[str, float], ranks: Mapping[str, float], measure: str) -> Picture:
+    """The scores of systems against their official ranks."""
     from exam_pp.metrics.correlation import approximate_ranks  # noqa: PLC0415 - scipy is slow to import
 
-    return plots.against_ranks(scores, ranks, approximate_ranks(scores, ranks), measure), _SIZE
+    approximate = approximate_ranks(scores, ranks)
+    points = [
+        Point(system, ranks.get(system, approximate.get(system)), score, system in approximate)
+        for system, score in scores.items()
+    ]
+    mark = "approximate rank" if approximate else ""
+    return scatter(points, "official rank", measure, f"{measure} against official ranks", mark=mark)

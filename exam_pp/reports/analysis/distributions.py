@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from exam_pp.metrics.uncertainty import GAFFKE
 from exam_pp.phases.analysis.distributions import Distributions, SystemDistribution
-from exam_pp.rendering import plots
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.boxes import box_plot, share_bars
+from exam_pp.rendering.pictures.boxes import Box, box_plot, share_bars
 from exam_pp.results import ANSWERED
 
 COLUMNS = (
@@ -34,24 +33,17 @@ def distributions_report(result: Distributions, *, decimals: int = 3) -> Report:
 def distribution_pictures(result: Distributions) -> list[Picture]:
     """A box plot of each measure; bars of the means for the share of questions answered."""
     return [
-        share_bars(boxes(rows), "share of questions", "Questions answered", _interval(result))
+        share_bars(_boxes(rows), "share of questions", "Questions answered", _interval(result))
         if measure == ANSWERED
-        else box_plot(boxes(rows), measure, f"Distribution of {measure}", _interval(result))
+        else box_plot(_boxes(rows), measure, f"Distribution of {measure}", _interval(result))
         for measure, rows in result.measures.items()
     ]
 
 
-def distributions_figure(result: Distributions) -> plots.Drawing:
-    """The same pictures in one figure, with a panel for each measure."""
-    return plots.distributions(
-        [plots.Panel(measure, boxes(rows), measure == ANSWERED) for measure, rows in result.measures.items()]
-    )
-
-
-def boxes(rows: Sequence[SystemDistribution]) -> list[plots.Box]:
+def _boxes(rows: Sequence[SystemDistribution]) -> list[Box]:
     """The rows as boxes of a picture."""
     return [
-        plots.Box(
+        Box(
             row.system,
             row.distribution.mean,
             row.interval and row.interval.low,

@@ -1,4 +1,4 @@
-"""Report of the agreement of graders: κ, α, rank correlations, differences, with figures."""
+"""Report of the agreement of graders: κ, α, rank correlations, differences, with pictures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from exam_pp.metrics.bland_altman import Estimate, means_and_differences
 from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.grader_pairs import ALL, GraderPair, RatingComparison
 from exam_pp.phases.analysis.graders import Compared, GraderAgreement
-from exam_pp.rendering import plots
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import matrix
-from exam_pp.rendering.pictures.points import mean_difference
+from exam_pp.rendering.pictures.points import Level, mean_difference
 from exam_pp.reports.analysis.agreement import COEFFICIENTS
 from exam_pp.reports.analysis.notes import formatted_interval
 
@@ -50,8 +49,8 @@ def graders_report(result: GraderAgreement) -> Report:
         correlation_table(result.pairs, unit),
         _differences(result.pairs, unit),
         *map(Paragraph, [_explanation(result), *result.notes]),
-        *graders_pictures(result),
-        *_difference_pictures(result),
+        *([kappa_picture(result)] if len(result.pairs) > 1 else []),
+        *difference_pictures(result),
     ]
     return Report("Agreement of graders", blocks, result.provenance)
 
@@ -153,37 +152,17 @@ def _range(interval: Interval | None) -> str | None:
     return formatted_interval(interval, 3) or None
 
 
-def graders_pictures(result: GraderAgreement) -> list[Picture]:
-    """Weighted κ (quadratic) of every two graders as a matrix; empty for two graders."""
+def kappa_picture(result: GraderAgreement) -> Picture:
+    """Weighted κ (quadratic) of every two graders as a matrix."""
     values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
-    return [matrix(result.graders, values, COEFFICIENTS[2])] if len(values) > 1 else []
+    return matrix(result.graders, values, COEFFICIENTS[2])
 
 
-def graders_figure(result: GraderAgreement) -> plots.Drawing:
-    """A heat map of weighted κ (quadratic) of every two graders."""
-    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
-    names = list(dict.fromkeys(name for pair in values for name in pair))
-    size = (max(7.0, 3.5 + 0.8 * len(names)), max(5.0, 2.5 + 0.8 * len(names)))
-    return plots.heat_map(names, values, "weighted κ"), size
+def difference_pictures(result: GraderAgreement) -> list[Picture]:
+    """Plots of differences against means, for the pairs of graders; empty without common items.
 
-
-def differences_figure(result: GraderAgreement) -> plots.Drawing | None:
-    """Plots of differences against means, for the pairs of graders; None without common items.
-
-    Two graders get a panel for each criterion, more graders a panel for each pair.
+    Two graders get a plot for each criterion, more graders a plot for each pair.
     """
-    panels = [
-        plots.DifferencePanel(
-            title,
-            means_and_differences([item[1:] for item in comparison.items], seed=result.seed),
-            *_lines(comparison),
-        )
-        for title, comparison in _plotted(result)
-    ]
-    return plots.mean_differences(panels) if panels else None
-
-
-def _difference_pictures(result: GraderAgreement) -> list[Picture]:
     return [
         mean_difference(
             means_and_differences([item[1:] for item in comparison.items], seed=result.seed),
@@ -209,11 +188,11 @@ def _plotted(result: GraderAgreement) -> Iterator[tuple[str, RatingComparison]]:
     yield from plotted[:_MAX_PICTURES]
 
 
-def _lines(comparison: RatingComparison) -> tuple[plots.Level, plots.Level | None, plots.Level | None]:
+def _lines(comparison: RatingComparison) -> tuple[Level, Level | None, Level | None]:
     """The bias and the limits of agreement."""
     assert comparison.differences is not None
     bias, lower, upper = (
-        None if line is None else plots.Level(line.value, *(line.interval or (None, None)))
+        None if line is None else Level(line.value, *(line.interval or (None, None)))
         for line in (comparison.differences.bias, comparison.differences.lower, comparison.differences.upper)
     )
     assert bias is not None

@@ -15,12 +15,9 @@ from exam_pp.phases.analysis.nugget_conditions import (
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.provenance import combined
-from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.rendering.nugget_plots import Cloud, scatter
-from exam_pp.rendering.plots import Drawing
+from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.points import Cloud, clouds
 from exam_pp.wording import counted
-
-_SIZE = (6.5, 4.5)
 
 
 def meta_report(result: ConditionAgreement, *, decimals: int = 3) -> Report:
@@ -85,29 +82,31 @@ def _unmatched_notes(first: Condition, second: Condition) -> list[str]:
     ]
 
 
-def conditions_figure(
-    result: ConditionAgreement, types: Mapping[str, str], metric: str = NUGGET_METRICS[0]
-) -> Drawing:
-    """A scatter plot of the scores of two conditions, with Kendall's τ in the corner (figure 6)."""
+def conditions_picture(result: ConditionAgreement, types: Mapping[str, str]) -> Picture:
+    """The scores of two conditions by the first metric, with Kendall's τ (figure 6)."""
+    metric = NUGGET_METRICS[0]
     row = result.metrics[metric]
-    lines = [("run", row.by_run), ("all query/run pairs", row.pooled), ("per query, averaged", row.by_query)]
-    box = "\n".join(f"τ {name}: {tau:.3f}" for name, tau in lines if tau is not None)
-    clouds = _clouds(condition_points(result.first, result.second, metric), types)
-    names = (f"{metric}, {condition.name}" for condition in (result.first, result.second))
-    return scatter(clouds, *names, box=box), _SIZE
+    taus = [("run", row.by_run), ("all query/run pairs", row.pooled), ("per query, averaged", row.by_query)]
+    return clouds(
+        _clouds(condition_points(result.first, result.second, metric), types),
+        f"{metric}, {result.first.name}",
+        f"{metric}, {result.second.name}",
+        f"{metric} in two conditions",
+        remarks=[f"τ {name}: {tau:.3f}" for name, tau in taus if tau is not None],
+    )
 
 
-def length_figure(condition: Condition, types: Mapping[str, str], metric: str = NUGGET_METRICS[0]) -> Drawing:
-    """A scatter plot of scores against answer length, with the Pareto front of the runs (figure 7)."""
+def length_picture(condition: Condition, types: Mapping[str, str]) -> Picture:
+    """The scores by the first metric against answer length, with the Pareto front of the runs (figure 7)."""
+    metric = NUGGET_METRICS[0]
     points = length_points(condition, metric)
-    front = [points.runs[run] for run in points.front]
-    figure = scatter(
+    return clouds(
         _clouds(points, types),
         f"{LENGTH}: words of the answer",
         f"{metric}, {condition.name}",
-        front=front,
+        f"{metric} against answer length",
+        front=[points.runs[run] for run in points.front],
     )
-    return figure, _SIZE
 
 
 def _clouds(points: Points, types: Mapping[str, str]) -> list[Cloud]:
@@ -120,7 +119,7 @@ def _clouds(points: Points, types: Mapping[str, str]) -> list[Cloud]:
     return [
         Cloud(
             run_type,
-            [point for run, point in points.runs.items() if types.get(run, "") == run_type],
+            {run: point for run, point in points.runs.items() if types.get(run, "") == run_type},
             [point for (run, _), point in points.queries.items() if types.get(run, "") == run_type],
         )
         for run_type in run_types

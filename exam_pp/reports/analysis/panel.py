@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exam_pp.metrics.score_ranges import range_of
-from exam_pp.metrics.uncertainty import interval_method
 from exam_pp.phases.analysis.panel import PanelAnalysis
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import matrix, rank_grid
 from exam_pp.reports.analysis.agreement import COEFFICIENTS
-from exam_pp.wording import counted
-
-_MAX_LISTED = 100
-"""Maximum number of pairs of systems that a report lists, the most disputed ones."""
 
 
 def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
@@ -24,7 +18,6 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
             _leaderboards(result, decimals),
             _without(result, decimals),
             _places(result, decimals),
-            _swaps(result, decimals),
         ]
     blocks: list[Block] = [table for table in tables if table.rows]
     blocks += [Paragraph(note) for note in [*_explanations(result), *result.notes]]
@@ -100,28 +93,6 @@ def _places(result: PanelAnalysis, decimals: int) -> Table:
     )
 
 
-def _swaps(result: PanelAnalysis, decimals: int) -> Table:
-    rows: list[list[Cell]] = [
-        [
-            swap.above,
-            swap.below,
-            swap.difference,
-            *(swap.interval or (None, None)),
-            len(swap.agreeing),
-            len(swap.opposing),
-            len(swap.tied),
-            ", ".join(swap.opposing),
-        ]
-        for swap in result.swaps[:_MAX_LISTED]
-    ]
-    return Table(
-        ["system", "below it", "difference", "low", "high", "agree", "oppose", "tie", "opposing graders"],
-        rows,
-        title="Systems whose order differs between graders",
-        decimals=decimals,
-    )
-
-
 _RULES = {
     "median": "the median, of an even number the lower of the two in the middle",
     "mean": "the mean, halves rounded down",
@@ -148,19 +119,8 @@ def _explanations(result: PanelAnalysis) -> Iterator[str]:
         )
     yield (
         f"Places: rank by the consensus, {interval}, best and worst rank by a single grader. Tied systems "
-        f"share the best rank. {100 * result.confidence:.4g} % intervals of differences: "
-        f"{interval_method(range_of(result.measure))}."
+        "share the best rank."
     )
-    count = len(result.swaps)
-    pairs = len(result.systems) * (len(result.systems) - 1) // 2
-    have = counted(count, "pair of systems is", "pairs of systems are")
-    orders = f"{have} ordered differently by some graders, of {pairs}"
-    if count:
-        orders += (
-            "; difference: score of the system minus that of the system below it by the consensus, with the "
-            "interval over queries"
-        )
-    yield f"{orders}{f'; listed: {_MAX_LISTED}' if count > _MAX_LISTED else ''}."
 
 
 def _pictures(result: PanelAnalysis) -> Iterator[Picture]:

@@ -20,7 +20,6 @@ from exam_pp.reports.analysis.report_folder.folder import ReportFolder
 from exam_pp.reports.analysis.report_folder.summary import (
     EvaluationProvenance,
     Leaderboard,
-    LeftOut,
     left_out_blocks,
 )
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
@@ -54,7 +53,7 @@ def write_rag(
         OutputError: A file cannot be written.
     """
     with folder_output(folder, [path for _, path in result.inputs]) as work:
-        page = ReportFolder(work, figures=False)
+        page = ReportFolder(work)
         boards = [_write_section(page, index, result) for index in range(len(result.sections))]
         write_score_rows(score_rows(result), work / SCORES)
         files = []
@@ -74,7 +73,7 @@ def write_rag(
             *(Link(f"{name}: results as of Open RAG Eval", name) for name in files),
             *provenance.blocks,
             Link("provenance.json: the same for scripts", "provenance.json"),
-            *left_out_blocks([LeftOut(*item) for item in result.left_out]),
+            *left_out_blocks(result.left_out),
         ]
         write_text(work / "index.html", render(Report(f"Evaluation of {result.source.name}", blocks), "html"))
     return folder / "index.html"

@@ -1,12 +1,10 @@
-"""Report of several leaderboards side by side, each scaled from 0 to 1: a table and a figure."""
+"""Report of several leaderboards side by side, each scaled from 0 to 1: a table and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from exam_pp.phases.analysis.side_by_side import ComparedLeaderboards
-from exam_pp.rendering import plots
-from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.points import Line, lines
 from exam_pp.reports.analysis.notes import unmatched_notes
 
 
@@ -30,17 +28,14 @@ def compared_report(result: ComparedLeaderboards, *, decimals: int = 3) -> Repor
     )
 
 
-def compared_figure(
-    leaderboards: Mapping[str, Mapping[str, float]],
-    order: Sequence[str],
-    standard_errors: Mapping[str, Mapping[str, float]] | None = None,
-) -> plots.Drawing:
-    """A line plot of leaderboards, scaled from 0 to 1, over systems in ``order``, with standard errors."""
+def compared_picture(result: ComparedLeaderboards) -> Picture:
+    """The scaled leaderboards as lines over the systems, with standard errors (EXAM++, figure 2)."""
     from exam_pp.metrics.correlation import min_max_scaled  # noqa: PLC0415 - scipy is slow to import
 
-    scaled = {name: min_max_scaled(scores) for name, scores in leaderboards.items()}
-    bars: dict[str, dict[str, float]] = {}
-    for name, errors in (standard_errors or {}).items():
-        spread = max(leaderboards[name].values()) - min(leaderboards[name].values())
-        bars[name] = {system: error / spread for system, error in errors.items()} if spread else {}
-    return plots.scaled_leaderboards(scaled, order, bars), (max(7.0, 2.0 + 0.2 * len(order)), 4.5)
+    drawn = []
+    for name, scores in result.leaderboards.items():
+        spread = max(scores.values()) - min(scores.values())
+        errors = result.standard_errors.get(name, {}) if spread else {}
+        scaled = {system: error / spread for system, error in errors.items() if system in scores}
+        drawn.append(Line(name, min_max_scaled(scores), scaled))
+    return lines(drawn, result.order, "system", "score, min-max scaled", "Comparison of leaderboards")

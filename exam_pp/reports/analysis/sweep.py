@@ -1,4 +1,4 @@
-"""Report of a sweep: a table of correlations, and a figure of Kendall's τ over thresholds."""
+"""Report of a sweep: a table of correlations, and a picture of Kendall's τ over thresholds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from pathlib import Path
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import grader_names
 from exam_pp.phases.analysis.sweep import Sweep
-from exam_pp.rendering import plots
-from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.points import Line, lines
 from exam_pp.reports.analysis.notes import COEFFICIENTS, formatted_interval, measure_notes, unmatched_notes
-
-_SIZE = (9.0, 4.5)
 
 
 def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
@@ -40,21 +38,28 @@ def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
     return Report("Correlation by setting", [table, *map(Paragraph, notes)], result.provenance)
 
 
-def sweep_figure(result: Sweep) -> plots.Drawing:
+def sweep_picture(result: Sweep) -> Picture:
     """A line plot of Kendall's τ over thresholds, with a line for each grader and measure.
 
     Raises :class:`~exam_pp.errors.SelectionError` if no measure with a threshold has a defined correlation.
     """
-    lines: dict[str, list[tuple[float, float]]] = {}
+    curves: dict[str, dict[str, float]] = {}
     graders = list(dict.fromkeys(setting.key for setting in result.settings))
     grader = grader_names(graders)
     for setting in result.settings:
         if setting.min_grade is not None and setting.correlation.kendall is not None:
             name = f"{grader(setting.key)} {setting.measure}" if len(graders) > 1 else setting.measure
-            lines.setdefault(name, []).append((setting.min_grade, setting.correlation.kendall))
-    if not lines:
+            curves.setdefault(name, {})[str(setting.min_grade)] = setting.correlation.kendall
+    if not curves:
         raise SelectionError(
             "The figure needs a defined correlation of a measure with a threshold, such as Cover or RR (nDCG "
             "has no threshold)."
         )
-    return plots.curves(lines, "minimum grade", "Kendall tau-b with the official ranks"), _SIZE
+    grades = sorted({int(grade) for values in curves.values() for grade in values})
+    return lines(
+        [Line(name, values, {}) for name, values in curves.items()],
+        [str(grade) for grade in grades],
+        "minimum grade",
+        "Kendall's tau-b",
+        "Correlation with the official ranks",
+    )

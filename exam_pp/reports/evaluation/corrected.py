@@ -8,8 +8,7 @@ from exam_pp.metrics.corrected_estimates import Interval
 from exam_pp.phases.evaluation.corrected import Corrected, CorrectedBoard, SystemEstimate
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import confusion
-from exam_pp.rendering.pictures.rows import dot_plot
-from exam_pp.rendering.plots import Bar
+from exam_pp.rendering.pictures.rows import Bar, dot_plot
 
 _SCRIPT_COLUMNS = (
     "system", "judge", "judge rank", "corrected", "low", "high", "bound", "too thin", "rank", "difference",

@@ -10,10 +10,9 @@ from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
-from exam_pp.rendering import plots
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import heatmap
-from exam_pp.rendering.pictures.rows import dot_plot
+from exam_pp.rendering.pictures.rows import Bar, dot_plot
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.wording import counted
@@ -96,30 +95,20 @@ def _mean_and_error(row: Standing | None, decimals: int) -> str:
     return mean if row.stderr is None else f"{mean} ± {row.stderr:.{decimals}f}"
 
 
-def leaderboard_figure(standings: Standings) -> plots.Drawing:
-    """A bar chart of the first metric, with intervals if they are available."""
-    metric = standings.metrics[0]
-    label = _interval_label(standings)
-    return plots.leaderboard(_bars(standings), f"{metric}\n{label}" if label else metric)
-
-
 def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Picture]:
     """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
-    drawn = [
-        leaderboard_picture(standings),
-        score_heatmap(standings.scores, standings.metrics[0] if standings.metrics else ""),
-    ]
-    shown = [picture for picture in drawn if picture is not None]
+    several = len({*standings.systems} - {OVERALL_SYSTEM}) > 1
+    shown = [leaderboard_picture(standings)] if several else []
+    scores = score_heatmap(standings.scores, standings.metrics[0] if standings.metrics else "")
+    shown += [scores] if scores is not None else []
     if not condition:
         return shown
     return [replace(picture, title=f"{condition}: {picture.title}") for picture in shown]
 
 
-def leaderboard_picture(standings: Standings) -> Picture | None:
-    """The systems by the first metric with intervals or standard errors; None for a single system."""
+def leaderboard_picture(standings: Standings) -> Picture:
+    """The systems by the first metric with intervals or standard errors."""
     bars = [bar for bar in _bars(standings) if bar.system != OVERALL_SYSTEM]
-    if len(bars) < 2:
-        return None
     metric, whiskers = standings.metrics[0], _interval_label(standings)
     if not whiskers:
         errors = [standings.rows[bar.system, metric].stderr for bar in bars]
@@ -149,14 +138,14 @@ def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
     return heatmap(list(values), queries, rows, metric, f"{metric} by system and query")
 
 
-def _bars(standings: Standings) -> list[plots.Bar]:
+def _bars(standings: Standings) -> list[Bar]:
     """The systems by the first metric, best first, with their intervals."""
     metric = standings.metrics[0] if standings.metrics else ""
     rows = [row for row in standings.rows.values() if row.metric == metric]
     bars = []
     for row in sorted(rows, key=lambda row: (-row.mean, row.system)):
         interval = standings.uncertainty.systems.get((row.system, metric), SystemUncertainty())
-        bars.append(plots.Bar(row.system, row.mean, interval.low, interval.high))
+        bars.append(Bar(row.system, row.mean, interval.low, interval.high))
     return bars
 
 

@@ -10,8 +10,8 @@ from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.tournaments.ratings import Ratings
-from exam_pp.rendering import plots
-from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.grids import win_matrix
 from exam_pp.reports.evaluation.leaderboards import ExtraColumn, leaderboard_report
 
 _SHADES = 6
@@ -90,9 +90,9 @@ def win_matrix_table(matrix: WinMatrix) -> Table:
     )
 
 
-def win_matrix_figure(matrix: WinMatrix) -> plots.Drawing:
+def win_matrix_picture(matrix: WinMatrix) -> Picture:
     """The win matrix as a heat map."""
-    return plots.win_matrix(matrix.systems, matrix.shares.tolist())
+    return win_matrix(matrix.systems, matrix.shares.tolist(), "Share of games won")
 
 
 def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -> Table:

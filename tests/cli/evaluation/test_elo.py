@@ -178,6 +178,13 @@ def test_judges_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_figures() -> None:
+    run("games.jsonl.gz --plot elo.svg --plot-matrix matrix.svg -o out")
+    assert b"95 % intervals over queries" in Path("elo.svg").read_bytes()
+    assert b"Share of games won" in Path("matrix.svg").read_bytes()
+
+
+@pytest.mark.usefixtures("folder")
 def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
     systems = "--system a --system z"
     assert "'z' of --system plays no games in judges.jsonl" in failed(f"judges.jsonl {systems}", capsys)

@@ -126,15 +126,8 @@ def test_subtopic_qrels_and_their_leaderboard(
     assert out.splitlines()[0].startswith("system\tStRecall@20")  # no relevance level for labels 0 and 1
 
 
-def test_scores_against_the_length_of_responses(run: Run, tiny_passages: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    figure = tmp_path / "length.svg"
-    assert run("evaluate", "cover", tiny_passages, "--plot-length", figure)[0] == 0
-    assert "Pareto front" in figure.read_text()
-
-
 PROBLEMS = [
-    (["cover", "GRADED", "--model", "other"], 1, "--model"),
+    (["cover", "GRADED", "--grader", "other"], 1, "--grader"),
     (["cover", "GRADED", "-o", "GRADED"], 1, " input"),
     (["cover", "GRADED", "-o", "RUNS"], 1, "runs is a folder"),
     (["cover", "GRADED", "--bank", "absent"], 1, "absent: "),

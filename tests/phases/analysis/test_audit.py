@@ -19,15 +19,13 @@ from exam_pp.phases.analysis.audit.audit import Audit, audit
 from exam_pp.phases.analysis.audit.circularity import writers
 from exam_pp.phases.analysis.audit.games import GamesAudit
 from exam_pp.phases.analysis.audit.inputs import AuditOptions
-from exam_pp.phases.analysis.audit.mined import MinedAudit, entry_sources
 from exam_pp.phases.analysis.audit.verdicts import Verdict
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.reports.analysis.audit import audit_report
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.families import Families, Family
 from exam_pp.store.games import write_games
 from exam_pp.test_bank import BankLine, TestBank
-from tests.conftest import data_error, passage, rubric
+from tests.conftest import passage, rubric
 from tests.tables import notes_of, pictures_of, tables_of
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -304,100 +302,12 @@ def test_writers_of_a_bank() -> None:
     assert writers(None) == []
 
 
-def test_a_bank_without_writer_and_without_sources(systems: Path, write_jsonl: WriteLines) -> None:
+def test_a_bank_without_writer(systems: Path, write_jsonl: WriteLines) -> None:
     bank = write_jsonl("bank.jsonl", [bank_line(q, "a", "b") for q in TEN])
     result = audit(systems, bank=bank, families=FAMILIES, options=QUICK)
     assert "The bank does not record who wrote it; use --bank-writer NAME." in result.circularity.warnings
-    assert result.mined == Verdict(
-        "undecided",
-        "the bank records no passages or systems that its entries come from; use --mined FILE",
-    )
     named = audit(systems, bank=bank, families=FAMILIES, bank_writer="gpt-4o", options=QUICK).circularity
     assert "The grader (gpt-4) and the bank writer (gpt-4o) are of one family (gpt)." in named.warnings
-
-
-def test_ranks_without_own_entries_by_hand(systems: Path, write_jsonl: WriteLines) -> None:
-    """q1/b comes from a passage of gpt-rag only. Without it, gpt-rag and splade cover q1/a, the rest of q1.
-
-    With all entries, gpt-rag has (1 + 9 × 1/2) / 10 and splade 1/2; q1/a comes from two systems.
-    """
-    bank = write_jsonl("bank.jsonl", [bank_line(q, "a", "b") for q in TEN])
-    mined = write_jsonl("mined.jsonl", [
-        {"query_id": "q1", "id": "q1/b", "passages": ["q1-gpt-rag"]},
-        {"query_id": "q1", "id": "q1/a", "passages": ["q1-gpt-rag", "q1-bm25"]},
-        {"query_id": "q2", "id": "q2/b", "passages": ["elsewhere"]},
-        {"query_id": "q2", "id": "q2/x", "systems": ["bm25"]},
-    ])  # fmt: skip
-    found = audit(systems, bank=bank, mined=mined, options=QUICK).mined
-    assert isinstance(found, MinedAudit)
-    rows = {row.system: row for row in found.rows}
-    gpt = rows["gpt-rag"]
-    assert (gpt.entries, gpt.rank, gpt.rank_without) == (1, 1, 1)
-    assert (gpt.score, gpt.score_without) == pytest.approx((0.55, 0.55))
-    assert (rows["splade"].entries, rows["splade"].rank, rows["splade"].score_without) == (0, 2, 0.5)
-    assert (found.entries, found.known) == (20, 3)
-    assert found.verdict == Verdict(
-        "no evidence",
-        "1 of 20 entries come from a single system, and no system changes its rank without its own entries",
-    )
-    unknown = write_jsonl("unknown.jsonl", [{"query_id": "q1", "id": "q1/b", "systems": ["bm52"]}])
-    without = audit(systems, bank=bank, mined=unknown, options=QUICK).mined
-    assert isinstance(without, MinedAudit)
-    assert "The file has no rankings of 1 source system (bm52)." in without.notes
-    assert found.notes == [
-        f"1 line of {mined} of entries that the bank lacks: ignored.",
-        "17 of 20 entries have no recorded source: they are always kept.",
-    ]
-
-
-def test_a_rank_that_depends_on_own_entries(write_jsonl: WriteLines) -> None:
-    """Without the entry that only a brought, a covers 0 of 1 and b 1 of 1."""
-    ratings = {"a": {"q/x": 5, "q/y": 0, "q/z": 5}, "b": {"q/x": 0, "q/y": 5, "q/z": 0}}
-    passages = [
-        graded("q", f"p{name}", rubric(of, llm="gpt-4"), ranks={name: 1}) for name, of in ratings.items()
-    ]
-    bank = write_jsonl("bank.jsonl", [bank_line("q", "x", "y", "z")])
-    mined = write_jsonl(
-        "mined.jsonl", [{"query_id": "q", "id": f"q/{key}", "systems": ["a"]} for key in "xz"]
-    )
-    found = audit(write_jsonl("graded.jsonl", [["q", passages]]), bank=bank, mined=mined, options=QUICK).mined
-    assert isinstance(found, MinedAudit)
-    assert [
-        (row.system, row.entries, row.rank, row.score_without, row.rank_without) for row in found.rows
-    ] == [("a", 2, 1, 0, 2), ("b", 0, 2, pytest.approx(1 / 3), 2)]
-    assert found.verdict.sentence == (
-        "Evidence: 2 of 3 entries come from a single system; 1 of 2 systems change rank without their own "
-        "entries (most: a, from 1 to 2)."
-    )
-
-
-def test_sources_in_banks_of_nuggetize_and_autojudge(write_jsonl: WriteLines) -> None:
-    """A nugget comes from the first window whose list has it; references name documents."""
-    windows = [
-        {"passages": ["p1", "p2"], "outcome": "list", "nuggets": ["what is a"]},
-        {"passages": ["p3"], "outcome": "list", "nuggets": ["What is a?", "What is b?"]},
-    ]
-    plain = bank_line("q", "a", "b", "c", info={"windows": windows})
-    plain["items"][2]["info"] = {
-        "autojudge": {"references": ["d1"], "answers": {"x": {"references": [{"doc_id": "d2"}, 3]}}}
-    }
-    bank = read_bank(write_jsonl("bank.jsonl", [plain]))
-    sources, notes = entry_sources(bank)
-    assert {key[1]: value.passages for key, value in sources.items()} == {
-        "q/a": {"p1", "p2"}, "q/b": {"p3"}, "q/c": {"d1", "d2"},
-    }  # fmt: skip
-    assert notes == []
-
-    bare = read_bank(write_jsonl("bare.jsonl", [bank_line("q", "a", "b")]))
-    trace = write_jsonl(
-        "trace.jsonl", [{"query_id": "q", "window": n, **w} for n, w in enumerate(windows, 1)]
-    )
-    assert {key[1]: value.passages for key, value in entry_sources(bare, trace)[0].items()} == {
-        "q/a": {"p1", "p2"}, "q/b": {"p3"},
-    }  # fmt: skip
-    wrong = write_jsonl("wrong.jsonl", [{"query_id": "q", "id": "q/a"}])
-    with data_error(wrong, 1, about="says no source"):
-        entry_sources(bare, wrong)
 
 
 def soft_file(write_jsonl: WriteLines, probabilities: Sequence[tuple[float, int]]) -> Path:
@@ -503,11 +413,9 @@ def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLine
         "Length": "undecided",
         "Position, length and self-preference in games": "undecided",
         "Circularity": "evidence",
-        "Entries that only one system brought": "undecided",
         "Calibration": "undecided",
     }
     assert "Undecided: no games are given; use --games FILE." in notes_of(report)
-    assert "name it with --bank" in notes_of(report)
     soft = audit_report(audit(soft_file(write_jsonl, [(0.9, 3), (0.1, 0)]), options=QUICK))
     assert list(pictures_of(soft)) == ["Reliability of the probabilities"]
 
@@ -545,4 +453,3 @@ def test_numbers_of_published_grades(shared_data: Path) -> None:
     assert (grader.advantage.own_rank, people.advantage.own_rank) == (1, 3)
     assert result.circularity.warnings[0] == "The grader and the bank writer are the same model (gpt-4)."
     assert rows_of_length(result)["passages", "grade", "query, judgment"] == pytest.approx(-0.022, abs=0.001)
-    assert isinstance(result.mined, Verdict)

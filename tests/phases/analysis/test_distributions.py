@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -170,9 +171,8 @@ def test_an_unknown_measure_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
     path = rows(tmp_path / "s.jsonl", scores("a", [0.2, 0.4]), scores("a", [1.0, 1.0], "RR"))
-    figure = tmp_path / "s.png"
+    figure = tmp_path / "s.svg"
     main(["-q", "analyze", "distributions", str(path), "-m", "RR", "-m", "F1", "--format", "json",
           "--plot", str(figure)])  # fmt: skip
     table = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
@@ -180,7 +180,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ("RR", 1.0, pytest.approx(0.025**0.5)),
         ("F1", 0.3, None),
     ]
-    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert re.findall("<title>(Distribution of .*?)</title>", figure.read_text()) == [
+        "Distribution of RR",
+        "Distribution of F1",
+    ]
 
 
 def test_answers_are_not_scores(tmp_path: Path) -> None:

@@ -17,14 +17,15 @@ from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.analysis.nugget_conditions import (
     compare_conditions,
     length_points,
+    pareto_front,
     two_conditions,
 )
 from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.system_names import matched_names
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.rendering.plots import draw
+from exam_pp.rendering.pictures.svg import svg_file
 from exam_pp.reports.analysis.correlation import correlation_report
-from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
+from exam_pp.reports.analysis.nugget_conditions import conditions_picture, length_picture, meta_report
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from tests.phases.nugget_material import answer, bank_line
 
@@ -165,9 +166,9 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     assert "Pareto front" in length.read_text()
     first, second = two_conditions(read_conditions([graded], [bank]))
     kinds = {"a": "RAG", "b": "AG", "c": "RAG"}
-    again = draw(conditions_figure(compare_conditions(first, second), kinds)[0], "svg", size=(6.5, 4.5))
-    assert again == scatter.read_bytes()
-    assert draw(length_figure(second, kinds)[0], "svg", size=(6.5, 4.5)) == length.read_bytes()
+    again = svg_file([conditions_picture(compare_conditions(first, second), kinds)])
+    assert again == svg
+    assert svg_file([length_picture(second, kinds)]) == length.read_text()
 
 
 def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_path: Path) -> None:
@@ -275,3 +276,10 @@ def test_a_type_of_runs_in_one_condition_only_has_no_means(tables: tuple[Path, P
     assert any(table.title == "By run type" for table in meta_report(
         compare_conditions(first, second, {only: "X"})
     ).blocks if isinstance(table, Table))  # fmt: skip
+
+
+def test_equal_points_are_on_the_front_and_dominated_points_are_not() -> None:
+    """A point is dominated by a system that is as short and better, or as good and shorter."""
+    points = {"a": (10, 0.5), "same": (10, 0.5), "worse": (10, 0.25), "longer": (11, 0.5), "best": (20, 0.75)}
+
+    assert pareto_front(points) == ["a", "same", "best"]

@@ -27,11 +27,6 @@ Ratings = Mapping[str, tuple[int, int]]
 GOOD, HALF, BAD = (5, 5), (5, 0), (0, 0)
 X: Ratings = {"a": GOOD, "b": HALF, "c": BAD}
 Z: Ratings = {"a": BAD, "b": HALF, "c": GOOD}
-HALF_APART = (-1 + 1.5 * 0.025**0.5, 1 - 0.5 * 0.025**0.5)
-ONE_APART = (-1 + 2 * 0.025**0.5, 1.0)
-"""95 % intervals of two equal differences d from -1 to 1: the lower end of Gaffke's bound is the .025
-quantile of -1 + (d + 1) U, where U is the larger of two uniform numbers, P(U < u) = u²; the upper end mirrors
-it."""
 
 
 def lines(graders: Mapping[str, Ratings], queries: int = 2, **keys: Any) -> list[Any]:
@@ -112,7 +107,7 @@ def test_a_grader_that_is_far_from_the_rest(write_jsonl: WriteLines) -> None:
     assert [of_grader.kendall for of_grader in result.graders] == [1.0, 1.0, 1.0, -1.0]
 
 
-def test_places_and_swaps(disputed: Path) -> None:
+def test_places(disputed: Path) -> None:
     """Two queries show no order, as the smallest p-value is 1/2."""
     result = analyze_panel(disputed)
     assert [row[:1] + row[2:] for row in result.systems] == [
@@ -120,14 +115,6 @@ def test_places_and_swaps(disputed: Path) -> None:
         ("b", 2, 1, 3, 2, 2, [2, 2, 2]),
         ("c", 3, 1, 3, 1, 3, [3, 3, 1]),
     ]
-    assert [(swap.above, swap.below, swap.difference) for swap in result.swaps] == [
-        ("a", "b", 0.5), ("a", "c", 1.0), ("b", "c", 0.5),
-    ]  # fmt: skip
-    for swap, interval in zip(result.swaps, (HALF_APART, ONE_APART, HALF_APART), strict=True):
-        assert swap.interval == pytest.approx(interval)
-    assert {(tuple(s.agreeing), tuple(s.opposing), tuple(s.tied)) for s in result.swaps} == {
-        (("x", "y"), ("z",), ())
-    }
 
 
 @pytest.mark.parametrize(("queries", "places"), [(6, [(1, 3)] * 3), (7, [(1, 1), (2, 2), (3, 3)])])
@@ -164,7 +151,6 @@ def test_without_one_of_identical_graders_nothing_changes(write_jsonl: WriteLine
         for of_grader in result.graders:
             assert of_grader.without == of_grader.leaderboard == result.consensus
             assert (of_grader.kendall, of_grader.kendall_without, of_grader.moved) == (1.0, 1.0, 0)
-        assert result.swaps == []
         assert result.notes == []
 
 
@@ -190,20 +176,6 @@ def test_qrels_measure(disputed: Path) -> None:
     assert grader(result, "z").leaderboard.means == {"a": 0.0, "b": 1.0, "c": 1.0}
     assert grader(result, "z").leaderboard.ranks == {"a": 3, "b": 1, "c": 1}
     assert result.measure == "P@1"
-
-
-@pytest.mark.parametrize(
-    ("measure", "method"), [("P@1", "Gaffke's bound"), ("NumRelRet", "Student's t, which assumes normal")]
-)
-def test_the_note_names_the_intervals_of_the_measure(
-    write_jsonl: WriteLines, measure: str, method: str
-) -> None:
-    """Counts have no range, and equal differences then no interval."""
-    queries = write_jsonl("graded.jsonl", lines({"x": X, "z": Z}, queries=6))
-    result = analyze_panel(queries, measure=measure, min_grade=5, min_graders=1)
-    assert f"95 % intervals of differences: {method}" in notes_of(panel_report(result))
-    assert [swap.interval is None for swap in result.swaps] == [measure == "NumRelRet"] * len(result.swaps)
-    assert result.swaps
 
 
 def test_a_reviewer_with_few_pairs_and_equal_ratings(write_jsonl: WriteLines) -> None:
@@ -279,16 +251,10 @@ def test_mistakes(disputed: Path) -> None:
 def test_report(disputed: Path) -> None:
     report = panel_report(analyze_panel(disputed))
     tables = tables_of(report)
-    assert [list(row) for row in tables["Systems whose order differs between graders"].rows] == [
-        ["a", "b", 0.5, *map(pytest.approx, HALF_APART), 2, 1, 0, "z"],
-        ["a", "c", 1.0, *map(pytest.approx, ONE_APART), 2, 1, 0, "z"],
-        ["b", "c", 0.5, *map(pytest.approx, HALF_APART), 2, 1, 0, "z"],
-    ]
     assert [list(row) for row in tables["Graders"].rows][2] == ["z", 12, 2, 2.5, -1.0, 1.0, 0]
     assert list(pictures_of(report)) == [
         "weighted κ (quadratic)", "Kendall's τ-b of leaderboards", "Ranks by each grader",
     ]  # fmt: skip
-    assert "3 pairs of systems are ordered differently by some graders, of 3" in notes_of(report)
     assert report.provenance is not None
     assert (report.provenance.models, report.provenance.min_grades) == (("x", "y", "z"), (4,))
 
@@ -296,4 +262,4 @@ def test_report(disputed: Path) -> None:
 @pytest.mark.parametrize("form", REPORT_FORMATS)
 def test_all_formats(disputed: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["analyze", "panel", str(disputed), "--format", form])
-    assert "differs between graders" in capsys.readouterr().out or form == "json"
+    assert "Places of the systems" in capsys.readouterr().out or form == "json"

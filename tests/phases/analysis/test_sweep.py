@@ -17,9 +17,8 @@ from exam_pp.phases.analysis.sweep import Sweep, sweep
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.rendering.plots import draw
 from exam_pp.reports.analysis.legacy_tsv import published_sweep
-from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
+from exam_pp.reports.analysis.sweep import sweep_picture, sweep_report
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from tests.conftest import passage, rubric
@@ -128,7 +127,7 @@ def test_settings_of_two_models_are_named_with_the_model(
     }
 
     assert methods == names
-    figure = draw(sweep_figure(swept)[0], "svg").decode()
+    figure = sweep_picture(swept).shapes
     assert all(f"{name} Cover@20" in figure for name in names)
 
 
@@ -209,7 +208,7 @@ def test_a_figure_needs_a_measure_with_a_threshold(graded: Path, official: Path,
 
     assert without.settings
     with pytest.raises(SelectionError, match=r"nDCG .*threshold"):
-        sweep_figure(without)
+        sweep_picture(without)
 
 
 def test_settings_are_in_order_of_prompt_measure_and_threshold(

@@ -7,9 +7,8 @@ import pytest
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings, compare_pairs, ratings
 from exam_pp.rendering.document import Table
-from exam_pp.rendering.plots import draw
 from exam_pp.rendering.render import rendered
-from exam_pp.reports.tournaments.ratings import ratings_report, win_matrix_figure, win_matrix_table
+from exam_pp.reports.tournaments.ratings import ratings_report, win_matrix_table
 from tests.metrics.ragelo_games import TABLE_6, table_5_games
 from tests.phases.tournaments.test_ratings import FEW, outcomes
 
@@ -79,12 +78,3 @@ def test_systems_without_games_and_judges() -> None:
     assert games.columns == ["system", "games", "won", "tied", "lost"]
     assert games.rows[-1] == ["z", 0, None, None, None]
     assert matrix.rows == [["a", None, 1.0, 1.0], ["b", 0.0, None, 0.0]]
-
-
-def test_the_figure_is_the_same_for_the_same_games(board: Ratings) -> None:
-    pytest.importorskip("matplotlib")
-    figure, size = win_matrix_figure(board.matrix)
-    svg = draw(figure, "svg", size=size)
-
-    assert svg == draw(figure, "svg", size=size)
-    assert b"RAGF BM25" in svg

@@ -11,7 +11,6 @@ from exam_pp.phases.analysis.audit.circularity import CircularityAudit, audit_ci
 from exam_pp.phases.analysis.audit.games import GamesAudit, audit_games
 from exam_pp.phases.analysis.audit.inputs import AuditInput, AuditOptions, read_input
 from exam_pp.phases.analysis.audit.length import LengthAudit, audit_length
-from exam_pp.phases.analysis.audit.mined import MinedAudit, audit_mined, entry_sources, no_sources
 from exam_pp.phases.analysis.audit.soft_grades import CalibrationAudit, audit_calibration
 from exam_pp.phases.analysis.audit.verdicts import Verdict, undecided
 from exam_pp.phases.evaluation.result import PathLike
@@ -33,7 +32,6 @@ class Audit:
         length: Dependence on length.
         games: Position, length and self-preference in games; a verdict if games are missing.
         circularity: Families of grader, bank and systems.
-        mined: Ranks without the entries that a system brought; a verdict if their origin is unknown.
         calibration: Calibration of soft grades.
         options: Thresholds and intervals.
         notes: Sentences on the thresholds.
@@ -47,7 +45,6 @@ class Audit:
     length: LengthAudit
     games: GamesAudit | Verdict
     circularity: CircularityAudit
-    mined: MinedAudit | Verdict
     calibration: CalibrationAudit
     options: AuditOptions = field(default_factory=AuditOptions)
     notes: Sequence[str] = ()
@@ -64,7 +61,6 @@ def audit(
     families: PathLike | Families | None = None,
     bank_writer: str | None = None,
     games: Sequence[PathLike] = (),
-    mined: PathLike | None = None,
     official: PathLike | None = None,
     role: Role | None = None,
     options: AuditOptions | None = None,
@@ -81,8 +77,6 @@ def audit(
         families: Families of models and systems.
         bank_writer: Model that wrote the bank, in place of the recorded one.
         games: Games files.
-        mined: Where the entries of the bank come from, as lines of
-            :class:`~exam_pp.phases.analysis.audit.mined.MinedLine`.
         official: Official leaderboard.
         role: As for :func:`~exam_pp.phases.evaluation.rubric.cover`.
         options: Thresholds and intervals.
@@ -113,7 +107,6 @@ def audit(
         audit_length(data),
         audit_games(games, known, options) if games else undecided("no games are given; use --games FILE"),
         audit_circularity(data, known, bank_writer, None if official is None else read_ranks(official)),
-        _mined(data, mined),
         audit_calibration(data),
         options,
         list(_threshold_notes(data)),
@@ -125,14 +118,3 @@ def _threshold_notes(data: AuditInput) -> Iterator[str]:
     best, least = data.grader.file.best_grade, data.grader.min_grade
     if best is not None and best < least:
         yield f"No grade reaches --min-grade {least}; the highest grade is {best}."
-
-
-def _mined(data: AuditInput, mined: PathLike | None) -> MinedAudit | Verdict:
-    if data.bank is None:
-        return undecided("only the bank says where its entries come from; name it with --bank")
-    if data.grader.is_direct:
-        return undecided("the grades are of passages, not of bank entries")
-    if not data.systems:
-        return undecided("the graded file has no rankings")
-    sources, notes = entry_sources(data.bank, mined)
-    return audit_mined(data, sources, notes) if sources else no_sources()

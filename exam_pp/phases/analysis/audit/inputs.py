@@ -12,6 +12,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.metrics.qrels import judgment_qrels
+from exam_pp.phases.analysis.graders import ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.result import PathLike
@@ -63,7 +64,7 @@ class People:
 
     name: str
     passages: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    pairs: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     @property
     def noun(self) -> str:
@@ -271,18 +272,6 @@ def _people(
     if model not in names:
         raise SelectionError(f"{graded} has no grades by {model!r} (reviewers: {listed(names) or 'none'}).")
     return People(model, pairs=ratings_of_pairs(file))
-
-
-def ratings_of_pairs(file: GradedFile) -> dict[tuple[str, str, str], int]:
-    """(Query, passage, entry) to rating."""
-    return {
-        (query_id, passage.passage_id, entry_id): grade
-        for query_id, query in file.queries.items()
-        for passage in query.passages
-        for grade, entries in passage.levels.items()
-        for entry_id, position in query.entries.items()
-        if entries >> position & 1
-    }
 
 
 def matrix(table: Table, queries: Sequence[str], systems: Sequence[str]) -> list[list[float]]:

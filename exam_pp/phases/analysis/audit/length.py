@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.metrics.partial_correlation import Estimate, Group, correlation_of_means, correlation_within
-from exam_pp.phases.analysis.audit.inputs import AuditInput, Table, matrix, ratings_of_pairs
+from exam_pp.phases.analysis.audit.inputs import AuditInput, Table, matrix
 from exam_pp.phases.analysis.audit.verdicts import (
     LEAST_QUERIES,
     Verdict,
@@ -15,6 +15,7 @@ from exam_pp.phases.analysis.audit.verdicts import (
     undecided,
     with_interval,
 )
+from exam_pp.phases.analysis.graders import ratings_of_pairs
 
 
 @dataclass(frozen=True)

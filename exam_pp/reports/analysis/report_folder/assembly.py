@@ -21,7 +21,6 @@ from exam_pp.reports.analysis.report_folder.comparison_sections import (
     agreement_with_judgments,
     correlations_by_setting,
     official_correlations,
-    scores_by_length,
 )
 from exam_pp.reports.analysis.report_folder.folder import ReportFolder
 from exam_pp.reports.analysis.report_folder.inputs import Inputs, Sources
@@ -62,7 +61,7 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
         raise SelectionError(f"'{source}' is a stream, but it is read several times. Name a file.")
     with folder_output(folder, files) as work:
         inputs = Inputs(sources, statistics or Statistics("nested", significance=True))
-        report = _report(inputs, ReportFolder(work, figures=sources.figures))
+        report = _report(inputs, ReportFolder(work))
         write_text(work / "index.html", render(report, "html"))
     return Path(folder) / "index.html"
 
@@ -85,7 +84,6 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     correlations_by_setting(inputs, folder, official)
     agreement_with_judgments(inputs, folder)
     agreement_of_graders(inputs, folder)
-    scores_by_length(inputs, folder, covered)
     addresses = _review_page(inputs, folder)
     if covered:
         first = next(iter(covered))

@@ -1,30 +1,24 @@
-"""Sections of `exam-pp evaluate report` that compare: official ranks, judgments, graders, lengths."""
+"""Sections of `exam-pp evaluate report` that compare: official ranks, judgments, graders."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.agreement import agreement, rated_passages
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.analysis.graders import graders
-from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
 from exam_pp.phases.analysis.sweep import sweep
-from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Heading
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report
-from exam_pp.reports.analysis.correlation import correlation_report, rank_figure
-from exam_pp.reports.analysis.graders import differences_figure, graders_figure, graders_report
+from exam_pp.reports.analysis.correlation import correlation_report
+from exam_pp.reports.analysis.graders import graders_report
 from exam_pp.reports.analysis.report_folder.folder import ReportFolder, titled
-from exam_pp.reports.analysis.report_folder.inputs import GradeSet, Inputs, suffix_of
+from exam_pp.reports.analysis.report_folder.inputs import Inputs, suffix_of
 from exam_pp.reports.analysis.report_folder.summary import Leaderboard
-from exam_pp.reports.analysis.response_lengths import TITLE as LENGTHS
-from exam_pp.reports.analysis.response_lengths import length_figure, length_report
-from exam_pp.reports.analysis.side_by_side import compared_figure
-from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
+from exam_pp.reports.analysis.sweep import sweep_report
 from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS
 
 
@@ -37,7 +31,6 @@ def official_correlations(
         folder.skip(section, "no official ranks", "--official")
         return {}
     results: dict[str, Correlations] = {}
-    compared: dict[str, Mapping[str, float]] = {}
     for board in leaderboards:
         if board.stem == "judgments" and inputs.sources.official is None:
             continue
@@ -55,25 +48,14 @@ def official_correlations(
             continue
         results[board.title] = result
         folder.section(section)
-        _write_correlation(folder, board, result, official)
-        compared |= {f"{board.title}: {metric}": scores for metric, scores in board.means.items()}
-    if len(compared) > 1:
-        order = sorted(official.ranks, key=lambda system: (official.ranks[system], system))
-        folder.figure("compared.png", compared_figure(compared, order), "leaderboards, min–max scaled")
+        _write_correlation(folder, board, result)
     return results
 
 
-def _write_correlation(
-    folder: ReportFolder, board: Leaderboard, result: Correlations, official: OfficialRanks
-) -> None:
+def _write_correlation(folder: ReportFolder, board: Leaderboard, result: Correlations) -> None:
     folder.add([Heading(board.title, level=2), *correlation_report(result, decimals=3).content])
     for_scripts = correlation_report(result, decimals=SCRIPT_DECIMALS)
     folder.table(f"{board.stem}-correlation.tsv", for_scripts, "the same table for scripts")
-    for metric, scores in board.means.items():
-        name = f"{board.title}: {metric}"
-        short = f"{board.stem}-{metric}".translate({ord(c): "_" for c in "()=@,/ "})
-        about = f"{name} against the official ranks"
-        folder.figure(f"ranks-{short}.png", rank_figure(scores, official.ranks, name), about)
 
 
 def correlations_by_setting(inputs: Inputs, folder: ReportFolder, official: OfficialRanks | None) -> None:
@@ -103,8 +85,6 @@ def correlations_by_setting(inputs: Inputs, folder: ReportFolder, official: Offi
         folder.section(title)
         folder.add([Heading(name, level=2)] if name else [])
         folder.add(sweep_report(swept).content)
-        with suppress(SelectionError):  # raised if no measure has a threshold
-            folder.figure(f"sweep{suffix}.png", sweep_figure(swept), "Kendall's tau-b over thresholds")
         for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
         folder.table(f"sweep{suffix}.tsv", for_scripts, "the same table for scripts")
 
@@ -151,29 +131,4 @@ def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> None:
     folder.section(title)
     report = graders_report(compared)
     folder.add(report.content)
-    folder.figure("graders.png", graders_figure(compared), "weighted κ of every two graders")
-    if (drawing := differences_figure(compared)) is not None:
-        folder.figure("differences.png", drawing, "differences of every two graders against their means")
     folder.table("graders.tsv", report, "the same table for scripts")
-
-
-def scores_by_length(inputs: Inputs, folder: ReportFolder, covered: Mapping[GradeSet, Evaluation]) -> None:
-    """Write Rubric-Cover against the lengths of the systems' responses."""
-    lengths = response_lengths(inputs.sources.graded, cutoff=inputs.sources.cutoff, role=inputs.sources.role)
-    if not covered:
-        folder.skip(LENGTHS, "no grades of questions or nuggets are selected", "exam-pp grade")
-        return
-    if len(lengths) < 2:
-        reason = "the graded file has rankings of fewer than two systems"
-        folder.skip(LENGTHS, reason, "rankings in the graded file")
-        return
-    if not any(lengths.values()):
-        folder.skip(LENGTHS, "the graded file has no texts", "a graded file with texts")
-        return
-    for grade_set, evaluation in covered.items():
-        result = compare_lengths(evaluation, lengths)
-        folder.section(LENGTHS, grade_set)
-        folder.add(length_report(result).content)
-        folder.figure(f"length{grade_set.suffix}.png", length_figure(result), "with the Pareto front")
-        for_scripts = length_report(result, decimals=SCRIPT_DECIMALS)
-        folder.table(f"length{grade_set.suffix}.tsv", for_scripts, "response lengths and scores")

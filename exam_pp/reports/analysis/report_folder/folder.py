@@ -6,24 +6,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from exam_pp.rendering.document import Block, Heading, Link, Report
-from exam_pp.rendering.plots import Drawing, png
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.report_folder.inputs import GradeSet
-from exam_pp.reports.analysis.report_folder.summary import LeftOut
-from exam_pp.store.files import atomic_output, write_text
+from exam_pp.store.files import write_text
 
 
 class ReportFolder:
     """Writes the files of the sections, and collects their blocks in order.
 
-    ``left_out`` are the sections without inputs. Figures are written only with ``figures``.
+    ``left_out`` are the sections without inputs.
     """
 
-    def __init__(self, path: Path, *, figures: bool) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.blocks: list[Block] = []
-        self.left_out: list[LeftOut] = []
-        self._figures = figures
+        self.left_out: list[tuple[str, str, str]] = []
         self._section = ""
 
     def section(self, title: str, grade_set: GradeSet | None = None) -> str:
@@ -38,7 +35,7 @@ class ReportFolder:
 
     def skip(self, section: str, reason: str, to_add: str) -> None:
         """Name a section that is left out, why, and the option or command that adds it."""
-        self.left_out.append(LeftOut(section, reason, to_add))
+        self.left_out.append((section, reason, to_add))
 
     def add(self, blocks: Iterable[Block]) -> None:
         """Add blocks to the page."""
@@ -56,13 +53,6 @@ class ReportFolder:
     def table(self, name: str, report: Report, about: str) -> None:
         """Write the tables of a report as TSV, and add a link to them."""
         self.text(name, render(report, "tsv"), about)
-
-    def figure(self, name: str, drawing: Drawing, about: str) -> None:
-        """Write a figure and add a link to it, if figures are requested."""
-        if self._figures:
-            with atomic_output(self.path / name) as stream:
-                stream.write(png(drawing))
-            self.link(name, about)
 
 
 def titled(title: str, name: str) -> str:

@@ -22,9 +22,8 @@ from exam_pp.store.trec.runs import MethodName
 class Sources:
     """Inputs and settings of an evaluation; only the graded file is required.
 
-    ``review`` also writes the review page, ``figures`` also the figures for papers as PNG files. ``command``
-    is the command line for the provenance. ``role`` is that of
-    :func:`~exam_pp.phases.evaluation.rubric.cover`, ``method`` that of
+    ``review`` also writes the review page. ``command`` is the command line for the provenance. ``role`` is
+    that of :func:`~exam_pp.phases.evaluation.rubric.cover`, ``method`` that of
     :func:`~exam_pp.store.trec.runs.read_run`.
     """
 
@@ -39,7 +38,6 @@ class Sources:
     min_relevant: int = 1
     cutoff: int = 20
     review: bool = True
-    figures: bool = False
     command: str = ""
     role: Role | None = None
     method: MethodName = "stem"

@@ -19,7 +19,6 @@ from exam_pp.reports.analysis.report_folder.folder import ReportFolder
 from exam_pp.reports.analysis.report_folder.inputs import GradeSet, Inputs
 from exam_pp.reports.analysis.report_folder.summary import Leaderboard
 from exam_pp.reports.evaluation.leaderboards import (
-    leaderboard_figure,
     leaderboard_report,
     per_query_report,
 )
@@ -140,9 +139,8 @@ class LeaderboardSections:
         self._keep(title, stem, standings, evaluation)
 
     def _keep(self, title: str, stem: str, standings: Standings, evaluation: Evaluation) -> None:
-        """Keep a leaderboard, and write its figure and its scores of each query."""
+        """Keep a leaderboard, and write its scores of each query."""
         self.leaderboards.append(Leaderboard(title, stem, standings))
-        self._folder.figure(f"{stem}.png", leaderboard_figure(standings), f"{title}, with intervals")
         self._folder.table(
             f"{stem}-per-query.tsv", per_query_report(evaluation, title), "scores of each query"
         )

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.analysis.correlation import Correlations
@@ -50,14 +49,6 @@ class Leaderboard:
             if row.system != OVERALL_SYSTEM:
                 means.setdefault(row.metric, {})[row.system] = row.mean
         return means
-
-
-class LeftOut(NamedTuple):
-    """A section that the report lacks, with the reason and the missing input."""
-
-    section: str
-    reason: str
-    to_add: str
 
 
 def bank_names(banks: Iterable[PathLike]) -> dict[PathLike, str]:
@@ -246,7 +237,7 @@ class EvaluationProvenance:
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def left_out_blocks(left_out: Sequence[LeftOut]) -> list[Block]:
+def left_out_blocks(left_out: Sequence[tuple[str, str, str]]) -> list[Block]:
     """The sections that the report lacks; empty if it has all sections."""
     if not left_out:
         return []

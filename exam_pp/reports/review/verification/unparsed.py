@@ -60,7 +60,7 @@ def _reply_blocks(selection: Unparsed) -> list[Block]:
     columns = ("pairs", "rating", "source", "read now", "reply")
     blocks.append(without_empty_columns(Table(columns, rows, title="Different replies")))
     blocks += omission(len(selection.replies) - len(common), "reply", len(common))
-    return blocks + _pairs_blocks("Pairs", selection.not_numbers, total)
+    return blocks + _pairs_blocks(selection.not_numbers, total)
 
 
 def _ungraded_blocks(selection: Unparsed) -> list[Block]:
@@ -71,7 +71,7 @@ def _ungraded_blocks(selection: Unparsed) -> list[Block]:
     return [
         Heading(f"Ungraded pairs ({total})"),
         Table(("pairs", "reason"), reasons, title="Reasons"),
-        *_pairs_blocks("Pairs", selection.ungraded, total),
+        *_pairs_blocks(selection.ungraded, total),
     ]
 
 
@@ -120,7 +120,7 @@ def table(selection: Unparsed) -> Table:
     return Table(columns, rows)
 
 
-def _pairs_blocks(title: str, pairs: list[CheckedPair], total: int) -> list[Block]:
+def _pairs_blocks(pairs: list[CheckedPair], total: int) -> list[Block]:
     rows: list[list[Cell]] = [
         [
             checked.pair.rating,
@@ -135,7 +135,7 @@ def _pairs_blocks(title: str, pairs: list[CheckedPair], total: int) -> list[Bloc
         for checked in pairs
     ]
     columns = ("rating", "source", "read now", "reply", "reason", "query_id", "passage", "entry")
-    table = without_empty_columns(Table(columns, rows, title))
+    table = without_empty_columns(Table(columns, rows, "Pairs"))
     return [table, *omission(total - len(pairs), "pair", len(pairs))]
 
 
