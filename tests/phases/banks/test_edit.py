@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -69,15 +68,6 @@ def test_every_operation(tiny_bank: Path) -> None:
     }  # fmt: skip
 
 
-def test_history_grows_and_other_info_stays(tiny_bank: Path) -> None:
-    lines = read_bank(tiny_bank).lines
-    lines[0].info = {"gpt_model": "gpt-4", "history": [{"op": "remove", "id": "old"}]}
-    line = edit_lines(lines, edits({"op": "remove", "id": "q1/b"}))[0]
-    assert line.info["gpt_model"] == "gpt-4"
-    assert [record["id"] for record in line.info["history"]] == ["old", "q1/b"]
-    assert len(lines[0].items) == 2, "the input stays as it is"
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -127,18 +117,6 @@ def test_edits_file_round_trip(tmp_path: Path) -> None:
     write_edits(written, path)
     assert json.loads(path.read_text(encoding="utf-8"))["ratings"] == [rating]
     assert read_edits(path) == written
-
-
-def test_the_digest_is_of_the_content(tiny_bank: Path, tmp_path: Path) -> None:
-    """Whitespace, key order and compression do not change the digest, but texts do."""
-    lines = [json.loads(line) for line in tiny_bank.read_text(encoding="utf-8").splitlines()]
-    copy = tmp_path / "copy.jsonl.gz"
-    text = "\n\n".join(json.dumps(dict(reversed(line.items())), indent=None) for line in lines)
-    copy.write_bytes(gzip.compress(text.encode()))
-    assert file_sha256(copy) == file_sha256(tiny_bank)
-    lines[0]["items"][0]["question_text"] += "!"
-    copy.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    assert file_sha256(copy) != file_sha256(tiny_bank)
 
 
 def apply_command(bank: Path, file: Edits, folder: Path, *more: str) -> Path:
@@ -225,20 +203,6 @@ def test_split_shares_and_stability(sizes: dict[str, int], share: float, seed: i
     alone = split_bank(lines[:1], share, seed)[1]
     expected = hidden.get(lines[0].query_id, [])
     assert [item.entry_id for line in alone for item in line.items] == expected
-
-
-def test_split_and_merge_commands(demo_data: Path, tmp_path: Path) -> None:
-    bank = demo_data / "questions.jsonl"
-    public, secret, joined = (tmp_path / f"{name}.jsonl" for name in ("public", "secret", "joined"))
-    main(
-        ["-q", "bank", "split", str(bank), "--secret", "0.3", "--seed", "7", "-o", str(public),
-         "--secret-output", str(secret)]
-    )  # fmt: skip
-    main(["-q", "bank", "merge", str(public), str(secret), "-o", str(joined)])
-    for query in read_bank(bank):
-        assert read_bank(joined).entries(query.query_id) == query.entries
-        parts = [read_bank(part).entries(query.query_id) for part in (public, secret)]
-        assert len(parts[1]) == round(0.3 * len(query.entries))
 
 
 def test_merging_reports_fields_that_differ_between_duplicates(

@@ -15,9 +15,8 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.generate import GenerateOptions, GenerateSummary, generate
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.requests import Completion, Request
-from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.journal import Journal, journal_path
-from exam_pp.store.trec.queries import Query, read_queries
+from exam_pp.store.passages.journal import Journal
+from exam_pp.store.trec.queries import Query
 from exam_pp.test_bank import BankLine
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
@@ -231,28 +230,6 @@ def test_failures_are_listed_and_the_rest_is_kept() -> None:
     assert llm.calls == 5, "failed calls are not repaired, lists are asked for three times"
     assert next(summary.lines()).startswith("1 question for 1 query (")
     assert f"No questions for 'q1': {summary.failed['q1']}." in [*summary.lines()]
-
-
-def test_command(demo_data: Path, tmp_path: Path) -> None:
-    banks = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.gz"]
-    for bank in banks:
-        main(
-            [
-                "-q",
-                "generate",
-                "questions",
-                str(demo_data / "queries.jsonl"),
-                "-o",
-                str(bank),
-                "--model",
-                "fake",
-            ]
-        )
-    assert banks[0].read_bytes() == banks[1].read_bytes()
-    written = read_bank(banks[0])
-    assert list(written.queries) == list(read_queries(demo_data / "queries.jsonl"))
-    assert {entry.facet_id for entry in written.entries("d07").values()} == {"colony", "dance", "threats"}
-    assert not journal_path(banks[0]).exists()
 
 
 def command(queries: Path, bank: Path, *more: str) -> None:

@@ -17,7 +17,6 @@ from exam_pp.phases.banks.nuggetize import ImportanceModel
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
 from exam_pp.requests import Completion, Request
-from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import BankLine, Nugget
 
@@ -99,24 +98,6 @@ def test_query_texts_of_the_bank_and_of_a_file() -> None:
         add(lines, reply)
     labelled, _, _ = add([line("v=okay", text="")], reply)
     assert importance(labelled[0]) == [("v", "okay")], "a text is needed only for entries to label"
-
-
-def test_command(demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A draft of nuggetize --for-editing becomes a bank with vital and okay nuggets."""
-    draft, bank = tmp_path / "draft.jsonl", tmp_path / "bank.jsonl"
-    lines = read_bank(demo_data / "nuggets.jsonl").lines
-    for bank_line in lines:
-        for item in bank_line.items:
-            item.importance = None
-    write_bank(lines, draft)
-    main(["bank", "importance", str(draft), "-o", str(bank), "--model", "fake"])
-    made = read_bank(bank)
-    assert {item.importance for made_line in made.lines for item in made_line.items} == {"vital", "okay"}
-    assert [entry.text for query in made for entry in query.entries.values()] == [
-        entry.text for query in read_bank(draft) for entry in query.entries.values()
-    ]
-    assert "entries labelled" in capsys.readouterr().err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bank.jsonl", "draft.jsonl"]
 
 
 @pytest.mark.parametrize(

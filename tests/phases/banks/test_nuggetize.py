@@ -100,29 +100,6 @@ def test_windows_of_ten_in_order_with_the_list_so_far() -> None:
     assert (summary.windows, summary.passages) == ({"list": 3}, 23)
 
 
-def test_windows_of_all_queries_are_requested_together() -> None:
-    rounds: list[list[str]] = []
-
-    class Listens(FakeLLM):
-        def batches(self, requests: Sequence[Request]) -> list[list[int]]:
-            rounds.append([request.slot("query") or "" for request in requests])
-            return super().batches(requests)
-
-    llm = Listens(adds("a fact"))
-    nuggetize(
-        [segments(12, "q1"), segments(5, "q2"), segments(30, "q3")],
-        Answerer(llm, Journal(None)),
-        model="m",
-        provenance={},
-        options=NuggetizeOptions(),
-    )
-    first, second, third, fourth = rounds
-    assert first == ["query q1", "query q2", "query q3"]
-    assert second == ["query q1", "query q2", "query q3"], "q2 is labelled while the others have windows left"
-    assert third == ["query q1", "query q3"]
-    assert fourth == ["query q3"]
-
-
 def test_the_list_has_at_most_max_nuggets() -> None:
     many = [f"nugget {i}" for i in range(40)]
     (line,), summary, _ = run([segments(1)], adds(*many), keep=99)
@@ -355,18 +332,6 @@ def command(passages: Path, bank: Path, demo_data: Path, *more: str) -> None:
     main(["-q", "nuggetize", str(passages), "-o", str(bank), "--queries", queries, *model, *more])
 
 
-def test_command(passages: Path, demo_data: Path, tmp_path: Path) -> None:
-    banks = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.gz"]
-    for bank in banks:
-        command(passages, bank, demo_data)
-    assert banks[0].read_bytes() == banks[1].read_bytes()
-    made = read_bank(banks[0])
-    assert len(made.queries) == 8
-    assert made.kinds == {"nugget"}
-    assert {entry.importance for query in made for entry in query.entries.values()} == {"vital", "okay"}
-    assert not journal_path(banks[0]).exists()
-
-
 def test_all_passages_without_any_judgment(passages: Path, demo_data: Path, tmp_path: Path) -> None:
     unjudged, bank = tmp_path / "unjudged.jsonl", tmp_path / "bank.jsonl"
     main(["-q", "strip", str(passages), "--remove", "judgments", "-o", str(unjudged)])
@@ -375,16 +340,6 @@ def test_all_passages_without_any_judgment(passages: Path, demo_data: Path, tmp_
     counts = {query.query_id: len(query.passages) for query in read_passages(passages)}
     assert {query: record["passages"] for query, record in records.items()} == counts
     assert all(record["judgments"] == "all" and "min_judgment" not in record for record in records.values())
-
-
-def test_umbrela_labels_of_the_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
-    graded, bank = tmp_path / "graded.jsonl", tmp_path / "bank.jsonl"
-    queries = str(demo_data / "queries.jsonl")
-    main(["-q", "grade", str(passages), "-o", str(graded), "--queries", queries, "--model", "fake",
-          "--prompt-class", "GradedRelevance"])  # fmt: skip
-    command(graded, bank, demo_data, "--relevance", "model", "--min-judgment", "2")
-    records = [line.info["nuggetizer"] for line in read_bank(bank).lines]
-    assert {(record["judgments"], record["judge"]) for record in records} == {("model", "fake")}
 
 
 def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.data_model import DirectGrade
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
@@ -124,17 +123,6 @@ def test_an_empty_text_declines_only_as_an_answer() -> None:
 
     assert graded_without_request("AnswerAttempt").entry_ratings() == {"direct": 0}
     assert graded_without_request("FagB").entry_ratings() == {}
-
-
-def test_the_command(graded: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    main(["evaluate", "answered", str(graded), "--format", "tsv"])
-    out = capfd.readouterr()
-    assert [line.split("\t")[:2] for line in out.out.splitlines()] == [
-        ["system", "Answered"],
-        ["a", "0.333333"],
-        ["b", "0.000000"],
-    ]
-    assert "b: no answer to 1 query (q3)" in out.out + out.err
 
 
 def test_only_one_role_is_graded(answers: Path) -> None:

@@ -16,7 +16,6 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_any_scores, read_conditions
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
@@ -285,21 +284,6 @@ def test_a_folder_of_scores_has_no_silent_part(tmp_path: Path) -> None:
         read_any_scores(tmp_path)
 
 
-def test_intervals_and_letters(graded: Path, bank: Path) -> None:
-    statistics = Statistics("queries", significance=True, samples=200)
-    conditions = read_conditions([graded], [bank])
-    formatted_rows = rows_of(nugget_report(nugget_leaderboard(conditions, statistics=statistics)))
-    script_rows = rows_of(
-        nugget_report(
-            nugget_leaderboard(conditions, statistics=statistics, every_metric=True), formatted=False
-        )
-    )
-
-    assert list(formatted_rows[0])[:6] == ["Run ID", "V_strict", "interval", "rank", "letters", "bounds"]
-    assert formatted_rows[0]["interval"].startswith("[0.1118, 0.9937]")
-    assert {"A low", "A high", "V_strict letters", "V stderr", "V_strict best case"} <= script_rows[0].keys()
-
-
 def test_a_judge_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: Path) -> None:
     """ManualAssign beside AutoAssign, in the leaderboard of one file."""
     lines = [
@@ -535,15 +519,6 @@ def test_min_median_and_max_are_averages_over_queries(write_jsonl: WriteJsonl, t
         "a": 0.5, "b": 0.5, "c": 1.25 / 3,
         "Min": 0.5 / 3, "Median": 1.25 / 3, "Max": 2.5 / 3,
     }  # fmt: skip
-
-
-def test_no_min_median_and_max_of_means_or_a_single_run(graded: Path, bank: Path, tmp_path: Path) -> None:
-    table = tmp_path / "table.tsv"
-    table.write_text("run\tV_strict\na\t0.5\nb\t0.25\n")
-    for conditions in (read_conditions([table]), read_conditions([graded], [bank], runs=["half"])):
-        report = nugget_report(nugget_leaderboard(conditions))
-        assert not {row["Run ID"] for row in rows_of(report)} & {"Min", "Median", "Max"}
-        assert "Median" not in notes_of(report)
 
 
 def test_sanity_rows(run: Run, graded: Path, write_jsonl: WriteJsonl) -> None:

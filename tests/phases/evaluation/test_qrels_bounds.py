@@ -56,16 +56,6 @@ def test_an_ungraded_passage_could_be_relevant_or_not(graded: Path, runs: Path) 
     assert bounds(graded, runs, "binary", "RR") == {"graded": (1, 1), "partly": (0.5, 1), "unseen": (0, 1)}
 
 
-def test_counts_could_be_the_whole_bank(graded: Path, runs: Path) -> None:
-    """p2 has a grade below the threshold for one of two entries; at best it covers the other entry."""
-    labels = evaluate.rubric_qrels(graded, label="count")
-
-    assert labels.ungraded is not None
-    ungraded = labels.ungraded()
-    assert ungraded.labels == {("q", "p1"): 1, ("q", "p2"): 1, ("q", "p3"): 2}
-    assert ungraded.unlabelled == {"q": 2}
-
-
 def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
     write_jsonl: Callable[[str, list[Any]], Path],
 ) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation import rubric as evaluate
@@ -147,21 +145,6 @@ def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
     labels = evaluate.rubric_qrels(graded, label="binary", min_grade=5).qrels
 
     assert [label.relevance for label in labels] == [1, 0, 0]
-
-
-def test_several_thresholds_equal_single_thresholds(graded: Path, bank: Path) -> None:
-    together = evaluate.cover(graded, bank=bank, min_grade=(4, 5, 4, 6))
-    apart = [evaluate.cover(graded, bank=bank, min_grade=grade) for grade in (4, 5, 6)]
-    for part in ("scores", "worst_case", "best_case"):
-        assert sorted(getattr(together, part)) == sorted(
-            row for single in apart for row in getattr(single, part)
-        )
-    assert sorted(together.notes) == sorted({note for single in apart for note in single.notes})
-    assert together.entry_values.keys() == {name for single in apart for name in single.entry_values}
-    for single in apart:
-        for name, values in single.entry_values.items():
-            for actual, expected in zip(together.entry_values[name](), values(), strict=True):
-                assert np.array_equal(actual.values, expected.values)
 
 
 def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl) -> None:
@@ -320,26 +303,6 @@ def test_gpt4_grades_of_dl19_order_systems_as_judgments_do(shared_data: Path, tm
     assert {row.queries for row in standings(covered.scores)} == {43}
     # BM25 on the judgments of TREC DL 2019 is known to reach nDCG@10 of 0.506 (Anserini, Pyserini).
     assert round(means(by_judgments)["BM25", "nDCG@10"], 3) == 0.506
-
-
-def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
-    """Every passage of the file is graded; half of them have a grade of 4 or 5."""
-    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    chosen = GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices")
-    labels = evaluate.rubric_qrels(graded, grade_filter=chosen).qrels
-
-    assert len(labels) == 7263
-    assert {label.relevance for label in labels} == set(range(6))
-    with pytest.raises(SelectionError, match=r"5 .*--prompt-class 'NuggetExtractionPrompt'"):
-        evaluate.rubric_qrels(graded)
-
-
-def test_rankings_in_the_file_are_scored(graded: Path) -> None:
-    labels = evaluate.rubric_qrels(graded).qrels
-    actual = means(score_rankings(labels, graded, ["RR", "P@1"], min_grade=4))
-
-    assert actual["all", "RR(rel=4)"] == 1.0
-    assert actual["easy", "P(rel=4)@1"] == 0.5
 
 
 def test_missing_ranks_stay_empty(write_jsonl: WriteJsonl) -> None:

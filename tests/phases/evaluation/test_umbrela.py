@@ -15,15 +15,14 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.agreement import agreement
-from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments, labelled_passages
+from exam_pp.phases.analysis.qrels_agreement import labelled_passages
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.fill_holes import fill_holes, write_filled
-from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, PairCounts, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import GRADED_RELEVANCE
-from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Report, Table
 from exam_pp.reports.analysis.agreement import agreement_report
 from exam_pp.results import Qrel
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
@@ -148,27 +147,6 @@ def tables_of(report: Report) -> dict[str, Table]:
     return {block.title.split(",")[0]: block for block in report.blocks if isinstance(block, Table)}
 
 
-def notes_of(report: Report) -> list[str]:
-    return [block.text for block in report.blocks if isinstance(block, Paragraph)]
-
-
-def test_agreement_of_labels_and_judgments(labelled: Path) -> None:
-    """Confusion matrices of the two judged passages, graded and cut at 2; the unparsed reply is noted."""
-    from exam_pp.phases.analysis.agreement import rated_passages
-
-    criteria = GradeFilter(prompt_class="GradedRelevance")
-    assert is_on_the_scale_of_judgments(labelled, criteria)
-    passages = rated_passages(labelled, grade_filter=criteria)
-    report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
-    tables = tables_of(report)
-
-    assert tables["GRADED"].columns[:4] == ["label", "2", "1", "0"]
-    assert [row[:4] for row in tables["GRADED"].rows] == [["2", 0, 1, 0], ["1", 0, 0, 0], ["0", 0, 0, 1]]
-    assert [row[:3] for row in tables["BINARY"].rows] == [["≥ 2", 0, 1], ["< 2", 0, 1]]
-    assert notes_of(report)[0].startswith("2 passages of 1 query with a judgment and a grade.")
-    assert notes_of(report)[1] == "Skipped: 1 passage with a judgment and without a grade."
-
-
 def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
     """κ of the published counts, methods of the workbench paper's Table 5: .2488."""
     counts = {(3, 2): 998, (3, 0): 2377, (0, 2): 668, (0, 0): 7343}
@@ -215,27 +193,3 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
     human.write_text("q 0 z 3\n")
     with pytest.raises(SelectionError, match=r"model\.qrels and .*human\.qrels .*passage"):
         labelled_passages(model, human)
-
-
-@pytest.mark.integration
-def test_agreement_of_real_labels_and_judgments(shared_data: Path, tmp_path: Path) -> None:
-    """UMBRELA-like labels of the LLMJudge collection (0 to 3) next to its judgments, as two qrels files."""
-    source = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    classes = {
-        g.prompt_class
-        for query in read_passages(source)
-        for p in query.passages
-        for g in p.direct_grades or ()
-    }
-    (direct,) = classes
-    labels = evaluate.rubric_qrels(source, grade_filter=GradeFilter(prompt_class=direct, kind="direct"))
-    model, human = tmp_path / "model.qrels", tmp_path / "human.qrels"
-    for path, qrels in ((model, labels.qrels), (human, judgments(source))):
-        path.write_text("".join(f"{q.query_id} 0 {q.passage_id} {q.relevance}\n" for q in qrels))
-    passages = labelled_passages(model, human)
-    report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
-    graded = tables_of(report)["GRADED"]
-
-    assert sum(row[-3] for row in graded.rows if isinstance(row[-3], int)) == 7263
-    # The prompt is not ours, and its scale is not recorded; its highest grade is 3.
-    assert is_on_the_scale_of_judgments(source, GradeFilter(prompt_class=direct))

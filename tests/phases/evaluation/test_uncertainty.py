@@ -77,19 +77,6 @@ def test_too_few_queries_for_significance_are_noted() -> None:
     assert any("6 queries are too few for any difference of 6 systems" in note for note in notes)
 
 
-def test_ungraded_pairs_can_change_the_order_of_tied_systems() -> None:
-    def scores(a: float, b: float) -> list[Score]:
-        return [Score("a", "q", "m", a), Score("b", "q", "m", b)]
-
-    tied = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.75), worst_case=scores(0.5, 0.5))
-    actual = uncertainty(tied, Statistics()).systems
-    assert actual["a", "m"].order_open
-    assert actual["b", "m"].order_open
-
-    fixed = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.5), worst_case=scores(0.5, 0.5))
-    assert not any(row.order_open for row in uncertainty(fixed, Statistics()).systems.values())
-
-
 def test_the_overall_system_has_an_interval_but_no_rank() -> None:
     values = {"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1.0, 1.0]}
     row = uncertainty(evaluation_of("RR", **values), ALL).systems
@@ -241,22 +228,6 @@ def test_bounds_are_always_shown(incomplete: Path) -> None:
     assert table.columns[:3] == ["system", COVER, "bounds"]
     assert table.rows[0][2] == "[0.750, 0.750] ?"
     assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
-
-
-@pytest.mark.parametrize("form", ["tsv", "json"])
-def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: str, tmp_path: Path) -> None:
-    evaluation = evaluate.cover(incomplete)
-    plain = leaderboard_report(leaderboard(evaluation), "t", formatted=False)
-    full = leaderboard_report(leaderboard(evaluation, ALL), "t", formatted=False)
-    statistics = Statistics("nested", samples=100)
-    nested = leaderboard_report(leaderboard(evaluation, statistics), "t", formatted=False)
-    actual = []
-    for name, report in (("plain", plain), ("full", full), ("nested", nested)):
-        path = tmp_path / name
-        path.write_text(render(report, form))
-        actual.append(read_means(path))
-
-    assert actual[0] == actual[1] == actual[2]
 
 
 def test_entry_values_add_up_to_the_scores(incomplete: Path) -> None:

@@ -54,20 +54,3 @@ def test_weak_spots(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
         RareEntry("q1", "b", "b", 2, 1),
         RareEntry("q1", "a", "a", 2, 2),
     ]
-
-
-def test_of_equal_lowest_queries_the_one_where_others_are_better(
-    write_jsonl: Callable[[str, list[Any]], Path],
-) -> None:
-    graded = write_jsonl(
-        "graded.jsonl",
-        [
-            ["q1", [ranked("p1", "q1", {"a": 0}, "up", "down")]],
-            ["q2", [ranked("p2", "q2", {"b": 5}, "up"), ranked("p3", "q2", {"b": 0}, "down")]],
-        ],
-    )
-    grades = read_selected(graded, None, None, 4, None)
-
-    spots = weak_spots(cover_of(grades), grades)
-    assert spots.queries[0] == HardQuery("q1", "", 0.0, "", 0.0), "both systems are best"
-    assert spots.systems == [LowestQuery("up", "q1", 0.0, 0.0), LowestQuery("down", "q2", 0.0, 0.5)]

@@ -81,17 +81,6 @@ def test_every_answer_is_labelled_and_can_be_evaluated(
     assert {line.split()[3] for line in capsys.readouterr().out.splitlines()} <= {"0", "1", "2"}
 
 
-def test_the_lexical_baseline_separates_the_answers(
-    answers: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    graded = grade(answers, demo_data, POINTWISE, model="lexical")
-    scores = cover(graded, demo_data / "nuggets.jsonl", capsys)
-    assert scores["gen-long"] > 0.6
-    assert scores["gen-short"] < 0.4
-    labels = {item.assignment for each in rubrics(graded) for item in each.assignments or ()}
-    assert labels == {"support", "partial_support", "not_support"}
-
-
 def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path: Path) -> None:
     """Ratings and labels agree after rereading; a duplicate nugget keeps a label for each occurrence."""
     grades = nugget_material.assigned("q1", "S-PP")

@@ -14,8 +14,7 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Request
-from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import TestBank
 
@@ -72,40 +71,6 @@ def test_replies_to_the_prompt_thomas_without_a_number_stay_ungraded(
         assert label.self_ratings == rating
         assert label.relevance_label == rating
         assert bool(label.error) == (rating is None)
-
-
-def test_the_prompt_holds_the_query_and_the_passage(tiny_passages: Path) -> None:
-    seen: list[Request] = []
-
-    def script(request: Request) -> str:
-        seen.append(request)
-        return "Yes"
-
-    run(tiny_passages, FakeLLM(script), "HELM")
-    assert seen[0].slot("query") == "who wrote the text"
-    assert seen[0].slot("context") == "Text of p1."
-    assert seen[0].labels == ("No", "Yes")
-
-
-def test_questions_and_direct_prompts_in_one_pass(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded: list[FakeLLM] = []
-
-    def load(_options: object) -> FakeLLM:
-        loaded.append(FakeLLM())
-        return loaded[-1]
-
-    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", load)
-    output = tmp_path / "out.jsonl"
-    main(["-q", "grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--model", "fake",
-          "--prompt-class", RATING, "--prompt-class", "Thom", "--prompt-class", "Sun"])  # fmt: skip
-    assert len(loaded) == 1, "the model is loaded once"
-    passage = next(read_passages(output)).passages[0]
-    assert [grade.prompt_class for grade in passage.direct_grades or ()] == ["Thomas", "Sun"]
-    assert len(passage.rubric_grades or ()) == 2
-    views = list(next(read_passages_for_metrics(output)).passages[0].grade_sets())
-    assert [view.entry_ratings() for view in views] == [g.entry_ratings() for g in passage.grade_sets()]
 
 
 @pytest.mark.parametrize(

@@ -104,24 +104,6 @@ def test_the_gpu_memory_is_that_of_all_allocators(monkeypatch: pytest.MonkeyPatc
     assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
 
 
-def test_an_estimate_and_the_progress(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A request of each prompt is timed; then every request of every setting is a step."""
-    llm = FakeLLM()
-    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
-    monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": "bfloat16"})
-    calls: list[tuple[int, int | None]] = []
-    with caplog.at_level("INFO"):
-        doctor(ModelOptions("fake"), advance=lambda steps, total: calls.append((steps, total)))
-    # four settings, a long prompt of each of two prompts, and sixteen ratings in writing and by choice
-    total = 4 * len(probe_requests()) + 2 + 2 * 16
-    assert calls == [(0, total), *[(1, None)] * total]
-    assert f"The probe has {total} requests and takes about 0 s" in caplog.text
-    assert llm.calls == total + 2
-    assert total <= 70, "a real model must be examined in two minutes"
-
-
 class Choosing(FakeLLM):
     """Writes the rating 3 or no rating, and chooses the rating 3 of every second pair, else 0."""
 
@@ -159,10 +141,3 @@ def test_choices_are_compared_with_written_ratings(monkeypatch: pytest.MonkeyPat
 def test_a_model_that_cannot_choose_is_reported(capsys: pytest.CaptureFixture[Any]) -> None:
     main(["doctor", "--model", "lexical"])
     assert "--choose cannot be used with the model 'lexical'" in " ".join(capsys.readouterr().out.split())
-
-
-def test_the_command_shows_the_machine(capsys: pytest.CaptureFixture[Any]) -> None:
-    main(["doctor"])
-    shown = capsys.readouterr().out
-    assert "CPU cores" in shown
-    assert "exam_pp" in shown

@@ -185,18 +185,6 @@ def test_own_criteria() -> None:
     assert grades["rag/q#1"][0]["prompt_info"]["prompt_class"] == "Tone"
 
 
-def test_repeats_are_rated_separately() -> None:
-    repeated = [
-        "q",
-        [
-            passage("rag-run-1/q#1", "bees", ("rag", 1, []), repeat=1),
-            passage("rag-run-2/q#1", "wasps", ("rag", 1, []), repeat=2),
-        ],
-    ]
-    grades, _ = run(judge(), raw_query(parse_object(repeated), "answers.jsonl"))
-    assert [grades[key][0]["method"] for key in grades] == ["rag-run-1", "rag-run-2"]
-
-
 def test_queries_without_a_text_are_not_graded() -> None:
     grades, summary = run(judge(), texts={"other": "why"})
     assert (grades, summary.without_text) == ({}, ["q"])

@@ -158,13 +158,6 @@ def test_other_replies_stay_ungraded(reply: str) -> None:
     assert verdict.reason
 
 
-def test_many_labels_are_read_in_linear_time() -> None:
-    start = monotonic()
-    assert CITATION_SUPPORT.parse("full support " * 20_000, None, "ungraded").rating == 2
-    assert CITATION_SUPPORT.parse("full support " * 20_000 + "not full support", None, "ungraded").reason
-    assert monotonic() - start < 5  # a quadratic search takes more than a minute
-
-
 def test_a_failed_request_leaves_its_citation_ungraded() -> None:
     def script(request: Request) -> Completion:
         if request.slot("context") == "bees dance":
@@ -193,24 +186,6 @@ def test_known_labels_are_kept_and_ungraded_citations_are_asked_again() -> None:
     assert run(judge(), query)[1].reused == 4
     assert run(judge(name="other"), query)[1].labels.total() == 4
     assert run(judge(), query, regrade=True)[1].labels.total() == 4
-
-
-def test_a_copy_of_a_prompt_under_a_new_name_is_another_grader() -> None:
-    query = line()
-    run(judge(), query)
-    copy = parse_prompt(prompt_as_file(CITATION_SUPPORT), "copy.toml")
-    assert copy.hash == CITATION_SUPPORT.hash
-    grades, summary = run(judge(), query, prompt=copy)
-    assert (summary.reused, summary.labels.total()) == (0, 4)
-    assert [of_set["prompt_info"]["prompt_class"] for of_set in grades["other/q#1"]] == [
-        "CitationSupport", "MyCitationSupport",
-    ]  # fmt: skip
-
-
-def test_selected_systems() -> None:
-    grades, summary = run(judge(), systems=["other"])
-    assert grades.keys() == {"other/q#1"}
-    assert summary.answers == 1
 
 
 def test_the_likeliest_label_with_choose() -> None:

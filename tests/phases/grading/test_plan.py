@@ -137,18 +137,6 @@ def test_the_grading_uses_the_replies_of_the_probe_and_gives_the_same_output(
     assert not journal_path(files.output).exists()
 
 
-def test_replies_of_another_models_probe_are_not_used_and_not_kept(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files, options = grading(tmp_path, tiny_passages, tiny_bank)
-    use(monkeypatch, FakeLLM(lambda _request: "1", name="other"))
-    plan_grading(files, ModelOptions("other"), options)
-    assert journal_path(files.output).exists()
-    use(monkeypatch, FakeLLM(lambda _request: "5"))
-    assert grade_file(files, ModelOptions("fake"), options).asked == 5
-    assert not journal_path(files.output).exists()
-
-
 def test_without_replies_no_journal_is_made(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.phases.interchange.convert import Conversion, convert
-from exam_pp.phases.interchange.facet_rankings import FacetRankings, merged_ranking, title_query
+from exam_pp.phases.interchange.facet_rankings import FacetRankings
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
-from exam_pp.results import RunLine
 from exam_pp.store.passages.graded_file import read_passages
 from tests.car_collection import PASSAGES, RUNS, page, write_collection, write_lines
 
@@ -78,43 +75,6 @@ def test_facets_can_stay_queries_of_their_own(collection: Path) -> None:
     assert len(list(summary.lines())) == 1
     judged = {p.passage_id: [j.relevance for j in p.judgments] for p in by_id["car:bees/S_2"].passages}
     assert (judged["p-dance"], judged["p-honey"]) == ([0], [2])
-
-
-@pytest.mark.parametrize(
-    ("query_id", "known", "guess", "title"),
-    [
-        ("q/f", (), True, "q"),
-        ("q/f/g", (), True, "q"),
-        ("q/f/g", ("q/f",), True, "q/f"),
-        ("q/f/g", ("q", "q/f"), False, "q/f"),
-        ("q/f", ("other",), False, "q/f"),
-        ("q", ("other",), True, "q"),
-        ("/f", (), True, "/f"),
-    ],
-)
-def test_title_query(query_id: str, known: tuple[str, ...], guess: bool, title: str) -> None:
-    assert title_query(query_id, known, guess=guess) == title
-
-
-@given(
-    st.dictionaries(st.sampled_from(["q", "q/a", "q/b"]), st.lists(st.sampled_from("uvwxyz"), unique=True))
-)
-def test_merged_rankings_have_each_passage_once_and_keep_the_order_of_the_best(
-    ids: dict[str, list[str]],
-) -> None:
-    lines = {
-        facet: [RunLine(facet, key, rank, -rank, "s") for rank, key in enumerate(keys, 1)]
-        for facet, keys in ids.items()
-    }
-    merged = merged_ranking(lines, "q", ["q/b", "q/a"])
-    places = {line.passage_id: place for place, line in enumerate(merged)}
-    assert len(places) == len(merged)
-    assert places.keys() == {key for keys in ids.values() for key in keys}
-    if ids.keys() - {"q"}:
-        assert [line.rank for line in merged] == list(range(1, len(merged) + 1))
-        assert [line.score for line in merged] == list(range(len(merged), 0, -1))
-    best = {key: min(k.index(key) for k in ids.values() if key in k) for key in places}
-    assert [best[line.passage_id] for line in merged] == sorted(best.values())
 
 
 @pytest.mark.parametrize("choice", ["merge", "keep", "separate"])

@@ -15,9 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_pp.data_model import LEGACY_PROMPT_CLASS
-from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.phases.passages.merge import merge_files
 from exam_pp.phases.passages.split import split_by_query, split_in_parts
 from exam_pp.phases.passages.strip import StripOptions, strip_file
@@ -257,26 +254,6 @@ def test_merge_in_any_order(one: str, other: str) -> None:
     with folder(one, other) as (where, (a, b)):
         back = content(merged(where / "ba", b, a))
         assert members(content(merged(where / "ab", a, b))) == members(back)
-
-
-@given(
-    of_one_query, of_one_query, st.sampled_from([{"model": "m"}, {"prompt_class": "A"}, {"kind": "direct"}])
-)
-def test_the_filter_of_a_merge_is_the_merge_of_filters(
-    one: str, other: str, criteria: dict[str, Any]
-) -> None:
-    options = FilterOptions(grade_filter=GradeFilter(**criteria))
-    with folder(one, other) as (where, (a, b)):
-        try:
-            for source, target in ((merged(where / "ab", a, b), "f_ab"), (a, "f_a"), (b, "f_b")):
-                filter_file(source, where / target, options)
-        except SelectionError:  # no passage matches
-            return
-        filtered, merged_parts = where / "f_ab", merged(where / "fa_fb", where / "f_a", where / "f_b")
-        assert members(content(merged_parts)) == members(content(filtered))
-        assert ratings(merged_parts) == ratings(filtered)
-        filter_file(filtered, where / "again", options)
-        assert content(where / "again") == content(filtered)
 
 
 @pytest.mark.parametrize("part", ["texts", "prompts", "replies", "human", "judgments", "rankings"])

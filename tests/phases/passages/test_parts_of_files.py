@@ -126,23 +126,6 @@ def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Pat
         assert all(raw in by_id[query_id] for raw in passages)
 
 
-@pytest.mark.parametrize(
-    ("allocation", "levels"),
-    [("proportional", {2: 2, 1: 2, 0: 2, None: 2}), ("equal", {2: 2, 1: 2, 0: 2, None: 2})],
-)
-def test_samples_by_judgment(
-    file: Path, tmp_path: Path, allocation: str, levels: dict[int | None, int]
-) -> None:
-    run(f"sample {file} -o {tmp_path / 'out.jsonl'} --max-passages 8 --by-judgment {allocation}")
-    for _, passages in read(tmp_path / "out.jsonl"):
-        counts: dict[int | None, int] = {}
-        for raw in passages:
-            judgments = raw["paragraph_data"]["judgments"]
-            level = judgments[0]["relevance"] if judgments else None
-            counts[level] = counts.get(level, 0) + 1
-        assert counts == levels
-
-
 def test_sampling_a_query_on_two_lines_is_an_error(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

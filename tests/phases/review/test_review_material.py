@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.review.rating_scale import rating_scale
@@ -183,17 +182,6 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SelectionError, match=r"GRADED .*stream"):
         review(tmp_path / "pipe")
-
-
-def test_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    output = tmp_path / "review.html"
-    main(["-q", "review", str(tiny_passages), "--bank", str(tiny_bank), "-o", str(output), "--blind"])
-    assert blocks(output.read_text(encoding="utf-8"))["head"]["blind"] is True
-    before = tiny_passages.read_bytes()
-    with pytest.raises(SystemExit) as stop:
-        main(["-q", "review", str(tiny_passages), "-o", str(tiny_passages)])
-    assert stop.value.code == 1
-    assert tiny_passages.read_bytes() == before
 
 
 def test_a_rating_too_high_for_a_scale() -> None:

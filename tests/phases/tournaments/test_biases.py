@@ -10,8 +10,6 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.tournaments.biases import bias_notes, game_biases
-from exam_pp.reports.tournaments.biases import biases_report
-from tests.tables import notes_of, tables_of
 
 FAMILIES = '[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-rag"]\n'
 
@@ -62,36 +60,6 @@ def test_sentences_for_a_board(tmp_path: Path) -> None:
     person = line("q1", ("bm25", "splade", "A"), judge="human:ana")
     notes = bias_notes(game_biases([*GAMES, person]))
     assert [note.partition(":")[0] for note in notes] == ["gpt-4"] * 3 + ["human"] * 2
-
-
-def test_the_report(tmp_path: Path) -> None:
-    (tmp_path / "families.toml").write_text(FAMILIES)
-    report = biases_report(game_biases(GAMES, families=tmp_path / "families.toml"))
-    tables = tables_of(report)
-    assert tables["Games"].rows == [["gpt-4", "", "gpt", 2, 6, 1, 0, 1]]
-    low, high = pytest.approx(0.0125**0.5), pytest.approx(1 - (1 - 0.975**0.5) / 2)
-    assert tables["Biases"].rows == [
-        ["gpt-4", "", name, 3, 4, 0.75, low, high, 1.0] for name in ("place A", "longer answer", "own family")
-    ]
-    # 7 words against 4 differ by 43 %.
-    difference = "Wins of the longer answer, by the difference in words"
-    assert tables[difference].rows == [["gpt-4", "", "25 to 50 %", 3, 4, 0.75, low, high, 1.0]]
-    assert tables["Pairs in both orders"].rows == [
-        [
-            "gpt-4",
-            "",
-            2,
-            1,
-            1,
-            0,
-            0,
-            0.5,
-            pytest.approx(0.012579, abs=1e-6),
-            pytest.approx(0.987421, abs=1e-6),
-            0.5,
-        ]
-    ]
-    assert "Gaffke's bound" in notes_of(report)
 
 
 def test_a_judge_without_a_family_is_named(tmp_path: Path) -> None:

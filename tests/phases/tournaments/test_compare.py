@@ -240,22 +240,6 @@ def test_a_document_without_a_label_where_the_threshold_needs_it(folder: Folder)
     assert not (folder.path / "other.jsonl").exists()
 
 
-def test_repeats_are_drawn_and_recorded(folder: Folder) -> None:
-    lines = [
-        [query, [answer("b", query, "x"), *(answer("a", query, f"y {n}", repeat=n) for n in (1, 2, 3))]]
-        for query in map(str, range(12))
-    ]
-    folder.write(lines)
-    folder.compare()
-    drawn = set()
-    for (game,) in folder.games().values():
-        repeats = {game.system_a: game.repeat_a, game.system_b: game.repeat_b}
-        assert repeats["b"] is None
-        drawn.add(repeats["a"])
-    assert drawn == {1, 2, 3}
-    assert any("y 2" in request.text for request in folder.asked)
-
-
 def test_games_of_the_same_judge_are_reused(folder: Folder) -> None:
     folder.compare("old.jsonl", systems=("a", "b", "c"))
     summary = folder.compare(games="old.jsonl", seed=7)

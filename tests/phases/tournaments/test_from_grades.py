@@ -18,7 +18,6 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.tournaments.biases import game_biases
 from exam_pp.phases.tournaments.from_grades import games_from_grades, games_from_scores, winner_of
 from exam_pp.results import OVERALL_SYSTEM, Score
-from exam_pp.store.games import read_games
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
 
@@ -221,30 +220,6 @@ def test_a_judge_of_ratings_has_no_place_bias(file: Path) -> None:
     found = game_biases(games_from_grades(file, cutoff=5).queries).judges[0].biases
     assert found.place_a.total == 0
     assert (found.longer.count, found.longer.total) == (4, 4)
-
-
-def test_the_command(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    output = tmp_path / "out.games.jsonl.gz"
-    main(["export", "games", str(file), "--cutoff", "5", "-o", str(output)])
-    expected = verdicts(games_from_grades(file, cutoff=5).queries)
-    assert verdicts(read_games(output)) == expected
-    main(
-        [
-            "evaluate",
-            "cover",
-            str(file),
-            "--cutoff",
-            "5",
-            "--per-query",
-            "--format",
-            "tsv",
-            "-o",
-            str(tmp_path / "c.tsv"),
-        ]
-    )
-    measure = ["-m", "Cover(min_grade=4)@5"]
-    main(["export", "games", str(tmp_path / "c.tsv"), *measure, "-o", str(output)])
-    assert verdicts(read_games(output)) == expected
 
 
 @pytest.mark.parametrize("arguments", [["-m", "F1"], ["--tie-margin", "-1"]])

@@ -95,19 +95,6 @@ def test_an_interrupted_panel_continues(
     assert not files.folder.exists()
 
 
-def test_other_options_start_a_grader_again(
-    files: PanelFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    write_panel(files, "lexical", "./nothing")
-    with pytest.raises(ModelError, match=r"panel\.toml, grader 2 \(.*nothing\): "):
-        grade_panel(files)
-    write_panel(files, "random", "constant")
-    with caplog.at_level("INFO"):
-        grade_panel(files)
-    assert not any("complete, not computed again" in message for message in caplog.messages)
-    assert set(graders_in(files.output)) == {"google/flan-t5-large", "random", "constant"}
-
-
 def test_all_graders_are_checked_before_the_first_one_runs(files: PanelFiles) -> None:
     write_panel(files, "lexical")
     text = files.panel.read_text() + '[[grader]]\nmodel = "random"\nprompt_class = "NuggetAssignment"\n'
@@ -176,15 +163,3 @@ def test_standard_output(files: PanelFiles, capsysbinary: pytest.CaptureFixture[
     )  # fmt: skip
     written = capsysbinary.readouterr().out
     assert written.count(b'"llm":"lexical"') == 3
-
-
-def test_the_command_logs_each_grader(files: PanelFiles, capsys: pytest.CaptureFixture[str]) -> None:
-    write_panel(files, "lexical", "random")
-    main(
-        ["grade-panel", str(files.passages), "--panel", str(files.panel), "--bank", str(files.bank),
-         "-o", str(files.output)]
-    )  # fmt: skip
-    messages = capsys.readouterr().err
-    assert "Grader 1, lexical: 5 pairs graded, 0 ungraded" in messages
-    assert "Grader 2, random: 5 pairs graded, 0 ungraded" in messages
-    assert messages.rstrip().endswith(f"Written: {files.output}")
