@@ -53,19 +53,6 @@ def test_nine_columns_and_the_correlations() -> None:
     assert lines[-1] == ["kendall", "1.000", "", "", "1.000", "", "", "", ""]
 
 
-def test_the_rank_of_a_leaderboard_is_by_its_first_measure() -> None:
-    names = ("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
-    values = {"a": (0.5, 0.9), "b": (0.7, 0.8)}
-    scores = [
-        Score(s, "1", name, v)
-        for s, of_system in values.items()
-        for name, v in zip(names, of_system, strict=True)
-    ]
-    lines = published_leaderboard(with_ranks(Evaluation(scores), RANKS)).splitlines()
-
-    assert [line.split("\t")[-1] for line in lines[1:3]] == ["2", "1"]
-
-
 def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> None:
     """Scores read as ranks would reverse the order of the systems."""
     official = tmp_path / "judgments.tsv"

@@ -8,7 +8,6 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,12 @@ import exam_pp
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report
 from exam_pp.reports.analysis.report_folder.assembly import write_evaluation
 from exam_pp.reports.analysis.report_folder.inputs import Sources
-from tests.conftest import passage, rubric
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
@@ -279,25 +276,6 @@ def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
     assert ("GradedRelevance" in swept["questions.jsonl"], RATED in swept["direct-grades"]) == (False, False)
     assert "GradedRelevance" in swept["direct-grades"]
     assert (tmp_path / "out" / "review.html").is_file()
-
-
-def test_reviewers_have_no_leaderboard_unless_they_are_selected(
-    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
-) -> None:
-    row = {"method": "bm25", "paragraphId": "p1", "queryId": "q1", "rank": 1, "score": 1.0}
-    ranked = {"rankings": [row], "judgments": []}
-    grades = [
-        rubric({"q1/a": 5}, llm=model, prompt_info={"prompt_class": "P"}) for model in ("m", "human:eva")
-    ]
-    graded = write_jsonl("g.jsonl", [["q1", [passage("p1", paragraph_data=ranked, exam_grades=grades)]]])
-
-    page = write_evaluation(Sources(graded), tmp_path / "a", QUICK).read_text()
-    assert "Rubric-Cover: m" in text_of(page)
-    assert "Rubric-Cover: human:eva" not in text_of(page)
-    assert "human:eva" in [row[0] for row in rows_of(part(page, "Graders"))]
-    only = Sources(graded, grade_filter=GradeFilter(model="human:eva"))
-    page = write_evaluation(only, tmp_path / "b", QUICK).read_text()
-    assert "Rubric-Cover: human:eva" in text_of(page)
 
 
 def test_banks_of_the_same_file_name_have_their_folder_in_names(demo: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exam_pp.data_model import Passage
 from exam_pp.phases.review.verification.grading import GradedEntry, Grading, graded_entries
-from exam_pp.rendering.document import Block, Heading, Paragraph, Table
+from exam_pp.rendering.document import Heading, Paragraph
 from exam_pp.test_bank import Entry
 from tests.reports.review.verification.material import (
     BANK,
@@ -15,7 +15,6 @@ from tests.reports.review.verification.material import (
     passage,
     query,
     rated,
-    summary,
     table,
 )  # fmt: skip
 
@@ -79,42 +78,12 @@ def test_a_failed_call_does_not_hide_an_earlier_rating() -> None:
     assert listed(passage("p", failed, rated({"q/a": 2}), rated({"q/a": 1})))["q/a"].pairs[0].rating == 1
 
 
-def reported(*passages: Passage, min_grade: int | None = None, limit: int | None = None) -> Grading:
-    report = Grading(min_grade, limit)
-    report.add(query(*passages, bank={"q/a": BANK["q/a"]}))
-    return report
-
-
 MIXED = (
     passage("p1", rated({"q/a": 5}), grades(EXTRACTION, {"q/a": "Elvis"}), relevance=[3]),
     passage("p2", rated({"q/a": 1}, {"q/a": "6 months"}, sources={"q/a": "default-1"})),
     passage("p3", rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "hm"}})),
     passage("p4"),
 )
-
-
-def test_blocks() -> None:
-    heading, entry, pairs = pages(reported(*MIXED))
-    assert [heading, entry] == [Heading("q: rock"), Heading(PIONEERS, level=2)]
-    assert isinstance(pairs, Table)
-    assert pairs.columns == ["rating", "answer", "judgment", "passage", "note", "text"]
-    assert [list(row) for row in pairs.rows] == [
-        [5, "Elvis", 3, "p1", "", "Text of p1."],
-        [1, None, None, "p2", 'default-1 reply "6 months"', "Text of p2."],
-        [None, None, None, "p3", 'ungraded: timed out reply "hm"', "Text of p3."],
-        [None, None, None, "p4", "not asked", "Text of p4."],
-    ]
-
-
-def test_omitted_passages_are_counted() -> None:
-    report = reported(*MIXED, min_grade=1, limit=1)
-    assert pages(report)[3] == Paragraph("3 more passages are not shown.")
-    assert summary(report) == (
-        "1 query, 1 entry, 4 pairs: 1 with a reply that is not just the rating (1 of them marked as read "
-        "by the default rule), 1 ungraded, 1 not asked."
-    )
-    without_pairs: list[Block] = pages(reported(passage("p4"), min_grade=1))[2:]
-    assert without_pairs == [Paragraph("1 passage is not shown.")]
 
 
 def test_parts_of_a_query_are_merged() -> None:

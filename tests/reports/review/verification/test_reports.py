@@ -93,14 +93,6 @@ class TestUncovered:
         assert column(shown(Uncovered(2), query(*self.PASSAGES)), "passage_id") == ["far", "near"]
         assert column(shown(Uncovered(), query(*self.PASSAGES, min_grade=3)), "passage_id") == ["far", "less"]
 
-    def test_the_best_entries_of_an_uncovered_passage(self) -> None:
-        report = Uncovered()
-        report.add(query(self.PASSAGES[1], self.PASSAGES[2]))
-        label = texts(pages(report), Quote)
-        assert label == ["far: judged 3, best grade 0", "near: judged 3, best grade 3"]
-        _, near = tables(report)
-        assert near.rows == [[3, PIONEERS]]
-
     def test_no_uncovered_passages(self) -> None:
         report = Uncovered()
         assert shown(report, query(self.PASSAGES[0])) == []
@@ -192,11 +184,6 @@ class TestDisagreements:
             "Of 8 passages with a judgment and a grade, 3 are judged 1 or higher and have no grade of 4 or "
             "higher; 3 are judged lower and have such a grade."
         )
-
-    def test_limit_is_for_each_direction(self) -> None:
-        report = Disagreements(limit=1)
-        assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["low3", "spam"]
-        assert texts(pages(report), Paragraph) == ["2 more passages are not shown."] * 2
 
     def test_agreement(self) -> None:
         report = Disagreements()
@@ -381,14 +368,6 @@ class TestSample:
             shuffled += [_with(line, mixed[:half]), _with(line, mixed[half:])]
         assert shown(Sample(size, seed), *shuffled) == first
         assert shown(Sample(size + 1, seed), *lines)[:size] == first
-
-    def test_summary_and_strata(self) -> None:
-        report = Sample(3, seed=7)
-        shown(report, *self.lines({("x", 0): 5, ("y", 3): 2}))
-        assert summary(report) == (
-            "3 of 7 graded pairs (seed 7), as evenly over ratings as the file allows, then over queries."
-        )
-        assert tables(report)[0].rows == [[3, 2, 1, 2], [0, 5, 1, 1]]
 
 
 def _with(line: CheckedQuery, passages: Any) -> CheckedQuery:
