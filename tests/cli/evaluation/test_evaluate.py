@@ -55,20 +55,6 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
     assert len(saved.read_text().splitlines()) == 3
 
 
-def test_the_threshold_is_applied_once_to_counts_and_binary_labels(
-    run: Run, tiny_passages: Path, runs: Path
-) -> None:
-    """If the threshold 4 were applied to the labels 0 and 1 again, no passage would be relevant."""
-    _, out, _ = run(
-        "evaluate", "qrels", tiny_passages, "--label", "binary", "--min-grade", 4, "--runs", runs, "-m", "RR",
-        "--format", "tsv",
-    )  # fmt: skip
-
-    assert [line.split("\t")[:2] for line in out.splitlines()] == [
-        ["system", "RR"], ["one", "0.500000"], ["two", "0.500000"],
-    ]  # fmt: skip
-
-
 def test_leaderboard_of_judgments_as_official_leaderboard(
     run: Run, tiny_passages: Path, runs: Path, tmp_path: Path
 ) -> None:

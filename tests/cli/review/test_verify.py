@@ -10,15 +10,6 @@ import pytest
 from exam_pp.cli.main import main
 
 
-def test_text(tiny_passages: Path, tiny_bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["verify", "grading", str(tiny_passages), "--bank", str(tiny_bank), "--query", "q1", "--limit", "1"])
-    out = capsys.readouterr().out
-    assert "What text is this?\n------------------\n" in out
-    assert "     5         3  p1       Text of p1.\n" in out
-    assert "1 more passage is not shown." in out
-    assert "007" not in out
-
-
 def test_prompt_class_alias_and_unknown_prompt_class(
     tiny_passages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
