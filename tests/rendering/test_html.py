@@ -91,16 +91,6 @@ def test_sections_notes_and_provenance() -> None:
     assert "<nav" not in render(Report("t", [Heading("One")]), "html")
 
 
-def test_long_names_are_whole_in_the_page() -> None:
-    name = "QuestionSelfRatedUnanswerablePromptWithChoices"
-    page = render(Report(name, [Table([name], [["d04/a3a83f32ef282a720611f6ea78d9790a"]])]), "html")
-    parser = Texts()
-    parser.feed(page)
-    assert "".join(parser.texts).count(name) == 3  # title of the window, heading, column
-    assert f'<span class="name" title="{name}">QuestionSelfRated<span' in page
-    assert '<span class="name" title="d04/a3a83f32ef282a720611f6ea78d9790a">' in page
-
-
 def test_numbers_with_errors_and_intervals_are_numeric_columns() -> None:
     table = Table(
         ["a", "b", "c", "d"], [["0.5 ± 0.1", "0.5 [0.4, 0.6]", "0.512ab", "2 apples a day"], ["", "", "", ""]]
