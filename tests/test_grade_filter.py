@@ -105,15 +105,6 @@ def test_question_set(first: str | None, expected: str) -> None:
     assert question_set_of({first: 1} if first else {}) == expected
 
 
-def test_missing_metadata_is_taken_from_the_filter() -> None:
-    mixed = passage(grades({"a": 4}), grades({"b": 2}, model=None))
-    selector, ratings = selected(GradeFilter(model="m"), mixed)
-    assert ratings == [{"a": 4, "b": 2}]
-    selector.check("file")
-    unfiltered, _ = selected(GradeFilter(), passage(grades({"a": 1}, model=None, prompt=None)))
-    assert unfiltered.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
-
-
 def test_versions_of_a_prompt_are_not_merged() -> None:
     versions = passage(
         grades({"a": 4}, prompt_hash="old"), grades({"b": 2}, prompt_hash="new"), grades({"c": 1})

@@ -152,31 +152,6 @@ def test_outputs_have_the_entries_of_their_system(lines: list[QueryPassages]) ->
             assert output.answered == bool(output.parts)
 
 
-def test_outputs_are_in_order() -> None:
-    """A ranking without a repeat belongs to every repeat; an empty part is no text."""
-    rows: list[tuple[str, str, dict[str, Any]]] = [
-        ("b", "Second.", {"rank": 2, "role": "retrieved"}),
-        ("a", "First.", {"rank": 1, "role": "retrieved"}),
-        ("x2", "Two.", {"rank": 2, "role": "answer", "repeat": 1, "citations": ["b", "zz"]}),
-        ("x1", "One.", {"rank": 1, "role": "answer", "repeat": 1}),
-        ("y1", " ", {"rank": 1, "role": "answer", "repeat": 2}),
-    ]
-    query = QueryPassages(
-        "q1",
-        [
-            Passage(passage_id=key, text=text, data=PassageData(rankings=[entry("rag", key, **keys)]))
-            for key, text, keys in rows
-        ],
-    )
-    outputs = outputs_of(query)
-    assert [output.name for output in outputs.values()] == ["rag-run-1", "rag-run-2"]
-    assert [p.passage_id for p in outputs[System("rag", 1)].retrieved] == ["a", "b"]
-    assert outputs[System("rag", 1)].retrieved == outputs[System("rag", 2)].retrieved
-    assert outputs[System("rag", 1)].text == "One. Two."
-    assert [cited for _, cited in outputs[System("rag", 1)].parts] == [(), ("b", "zz")]
-    assert (outputs[System("rag", 2)].text, outputs[System("rag", 2)].answered) == ("", True)
-
-
 def test_repeats_are_separate_systems_with_their_own_names() -> None:
     lines = [
         QueryPassages(
