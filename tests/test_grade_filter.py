@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.data_model import LEGACY_PROMPT_CLASS, DirectGrade, Passage, RubricGrades
+from exam_pp.data_model import DirectGrade, Passage, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, question_set_of
 

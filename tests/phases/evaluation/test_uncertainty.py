@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.scores import read_means
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation import rubric as evaluate
@@ -18,7 +17,6 @@ from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.rendering.render import render
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.conftest import passage, rubric

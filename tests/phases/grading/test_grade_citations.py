@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ from exam_pp.phases.grading.grade_citations import (
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
-from exam_pp.prompts.custom import parse_prompt, prompt_as_file
 from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 

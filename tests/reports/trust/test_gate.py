@@ -10,7 +10,7 @@ from exam_pp.phases.trust.gate import Gate, gate
 from exam_pp.rendering.render import render
 from exam_pp.reports.trust.gate import gate_report, gate_sentence
 from exam_pp.results import Score
-from tests.tables import notes_of, tables_of
+from tests.tables import tables_of
 
 
 def compared(old: list[float], new: list[float], **options: Any) -> Gate:
