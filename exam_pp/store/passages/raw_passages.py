@@ -283,8 +283,8 @@ class RawPassage:
 
     def raw_grades(self) -> list[RawGrades]:
         """Return all sets of grades with their JSON, in the order of :meth:`grade_sets`."""
+        views = self.grade_sets()  # first, because it names the field of an invalid value
         raw_sets = [(key, raw) for key in _GRADE_TYPES for raw in decode_list(self.fields.get(key))]
-        views = self.grade_sets()
         return [RawGrades(key, view, raw) for (key, raw), view in zip(raw_sets, views, strict=True)]
 
     def edit_grades(self, edit: Callable[[RawGrades], RawGrades | None]) -> None:

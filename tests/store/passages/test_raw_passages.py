@@ -165,6 +165,15 @@ def test_invalid_fields_raise_when_they_are_accessed(write_jsonl: Write) -> None
         list(read_passages(bad))
 
 
+@pytest.mark.parametrize("key", ["exam_grades", "grades"])
+@pytest.mark.parametrize("value", [3, "x", {"a": 1}])
+def test_grades_that_are_no_list_are_named(write_jsonl: Write, key: str, value: Any) -> None:
+    bad = write_jsonl("p.jsonl", [["q", [passage("p") | {key: value}]]])
+    (query,) = read_raw_passages(bad)
+    with data_error(bad, 1, f"passage 1 {key}", about="input should be a valid array"):
+        query.passages[0].raw_grades()
+
+
 @pytest.mark.parametrize(
     "line",
     [b"[1", b"{}", b'["q"]', b'["q", {}]', b'["q", [1]]', b'["q", [{"text": "t"}]]', b"\xff", b"[" * 100_000,
