@@ -51,7 +51,6 @@ def compare(
     evidence: Evidence | None = None,
     min_relevance: int | None = None,
     games: PathLike | None = None,
-    budget: int | None = None,
     seed: int = 0,
 ) -> comparisons.CompareSummary:
     """Let a model decide which of two answers to a query is better, like ``exam-pp compare``.
@@ -71,7 +70,6 @@ def compare(
             None: what the prompt shows.
         min_relevance: Lowest label of these documents; None shows all.
         games: Games file to extend: its games are kept, and those of the same judge not played again.
-        budget: Number of new games; the most informative pairs play first. None plays all drawn pairs.
         seed: Seed of all draws.
 
     Returns:
@@ -89,7 +87,6 @@ def compare(
         systems=systems,
         games_per_query=games_per_query,
         both_orders=both_orders,
-        budget=budget,
         seed=seed,
     )
     paths = comparisons.CompareFiles(

@@ -125,10 +125,9 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--system-after": "System of the new version",
     },
     "Method": {
-        "--adaptive": "Play the most informative games first",
         "--both-orders": "Compare answers in both orders",
         "--baseline": "System to which others are compared",
-        "--budget": "Number of new games, or of pairs to label",
+        "--budget": "Number of pairs to label",
         "--canary": "Canary to add",
         "--citations": "Citations of a part of an answer that count",
         "--claims": "Score whole answers or their parts",

@@ -23,7 +23,7 @@ _CELLS = 2_000_000
 """Maximum number of cells of the tables that are rated at a time, which limits the memory."""
 
 
-def bradley_terry(wins: Floats, *, prior: float = 0.0) -> Floats:
+def bradley_terry(wins: Floats) -> Floats:
     """Bradley-Terry ratings of one or several tables of wins, on the scale of Elo with mean 1000.
 
     The model is P(i beats j) = 1 / (1 + 10^((R_j - R_i) / 400)). The ratings maximise the likelihood, so the
@@ -38,8 +38,6 @@ def bradley_terry(wins: Floats, *, prior: float = 0.0) -> Floats:
     Args:
         wins: Wins of the row's system against the column's, ... × systems × systems, with ties as half wins
             of both.
-        prior: Number of ties of every system with the imaginary system, in all tables. They draw the
-            ratings of systems with few games to the mean.
 
     Returns:
         Ratings, ... × systems.
@@ -51,7 +49,7 @@ def bradley_terry(wins: Floats, *, prior: float = 0.0) -> Floats:
     """
     systems = wins.shape[-1]
     tables = wins.reshape(-1, systems, systems)
-    ties = np.where(has_maximum(tables), prior, max(prior, 1.0))
+    ties = np.where(has_maximum(tables), 0.0, 1.0)
     strengths = _newton(tables, ties)
     return np.asarray((MEAN + POINTS * strengths).reshape(wins.shape[:-1]))
 

@@ -83,19 +83,6 @@ def test_a_system_that_won_all_games_has_an_additional_tie() -> None:
     assert 3 * (1 - p(high - low)) == pytest.approx(p(high - 1000) - 0.5)
 
 
-def test_a_prior_draws_ratings_to_the_mean() -> None:
-    """3 wins of 4 and two ties against 1000: 3 + 1 = 4 p(2r) + 2 p(r) for A."""
-    table = np.array([[0.0, 3.0], [1.0, 0.0]])
-    (high, low) = bradley_terry(table, prior=2)
-
-    def p(difference: float) -> float:
-        return float(1 / (1 + 10 ** (-difference / 400)))
-
-    assert high + low == pytest.approx(2000)
-    assert 4 * p(high - low) + 2 * p(high - 1000) == pytest.approx(4)
-    assert high < bradley_terry(table)[0]
-
-
 def test_groups_that_never_met_are_each_around_1000() -> None:
     table = np.zeros((4, 4))
     table[0, 1], table[1, 0], table[2, 3], table[3, 2] = 3, 1, 1, 1

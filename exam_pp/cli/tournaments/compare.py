@@ -41,7 +41,6 @@ _OPTIONS = (
     "seed",
     "same_text_is_tie",
     "unparsed",
-    "budget",
 )
 
 
@@ -135,12 +134,6 @@ _OPTIONS = (
     help="Games file to extend: its games are kept, and games by the same model with the same prompt and "
     "answers are not played again.",
 )
-@click.option(
-    "--adaptive",
-    is_flag=True,
-    help="Play the most informative games first, in rounds, until --budget is spent.",
-)
-@click.option("--budget", type=IntRange(1), help="Number of new games with --adaptive.")
 @MAX_QUERIES
 @journal_options
 def command(passages: Path, output: Path, queries: Path, **options: Any) -> None:
@@ -150,22 +143,16 @@ def command(passages: Path, output: Path, queries: Path, **options: Any) -> None
     without a verdict leaves its game ungraded, which is not a tie. An empty answer loses against a text
     without a model call. To continue an interrupted run, repeat the command.
 
-    With --adaptive, systems of similar strength and systems with few games play first, so that fewer games
-    give the same order of systems; all answers are then in memory.
-
     Examples:
 
     \b
       exam-pp compare answers.jsonl.gz --queries queries.jsonl -o new-games.jsonl.gz --model fake
       exam-pp compare answers.jsonl.gz --queries queries.jsonl -o new-games.jsonl.gz \\
         --games-per-query 15 --both-orders --model gpt-4o --model-pipeline openai
-      exam-pp compare answers.jsonl.gz --queries queries.jsonl -o more-games.jsonl.gz \\
-        --adaptive --budget 5 --model lexical
     """
     from exam_pp.phases.tournaments.compare import CompareFiles, compare
     from exam_pp.signals import STOP
 
-    _check_extension(options)
     model = take_model_options(options)
     chosen = _compare_options(options)
     files = CompareFiles(passages, output, queries=queries, **take(options, *JOURNAL, "games"))
@@ -197,13 +184,3 @@ def _compare_options(options: dict[str, Any]) -> CompareOptions:
         raise click.UsageError("A game has one prompt; use --prompt-class or --prompt-file once.")
     reasons = with_aliases(GradeFilter(options["reasons_grader"], options["reasons_class"]))
     return CompareOptions(prompts[0] if prompts else None, reasons=reasons, **take(options, *_OPTIONS))
-
-
-def _check_extension(options: dict[str, Any]) -> None:
-    """Raise UsageError for options of adaptive games without an effect."""
-    if options["adaptive"] and options["budget"] is None:
-        raise click.UsageError("--adaptive needs --budget, the number of new games.")
-    if options["budget"] is not None and not options["adaptive"]:
-        raise click.UsageError("--budget has an effect only with --adaptive.")
-    if options["adaptive"] and options["games_per_query"] is not None:
-        raise click.UsageError("--games-per-query cannot be combined with --adaptive, which chooses pairs.")

@@ -28,14 +28,10 @@ from exam_pp.phases.grading.scheduler import (
     Answer,
     Answerer,
     results_in_windows,
-    run_requests,
 )
-from exam_pp.phases.tournaments.contests import Contest, DocumentRule, OpenGames, contest_of
+from exam_pp.phases.tournaments.contests import Contest, DocumentRule, contest_of
 from exam_pp.phases.tournaments.judges import Judge, Played
 from exam_pp.phases.tournaments.pairs import (
-    Pair,
-    PairSelector,
-    PlannedGame,
     drawn_pairs,
     planned_games,
 )
@@ -80,7 +76,6 @@ class CompareOptions:
         seed: Seed of all draws.
         same_text_is_tie: Whether answers with the same words tie without a call.
         unparsed: ``chat`` also reads "final verdict: A".
-        budget: Number of new games, of the most informative pairs; None plays all drawn pairs.
     """
 
     prompt: Prompt | None = None
@@ -96,7 +91,6 @@ class CompareOptions:
     seed: int = 0
     same_text_is_tie: bool = False
     unparsed: Unparsed = "ungraded"
-    budget: int | None = None
 
     def resolved(self) -> CompareOptions:
         """The options with their defaults; raises :class:`SelectionError` for those without an effect."""
@@ -242,10 +236,7 @@ def compare(
     with open_journal(files) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None))
         contests = _contests(files, texts, options, rule, summary)
-        if options.budget is None:
-            lines = compared(contests, answer, judge, options, summary)
-        else:
-            lines = compared_adaptively(list(contests), answer, judge, options, summary)
+        lines = compared(contests, answer, judge, options, summary)
         write_games(_with_others(lines, known, summary), files.output, inputs=files.inputs)
         summary.asked = answer.asked
     if not options.systems and options.max_queries is None:
@@ -371,7 +362,9 @@ def compared(
                 for pair in drawn_pairs(
                     contest.repeats, contest.query_id, options.seed, options.games_per_query
                 )
-                for plan in _plans(contest, pair, options)
+                for plan in planned_games(
+                    pair, contest.query_id, contest.repeats, options.seed, options.both_orders
+                )
             ]
             played = judge.played(contest.query_id, plans)
             summary.reused += len(played)
@@ -384,55 +377,6 @@ def compared(
         for game in games:
             summary.add(game)
         yield judge.line(contest, games, played)
-
-
-def compared_adaptively(
-    contests: Sequence[Contest],
-    answer: Answer,
-    judge: Judge,
-    options: CompareOptions,
-    summary: CompareSummary,
-) -> Iterator[QueryGames]:
-    """Yield the lines of the games file after ``budget`` new games of the most informative pairs.
-
-    Games are played in rounds: each has as many games as systems, or a quarter of the games so far if that is
-    more. After a round, the strengths of all systems are estimated again. The queries of a pair are drawn.
-    Games of the same judge in the games file count as played.
-    """
-    open_games = OpenGames(options.seed)
-    selector = PairSelector({system for contest in contests for system in contest.repeats})
-    played: dict[str, list[Played]] = {}
-    for contest in contests:
-        summary.queries += len(contest.repeats) > 1
-        for game in judge.games(contest.query_id):
-            selector.add(game)
-        for pair in drawn_pairs(contest.repeats, contest.query_id, options.seed):
-            plans = _plans(contest, pair, options)
-            known = judge.played(contest.query_id, plans)
-            played.setdefault(contest.query_id, []).extend(known)
-            done = {plan for plan, _ in known}
-            open_games.add(pair, contest, [plan for plan in plans if plan not in done])
-    summary.reused = sum(map(len, played.values()))
-    new: dict[str, list[Game]] = {}
-    left, count = options.budget or 0, summary.reused
-    while left > 0 and open_games:
-        size = min(left, max(len(selector.systems), count // 4))
-        plans_of_round = open_games.take(selector, size)
-        units = [contest.unit(plan) for contest, plan in plans_of_round]
-        games = run_requests([judge.grader.run(unit) for unit in units], answer)
-        for (contest, _), game in zip(plans_of_round, games, strict=True):
-            selector.add(game)
-            summary.add(game)
-            new.setdefault(contest.query_id, []).append(game)
-        left -= len(games)
-        count += len(games)
-    for contest in contests:
-        games = sorted(new.get(contest.query_id, ()), key=lambda game: sorted((str(game.a), str(game.b))))
-        yield judge.line(contest, games, played.get(contest.query_id, ()))
-
-
-def _plans(contest: Contest, pair: Pair, options: CompareOptions) -> list[PlannedGame]:
-    return planned_games(pair, contest.query_id, contest.repeats, options.seed, options.both_orders)
 
 
 def _requests(judge: Judge, units: Iterable[PairUnit]) -> int:

@@ -1,8 +1,7 @@
-"""Answers and documents of a query, from which games between systems are made, and the open games."""
+"""Answers and documents of a query, from which games between systems are made."""
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -10,8 +9,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.graders.pairwise import AnswerText, Document, PairUnit
-from exam_pp.pair_sample import draw
-from exam_pp.phases.tournaments.pairs import Pair, PairSelector, PlannedGame
+from exam_pp.phases.tournaments.pairs import PlannedGame
 from exam_pp.prompts.thinking import without_thinking
 from exam_pp.roles import System, SystemOutput, outputs_of, role_of
 
@@ -89,40 +87,6 @@ class Contest:
             [document for document in documents if self.rule.keeps(document, self.query_id)],
             game.order,
         )
-
-
-class OpenGames:
-    """The games that can still be played, by pair of systems; the queries of a pair are in a drawn order.
-
-    Args:
-        seed: Seed of the draws.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._by_pair: dict[Pair, list[tuple[float, Contest, list[PlannedGame]]]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._by_pair)
-
-    def add(self, pair: Pair, contest: Contest, games: Iterable[PlannedGame]) -> None:
-        """Add the games of a pair for a query; without games, nothing changes."""
-        if left := list(games):
-            position = draw(self._seed, "query", *pair, contest.query_id)
-            insort(self._by_pair.setdefault(pair, []), (position, contest, left), key=lambda item: -item[0])
-
-    def take(self, selector: PairSelector, count: int) -> list[tuple[Contest, PlannedGame]]:
-        """Remove at most ``count`` games, those of the most informative pairs, and return them."""
-        available = {pair: sum(len(games) for *_, games in left) for pair, left in self._by_pair.items()}
-        chosen: list[tuple[Contest, PlannedGame]] = []
-        for pair in selector.next_pairs(available, count):
-            _, contest, games = self._by_pair[pair][-1]
-            chosen.append((contest, games.pop(0)))
-            if not games:
-                self._by_pair[pair].pop()
-            if not self._by_pair[pair]:
-                del self._by_pair[pair]
-        return chosen
 
 
 def pooled(outputs: Iterable[SystemOutput]) -> list[Passage]:
