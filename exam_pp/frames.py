@@ -27,14 +27,7 @@ class Tabular(Sequence[R]):
     row_type: ClassVar[type[tuple[Any, ...]]]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Convert the rows to a data frame with one column per field.
-
-        Returns:
-            Columns of strings, ``int64`` (``Int64`` if values can be missing), ``float64`` or ``bool``.
-
-        Raises:
-            MissingExtraError: pandas is not installed.
-        """
+        """Convert the rows to a data frame with one column per field."""
         try:
             import pandas  # noqa: PLC0415 - optional
         except ImportError:
@@ -50,9 +43,6 @@ class Tabular(Sequence[R]):
 
         Every Arrow library reads it without a copy: ``pyarrow.table(rows.to_arrow())``,
         ``polars.from_arrow(...)``, ``duckdb.from_arrow(...)``.
-
-        Returns:
-            Fields of type ``string``, ``int64``, ``double`` or ``bool``; missing values are null.
         """
         import nanoarrow  # noqa: PLC0415 - slow to import
 

@@ -21,15 +21,11 @@ def manifest_path(output: Path) -> Path:
 class NamedContent(Record):
     """A file or folder: its name and a digest of its content.
 
-    Attributes:
-        path: The path as the user named it; for a file of a folder, its name in the folder.
-        size: Number of bytes; of a folder, those of all ``files``. None for a stream.
-        sha256: SHA-256 of the bytes, as ``sha256sum`` prints it. For a folder, it is that of the lines that
-            ``sha256sum`` prints for ``files``. None if the content was not read again; ``note`` says why.
-        files: The files of a folder, by name.
-        note: The reason of a missing digest.
-        parameter: The option or argument that names it, such as ``--bank``; None for a file of a folder, and
-            for a file that another input names.
+    ``size``: Number of bytes; of a folder, those of all ``files``. None for a stream. ``sha256``: SHA-256 of
+    the bytes, as ``sha256sum`` prints it. For a folder, it is that of the lines that ``sha256sum`` prints for
+    ``files``. None if the content was not read again; ``note`` says why. ``parameter``: The option or
+    argument that names it, such as ``--bank``; None for a file of a folder, and for a file that another input
+    names.
     """
 
     path: str
@@ -54,17 +50,7 @@ class OptionValue(Record):
 class Manifest(Record):
     """The making of one output: the command with all options, its inputs and versions.
 
-    Attributes:
-        exam_pp: Version of exam_pp.
-        command: Name of the command, such as ``evaluate cover``.
-        output: The output that the manifest belongs to.
-        options: All options and arguments that are not files, in the order of the command's help.
-        inputs: The files that the command read.
-        report: Provenance of the numbers of a report: graders of the grades, cutoff, thresholds, number of
-            queries.
-        python: Version of Python.
-        platform: Operating system and processor, such as ``Linux x86_64``.
-        packages: Versions of imported packages that numbers may depend on.
+    ``options``: All options and arguments that are not files, in the order of the command's help.
     """
 
     format: Literal["exam_pp.manifest.v1"] = FORMAT

@@ -59,11 +59,9 @@ class PairSample(Record):
     sample are valid for the grades of ``model`` and ``prompt_class`` within the first ``cutoff`` ranks of
     each system; None means all graded passages.
 
-    Attributes:
-        graded_sha256: Digest of the graded file (:func:`exam_pp.edits.canonical_sha256`).
-        population: Query id to the pairs that could be drawn. A block without entries has passages without a
-            grade, a block without passages has entries without a grade.
-        lowest_probability: The lowest probability of a pair of the population, drawn or not.
+    ``population``: Query id to the pairs that could be drawn. A block without entries has passages without a
+    grade, a block without passages has entries without a grade. ``lowest_probability``: The lowest
+    probability of a pair of the population, drawn or not.
     """
 
     format: Literal["exam_pp.pair-sample.v2"] = FORMAT

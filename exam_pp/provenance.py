@@ -18,16 +18,7 @@ VERSION = __version__
 class Provenance:
     """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
-    Attributes:
-        models: Models or reviewers that graded.
-        prompt_classes: Prompts of the grades.
-        banks: File names of the test banks.
-        judgments: File names of manual judgments.
-        leaderboards: File names of leaderboards that were compared.
-        official: File name of official ranks.
-        cutoff: Number of ranks of each system that count; None for measures with a cutoff in their name.
-        min_grades: Thresholds.
-        queries: Number of queries.
+    ``cutoff``: Number of ranks of each system that count; None for measures with a cutoff in their name.
     """
 
     models: tuple[str, ...] = ()

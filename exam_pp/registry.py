@@ -41,20 +41,7 @@ class Registry(Generic[T]):
     def add(
         self, name: str, value: T, *, aliases: tuple[str, ...] = (), old_names: tuple[str, ...] = ()
     ) -> T:
-        """Register a value.
-
-        Args:
-            name: Its name.
-            value: The value.
-            aliases: Other names of the value.
-            old_names: Aliases that are read in files; :meth:`get` logs a warning for them.
-
-        Returns:
-            The value.
-
-        Raises:
-            ValueError: A name is already registered.
-        """
+        """Register a value."""
         self._claim(name, *aliases, *old_names)
         self._values[name] = value
         self._aliases.update(dict.fromkeys((*aliases, *old_names), name))
@@ -62,30 +49,12 @@ class Registry(Generic[T]):
         return value
 
     def add_lazy(self, name: str, make: Callable[[], T]) -> None:
-        """Register a value that is made at its first use.
-
-        Args:
-            name: Its name.
-            make: Function that makes the value.
-
-        Raises:
-            ValueError: The name is already registered.
-        """
+        """Register a value that is made at its first use."""
         self._claim(name)
         self._lazy[name] = make
 
     def get(self, name: str) -> T:
-        """The value of a name that a user chose; logs a warning for an old name.
-
-        Args:
-            name: The name of the value, or an alias.
-
-        Returns:
-            The value.
-
-        Raises:
-            UnknownNameError: The name is not registered.
-        """
+        """The value of a name that a user chose; logs a warning for an old name."""
         if name not in self:
             raise UnknownNameError(self._unknown(name))
         self.warn_of_old_name(name)
@@ -94,8 +63,7 @@ class Registry(Generic[T]):
     def warn_of_old_name(self, name: str | None) -> None:
         """Log a warning if a name that a user chose is the old name of a value.
 
-        Args:
-            name: The name; None is not a name.
+        ``name``: The name; None is not a name.
         """
         if name in self._old_names:
             log.warning(
@@ -112,11 +80,8 @@ class Registry(Generic[T]):
     def find(self, name: str | None) -> T | None:
         """The value of a name, such as one in a file, or None.
 
-        Args:
-            name: The name of the value, or an alias. None is not a name.
-
-        Returns:
-            The value, or None if the name is not registered.
+        ``name``: The name of the value, or an alias. None is not a name. Returns the value, or None if the
+        name is not registered.
         """
         return self._value(name) if name is not None and name in self else None
 
@@ -127,14 +92,7 @@ class Registry(Generic[T]):
         return sorted({*self._values, *self._lazy})
 
     def aliases(self, name: str) -> tuple[str, ...]:
-        """The other names of a value.
-
-        Args:
-            name: The name of the value.
-
-        Returns:
-            Its aliases, in order of registration.
-        """
+        """The other names of a value."""
         return tuple(alias for alias, target in self._aliases.items() if target == name)
 
     def __contains__(self, name: object) -> bool:

@@ -118,12 +118,7 @@ SOURCE_SLOT, CLAIM_SLOT = "source", "claim"
 def pair_request(source: str, claim: str) -> Request:
     """Return the request that asks a pair scorer how consistent a claim is with a source.
 
-    Args:
-        source: The text of one or several passages; shortened first if the pair is too long for the model.
-        claim: An answer, or a part of it.
-
-    Returns:
-        A request without a prompt.
+    Returns A request without a prompt.
     """
     return Request((Part(source, SOURCE_SLOT, may_be_cut=True), Part(claim, CLAIM_SLOT)))
 

@@ -156,20 +156,8 @@ class LeaderboardRow(NamedTuple):
 
     An attribute is None if it was not requested or is undefined.
 
-    Attributes:
-        system: Name of the system.
-        metric: Name of the metric.
-        mean: Mean over queries.
-        stderr: Standard error of the mean.
-        queries: Number of queries.
-        low: Lower end of the confidence interval of the mean.
-        high: Upper end of the confidence interval of the mean.
-        rank_low: Best rank in the confidence interval; 1 is the best system.
-        rank_high: Worst rank in the confidence interval.
-        letters: Significance letters; systems that share a letter do not differ significantly.
-        worst_case: Lowest possible mean if all ungraded pairs had a grade.
-        best_case: Highest possible mean if all ungraded pairs had a grade.
-        order_open: Whether grades for the ungraded pairs could move the system past another system.
+    ``rank_low``: Best rank in the confidence interval; 1 is the best system. ``letters``: Significance
+    letters; systems that share a letter do not differ significantly.
     """
 
     system: str

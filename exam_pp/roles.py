@@ -173,14 +173,9 @@ class AnswerPart(NamedTuple):
 class SystemOutput:
     """The ranking and the answer of one system, or of one repeat of it, for a query.
 
-    Attributes:
-        system: The system.
-        repeat: The repeat, from 1; None for a single run.
-        retrieved: Its retrieved passages, best first.
-        parts: Its answer: passages in order, with their citations. A part without text has no content, such
-            as that of an empty answer.
-        cited: The passages of the file that parts cite, by id.
-        answered: Whether the file has an answer, also an empty one.
+    ``repeat``: The repeat, from 1; None for a single run. ``parts``: Its answer: passages in order, with
+    their citations. A part without text has no content, such as that of an empty answer. ``answered``:
+    Whether the file has an answer, also an empty one.
     """
 
     system: str
@@ -224,12 +219,8 @@ class SystemOutput:
 def outputs_of(query: QueryPassages) -> dict[System, SystemOutput]:
     """The ranking and the answer of each system for a query, in order of appearance.
 
-    Args:
-        query: A line of a passages file.
-
-    Returns:
-        System and repeat to the ranking (by rank, then descending score) and the answer (by rank). A ranking
-        without a repeat belongs to all repeats of its system. A passage that is listed twice counts once.
+    Returns system and repeat to the ranking (by rank, then descending score) and the answer (by rank). A
+    ranking without a repeat belongs to all repeats of its system. A passage that is listed twice counts once.
     """
     entries = [
         (role_of(query.query_id, passage.passage_id, entry), entry, passage)
@@ -269,11 +260,7 @@ def outputs_of(query: QueryPassages) -> dict[System, SystemOutput]:
 def answers_in(query: QueryView) -> dict[System, list[int]]:
     """The answer of each system to a query, as the positions of its parts in the order of the answer.
 
-    Args:
-        query: A line of a passages file.
-
-    Returns:
-        System and repeat to the positions in ``query.passages``; systems without an answer have no key.
+    Returns system and repeat to the positions in ``query.passages``; systems without an answer have no key.
     """
     parts: dict[System, dict[int, int]] = {}
     for position, passage in enumerate(query.passages):
@@ -316,23 +303,11 @@ def choose_role(
 ) -> Iterator[QueryView]:
     """Yield queries with only the passages and ranking entries of a role; repeats become separate systems.
 
-    Args:
-        queries: The lines of a passages file.
-        role: The role. None: all passages, but of a system with both recorded roles, in any query, only the
-            entries of the preferred role.
-        preferred: The role that counts for systems with both.
-        roles: Returns the :func:`recorded_roles` of all queries, if they can be read twice. It is called only
-            if roles are recorded. Default: from the first query with roles on, all queries are read into
-            memory.
-        mixed: Keep all entries of systems with both roles, for readers that use no ranks.
-
-    Returns:
-        The queries, unchanged if no query records roles or repeats and ``role`` is None. Names of systems are
-        those of :class:`System`.
-
-    Raises:
-        SelectionError: ``role`` is None, and a system has a recorded answer and a ranking without a role; or
-            the name of a repeat is also that of another system.
+    ``role``: The role. None: all passages, but of a system with both recorded roles, in any query, only the
+    entries of the preferred role. ``roles``: Returns the :func:`recorded_roles` of all queries, if they can
+    be read twice. It is called only if roles are recorded. Default: from the first query with roles on, all
+    queries are read into memory. Returns the queries, unchanged if no query records roles or repeats and
+    ``role`` is None. Names of systems are those of :class:`System`.
     """
     distinct = DistinctNames()
     unknown: set[str] = set()

@@ -119,12 +119,6 @@ def of_title_query(line: BankLine) -> BankLine:
 
     The ids of entries stay the same, because they begin with ``query/facet`` in both cases. The text of the
     facet is the part of the query's text after the last ``/``, as published banks join them.
-
-    Args:
-        line: A line of a bank.
-
-    Returns:
-        The line of the facet; the same line if its query id has no slash, or if it already has a facet.
     """
     title, _, facet = line.query_id.partition("/")
     if line.facet_id is not None or not (title and facet):
@@ -165,12 +159,7 @@ def original_text(identifier: str, text: str) -> str | None:
     The digest may be of the text as it stands, of the stripped text, or of the text as the model wrote it,
     with a list number in front (``1. ``) or blanks at the end. Published banks have ids of all these texts.
 
-    Args:
-        identifier: Id of the entry.
-        text: Its text.
-
-    Returns:
-        The text; None if the id has no digest, or the digest is of another text.
+    Returns the text; None if the id has no digest, or the digest is of another text.
     """
     digest = identifier.rpartition("/")[2]
     if not _MD5.fullmatch(digest):

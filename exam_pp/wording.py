@@ -18,13 +18,7 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:
-    """Format a number with its noun: ``1 query``, ``2 queries``.
-
-    Args:
-        count: The number.
-        singular: The noun.
-        plural: The plural, if it is irregular or of several words: ``sets of grades``, ``queries have``.
-    """
+    """Format a number with its noun: ``1 query``, ``2 queries``."""
     if count != 1:
         singular = plural or (f"{singular[:-1]}ies" if _ends_in_consonant_y(singular) else f"{singular}s")
     return f"{count} {singular}"

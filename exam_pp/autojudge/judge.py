@@ -73,23 +73,7 @@ class ExamJudge:
         corpus: str | None = None,
         **settings: Any,
     ) -> NuggetBanks:
-        """Make a bank with questions (``nugget_bank``) or nuggets (``claim_bank``) for every topic.
-
-        Args:
-            rag_responses: Not used.
-            rag_topics: The topics.
-            llm_config: The model behind an endpoint, if the settings name no model.
-            nugget_banks: Entries to use instead of new ones, unless the settings name a ``bank``.
-            corpus: Not used.
-            settings: The settings of the workflow file.
-
-        Returns:
-            The bank of the setting ``bank``, else ``nugget_banks``, else what the model writes; with the
-            setting ``importance``, missing importance labels are added.
-
-        Raises:
-            ExamError: A setting is wrong, a topic gets no entries, or the model cannot be asked.
-        """
+        """Make a bank with questions (``nugget_bank``) or nuggets (``claim_bank``) for every topic."""
         del rag_responses, corpus
         with _command():
             return Work(read_settings(settings), rag_topics, llm_config).new_bank(nugget_banks)
@@ -105,20 +89,9 @@ class ExamJudge:
     ) -> Qrels:
         """Make Rubric-Qrels: a label for every part of every answer.
 
-        Args:
-            rag_responses: The answers.
-            rag_topics: The topics; answers to others are ignored.
-            llm_config: As for :meth:`create_nuggets`.
-            nugget_banks: The bank. None: that of the settings.
-            corpus: Not used.
-            settings: The settings of the workflow file.
-
-        Returns:
-            Labels of ``run/topic#1``, ``run/topic#2`` ..., or of ``run/topic`` with ``unit: whole``. Parts
-            without a readable reply have no label.
-
-        Raises:
-            ExamError: As for :meth:`create_nuggets`, or there is no bank.
+        ``nugget_banks``: The bank. None: that of the settings. Returns labels of ``run/topic#1``,
+        ``run/topic#2`` ..., or of ``run/topic`` with ``unit: whole``. Parts without a readable reply have no
+        label.
         """
         from autojudge_base import QrelRow, Qrels  # noqa: PLC0415 - an extra
 
@@ -142,21 +115,9 @@ class ExamJudge:
     ) -> Leaderboard:
         """Score every run for every topic: ``Cover``, ``label_mean``, and ``V_strict`` for vital nuggets.
 
-        Args:
-            rag_responses: The answers.
-            rag_topics: The topics; answers to others are ignored. Topics without an answer score 0.
-            llm_config: As for :meth:`create_nuggets`.
-            nugget_banks: The bank. None: that of the settings.
-            qrels: Labels of the parts of answers. None: Rubric-Qrels.
-            corpus: Not used.
-            settings: The settings of the workflow file.
-
-        Returns:
-            The leaderboard with a row ``all`` of means for every run. ``V_strict`` is left out, with a
-            warning, if the bank has no nuggets with the importance ``vital``.
-
-        Raises:
-            ExamError: As for :meth:`create_qrels`.
+        ``rag_topics``: The topics; answers to others are ignored. Topics without an answer score 0.
+        ``nugget_banks``: The bank. None: that of the settings. ``qrels``: Labels of the parts of answers.
+        None: Rubric-Qrels.
         """
         del corpus
         with _command():

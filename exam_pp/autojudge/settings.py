@@ -42,28 +42,14 @@ class LlmConfig(Protocol):
 class Settings(BaseModel):
     """All settings; docs/how-to/autojudge.md explains them.
 
-    Attributes:
-        model: Name of the model; None: the model of ``llm_config``, behind its endpoint.
-        pipeline: Backend of the model; None: ``text2text`` for a named model, else ``openai``.
-        model_options: Further settings of the model, such as ``device`` or ``concurrency``.
-        seed: Seed of sampling.
-        bank: File of questions or nuggets; None: that of AutoJudge, else the model writes one.
-        entries: What the model writes.
-        count: Number of entries per topic that the model writes; None: 10.
-        importance: Whether the model labels entries without importance as vital or okay.
-        topic_text: The fields of a topic that the model reads.
-        unit: The parts of an answer that are graded.
-        prompt_class: Name of the grading prompt, or a prompt file (.toml); None: that of the kind of entry.
-        assignment_class: Prompt of the nugget assignment, in the same way; None: the listwise prompt for
-            models that can read lists, else the pointwise one.
-        min_grade: Lowest grade that covers an entry; None: 4.
-        cutoff: Number of parts of an answer that count.
-        label: How the grades of a part become its label in the qrels.
-        retry_failed: Whether failed requests of earlier runs are sent again.
-        work: Folder of grades and journals, in the output folder.
-        outdir: The output folder, which AutoJudge sets.
-        filebase: Name of the outputs, which AutoJudge uses.
-        description: A text for readers of the workflow file.
+    ``model``: Name of the model; None: the model of ``llm_config``, behind its endpoint. ``pipeline``:
+    Backend of the model; None: ``text2text`` for a named model, else ``openai``. ``bank``: File of questions
+    or nuggets; None: that of AutoJudge, else the model writes one. ``count``: Number of entries per topic
+    that the model writes; None: 10. ``importance``: Whether the model labels entries without importance as
+    vital or okay. ``prompt_class``: Name of the grading prompt, or a prompt file (.toml); None: that of the
+    kind of entry. ``assignment_class``: Prompt of the nugget assignment, in the same way; None: the listwise
+    prompt for models that can read lists, else the pointwise one. ``min_grade``: Lowest grade that covers an
+    entry; None: 4.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -100,11 +86,7 @@ INJECTED = ("outdir", "filebase", "description")
 
 
 def read_settings(values: Mapping[str, Any]) -> Settings:
-    """Check settings.
-
-    Raises:
-        DataError: A setting is unknown, or has a wrong value.
-    """
+    """Check settings."""
     own = [name for name in Settings.model_fields if name not in INJECTED]
     for name in values:
         if name not in Settings.model_fields:
@@ -124,12 +106,7 @@ def read_settings(values: Mapping[str, Any]) -> Settings:
 
 
 def model_of(settings: Settings, llm_config: LlmConfig | None) -> ModelOptions:
-    """The model of the settings, or that of ``llm_config``.
-
-    Raises:
-        DataError: Neither names a model, or only the settings name a server.
-        ModelError: ``llm_config`` has a key that is not in the environment, where exam_pp reads it.
-    """
+    """The model of the settings, or that of ``llm_config``."""
     pipeline = settings.pipeline or (_ENDPOINT if settings.model is None else ModelOptions("").pipeline)
     model = settings.model or getattr(llm_config, "model", None)
     if not model:

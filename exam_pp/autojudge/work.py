@@ -50,18 +50,7 @@ _DEFAULT_PROMPTS: dict[EntryKind, Prompt] = {"question": QUESTION_SELF_RATED, "n
 
 
 class Work:
-    """The files of one configuration of a workflow, in the work folder.
-
-    Args:
-        settings: The settings of the phase.
-        topics: The topics, which restrict bank and reports.
-        llm_config: AutoJudge's configuration of the model. Its ``cache_dir``, else the environment variable
-            ``CACHE_DIR``, is the cache folder.
-
-    Raises:
-        DataError: A setting is wrong, or the id of a topic has whitespace.
-        OutputError: The work folder or the cache folder cannot be made.
-    """
+    """The files of one configuration of a workflow, in the work folder."""
 
     def __init__(
         self, settings: Settings, topics: Iterable[Request], llm_config: LlmConfig | None = None
@@ -74,12 +63,7 @@ class Work:
         self._journal = make_folder(Path(cache)) / CACHE if cache else None
 
     def new_bank(self, given: NuggetBanks | None) -> NuggetBanks:
-        """The bank of the settings, else ``given``, else the entries that the model writes.
-
-        Raises:
-            SelectionError: A topic has no entries.
-            ExamError: The bank cannot be read, or the model cannot be asked.
-        """
+        """The bank of the settings, else ``given``, else the entries that the model writes."""
         if self.settings.bank is not None:
             path = self._written(_read_bank(self.settings.bank), "bank.jsonl")
         elif given is not None:
@@ -93,11 +77,7 @@ class Work:
         return self._as_nugget_banks(read_bank(path).lines)
 
     def bank(self, given: NuggetBanks | None) -> list[BankLine]:
-        """The entries of ``given``, else those of the bank in the settings, for the topics.
-
-        Raises:
-            SelectionError: There is no bank, or a topic has no entries.
-        """
+        """The entries of ``given``, else those of the bank in the settings, for the topics."""
         if given is not None:
             return self._of_topics(self._lines_of(given))
         if self.settings.bank is None:

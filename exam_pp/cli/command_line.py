@@ -18,10 +18,6 @@ def command_line(context: click.Context, *, without: Collection[str] = ()) -> st
     """Return the command with the arguments and options that the user gave, as a shell would read it.
 
     Equal calls give equal lines. Values of keys, tokens and passwords are masked.
-
-    Args:
-        context: Context of the command.
-        without: Names of parameters to leave out, such as the output.
     """
     words = context.command_path.split()
     for parameter in context.command.params:
@@ -39,12 +35,7 @@ def is_given(context: click.Context, name: str) -> bool:
 def refuse_without(needed: str, *names: str) -> None:
     """Refuse parameters of the running command that would have no effect.
 
-    Args:
-        needed: The option that they need, which the user did not name.
-        names: Names of the parameters.
-
-    Raises:
-        UsageError: The user named one of them.
+    ``needed``: The option that they need, which the user did not name.
     """
     context = click.get_current_context()
     for parameter in context.command.params:

@@ -64,22 +64,8 @@ def scored_games(
 ) -> RatedGames:
     """Games from a graded file, or from files of scores.
 
-    Args:
-        scored: A graded file, or files of scores.
-        criteria: Selects grades.
-        measure: Measure that decides the games; None for the default.
-        measure_option: Name of the option of the measure.
-        bank: Test bank of the grades.
-        tie_margin: Largest difference of two scores that is a tie.
-        queries: Query file to restrict the games to.
-        grader_name: Name of the grader to record; None for the default.
-        **options: The other :data:`scored_options`, which need a graded file.
-
-    Returns:
-        The games.
-
-    Raises:
-        UsageError: There are several graded files, the measure is unknown, or an option needs a graded file.
+    ``measure``: Measure that decides the games; None for the default. ``grader_name``: Name of the grader to
+    record; None for the default.
     """
     from exam_pp.phases.evaluation.judgments import is_passages
     from exam_pp.phases.tournaments.from_grades import GRADE_MEASURES, games_from_grades, games_from_scores

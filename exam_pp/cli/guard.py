@@ -73,11 +73,7 @@ def note_input(context: click.Context | None, path: Path, parameter: click.Param
 
 
 def note_output(context: click.Context, path: Path, option: click.Parameter) -> None:
-    """Note a path that the running command will write for an option.
-
-    Raises:
-        BadParameter: The command writes this path for another option.
-    """
+    """Note a path that the running command will write for an option."""
     from os.path import realpath  # a link to itself is an error of check_output
 
     _, first = _files(context).outputs.setdefault(Path(realpath(path)), NamedOutput(path, option))
@@ -90,9 +86,6 @@ def guarded(context: click.Context) -> Iterator[Ran]:
     """Check all outputs of a command against all of its inputs, and protect the inputs while it runs.
 
     The block gets the files of the command, with those that it has written so far.
-
-    Raises:
-        OutputError: An output, or another file that the command writes, is also an input.
     """
     from exam_pp.store.files import check_output
     from exam_pp.store.inputs import reading

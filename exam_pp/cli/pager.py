@@ -20,10 +20,6 @@ def paged(parts: Iterable[str], write: Callable[[Iterable[str]], object]) -> Non
 
     Parts are made as the reader needs them. A text is only written if ``PAGER`` is empty or not a program, if
     standard input is not a terminal, and on a terminal that cannot scroll (``TERM=dumb``).
-
-    Args:
-        parts: The parts of the text.
-        write: Writes the parts of a text to standard output.
     """
     unread = iter(parts)
     first: list[str] = []

@@ -77,19 +77,9 @@ class Schema(NamedTuple):
 class Format:
     """A file format.
 
-    Args:
-        name: Name in ``--from`` and ``--to``.
-        content: The content of the files.
-        about: Description in a few words, for lists of formats.
-        sniff: Returns how well the beginning of a file fits the format.
-        records: Reads the records of the file and raises :class:`DataError` for the first invalid record;
-            ``exam-pp validate`` uses it to check files.
-        noun: Singular noun for a record, for messages.
-        read: Reads the content. None if the format cannot be converted or needs several files.
-        write: Writes the content. None as for ``read``.
-        read_by: The command that reads the format if ``read`` is None.
-        written_by: The command that writes the format if ``write`` is None.
-        schema: The schema of JSON files.
+    ``read``: Reads the content. None if the format cannot be converted or needs several files. ``write``:
+    Writes the content. None as for ``read``. ``read_by``: The command that reads the format if ``read`` is
+    None. ``written_by``: The command that writes the format if ``write`` is None.
     """
 
     name: str
@@ -120,15 +110,7 @@ def all_formats() -> list[Format]:
 
 
 def format_of(path: str | Path, option: str = "--from") -> Format:
-    """Detect the format of a file from the content; a folder is a folder of runs.
-
-    Args:
-        path: The file.
-        option: The option that names the format, for messages.
-
-    Raises:
-        DataError: No format fits, or the file is a stream, whose beginning cannot be read twice.
-    """
+    """Detect the format of a file from the content; a folder is a folder of runs."""
     if not Path(path).is_dir() and is_read_once(path):
         raise DataError(f"is a stream; name its format with {option}.", file=str(path))
     form = known_format(path)

@@ -39,12 +39,9 @@ _VERDICTS = {"yes": 1.0, "no": 0.0}
 class ResultRow:
     """The results of one run of a query.
 
-    Attributes:
-        query_id: The query.
-        query_text: Its text; empty if the file has none.
-        repeat: The number of the run; None in files without prefixes.
-        cells: Column without prefix to a number, a JSON value, or a text. Empty cells have no key.
-        line: The last line of the row in the file.
+    ``query_text``: Its text; empty if the file has none. ``repeat``: The number of the run; None in files
+    without prefixes. ``cells``: Column without prefix to a number, a JSON value, or a text. Empty cells have
+    no key.
     """
 
     query_id: str
@@ -58,13 +55,6 @@ def read_result_rows(path: str | Path) -> Iterator[ResultRow]:
     """Yield the results of all queries and runs, in file order, runs by number.
 
     A run without cells for a query has no row. A query without any cells has one row.
-
-    Args:
-        path: The CSV file.
-
-    Raises:
-        DataError: A query id is missing or occurs twice, a cell of a measure has broken JSON, or a number is
-            infinite or NaN. The message names line and column.
     """
     seen: set[str] = set()
     for line, row in read_rows(path):
@@ -94,13 +84,6 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
     ``generation_score_no_answer_score`` is the measure ``Answered``: 1 for yes, 0 for no. Labels of passages,
     lists and texts are not scores. If the file has several runs, their systems are ``SYSTEM-run-1`` and so
     on. Open RAG Eval also gives a single run the prefix ``run_1_``; it is the system itself.
-
-    Args:
-        path: The CSV file.
-        system: The name of the system, which the file lacks.
-
-    Raises:
-        DataError: The file has no scores; and all cases of :func:`read_result_rows`.
     """
     scores: list[Score] = []
     others: Counter[str] = Counter()
@@ -123,13 +106,8 @@ def write_result_rows(
 ) -> None:
     """Write results, a row for each query; objects and lists become JSON cells.
 
-    Args:
-        rows: The results. The columns of a run are in the order of their first occurrence.
-        path: The CSV file.
-        inputs: Files that may not be overwritten.
-
-    Raises:
-        DataError: A query id is empty or has whitespace around it.
+    ``rows``: The results. The columns of a run are in the order of their first occurrence. ``inputs``: Files
+    that may not be overwritten.
     """
     texts: dict[str, str] = {}
     cells: dict[str, dict[tuple[int | None, str], str]] = {}

@@ -90,9 +90,6 @@ def read_game_lines(path: str | Path) -> Iterator[Game]:
 
     Lines of an experiment's results that are no games are left out: evaluations of documents and of single
     answers, and ratings.
-
-    Raises:
-        DataError: A line is invalid, or the file has no games.
     """
     found = False
     for number, text in read_lines(path):

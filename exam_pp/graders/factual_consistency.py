@@ -49,14 +49,9 @@ class ClaimUnit:
 class ConsistencyGrader:
     """Scores claims with a pair scorer, or with a prompt for a language model.
 
-    Args:
-        model: The name of the model, recorded with the grades.
-        options: The provenance of the model, recorded with the grades.
-        prompt: A prompt of the kind ``claim``; None for a pair scorer.
-        unparsed: The treatment of replies to the prompt that cannot be read.
-        soft: Whether the score is the probability of "Yes" or the expected rating, if the model has label
-            likelihoods; otherwise it is that of the written reply.
-        max_new_tokens: The maximal number of tokens in a reply to the prompt.
+    ``prompt``: A prompt of the kind ``claim``; None for a pair scorer. ``soft``: Whether the score is the
+    probability of "Yes" or the expected rating, if the model has label likelihoods; otherwise it is that of
+    the written reply. ``max_new_tokens``: The maximal number of tokens in a reply to the prompt.
     """
 
     model: str

@@ -32,10 +32,6 @@ def label_in_batches(
     ``ask`` makes the request for at most ten texts; ``prompt`` reads a label. If a list has the wrong length
     or unknown labels, the model is shown its reply and asked again, at most ``repairs`` times. A list is
     never cut to the right length. A failed call is not repeated.
-
-    Returns:
-        One completion for each text, in order. Its text is the label as the model wrote it, even if unknown.
-        After a list of the wrong length, each completion has an error, and the whole reply as text.
     """
     chunks = [texts[start : start + PER_CALL] for start in range(0, len(texts), PER_CALL)]
     best: dict[int, list[Completion]] = {}

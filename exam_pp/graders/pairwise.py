@@ -62,14 +62,8 @@ class PairUnit:
 class PairGrader:
     """Decides games with a prompt of the kind ``pair``, in one request each.
 
-    Attributes:
-        prompt: The prompt.
-        evidence: Contents of the documents in the prompt.
-        factors: The text for the placeholder ``factors``.
-        unparsed: ``chat`` also reads "final verdict: A" if the reply has no verdict in brackets.
-        choose: Whether the verdict is the likeliest label.
-        same_text_is_tie: Whether two answers with the same words tie without a call.
-        max_new_tokens: Maximum number of tokens in a reply.
+    ``same_text_is_tie``: Whether two answers with the same words tie without a call. ``max_new_tokens``:
+    Maximum number of tokens in a reply.
     """
 
     prompt: Prompt

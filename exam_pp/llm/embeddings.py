@@ -56,12 +56,7 @@ class EncoderCheckpoint(ModelCheckpoint):
 class TokenEmbedder:
     """A local encoder that returns the vectors of tokens from one of its layers.
 
-    Args:
-        options: The model, and the options of its hardware.
-        layer: The layer, from 1; None: the last one.
-
-    Raises:
-        ModelError: The model cannot be loaded, or does not have the layer.
+    ``layer``: The layer, from 1; None: the last one.
     """
 
     def __init__(self, options: ModelOptions, layer: int | None = None) -> None:

@@ -48,10 +48,7 @@ class Outcome:
 class Retries:
     """The attempts of all requests of a run, and the count of its failures.
 
-    Args:
-        error: Makes an error that stops the run from a problem of the endpoint.
-        timeout: Seconds for which a run waits for a server without connection.
-        give_up_after: Number of failed requests in a row after which the run stops.
+    ``timeout``: Seconds for which a run waits for a server without connection.
     """
 
     def __init__(self, error: Callable[[str], ModelError], timeout: float, give_up_after: int) -> None:

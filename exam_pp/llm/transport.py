@@ -41,10 +41,7 @@ class BadReplyError(Exception):
 class StatusError(BadReplyError):
     """A response with the status of an error.
 
-    Attributes:
-        status: The status.
-        code: The code of the error in the body, such as ``insufficient_quota``.
-        delay: Seconds after which the server asks to try again; None if it does not say so.
+    ``delay``: Seconds after which the server asks to try again; None if it does not say so.
     """
 
     def __init__(self, response: Any) -> None:
@@ -168,12 +165,7 @@ class Transport:
 
 
 def decoded(chunks: Iterable[bytes], encoding: str, max_mb: float) -> Iterator[bytes]:
-    """Yield the body of a response, unpacked step by step.
-
-    Raises:
-        BadReplyError: The body has more than ``max_mb`` megabytes, packed or unpacked; it is damaged, or
-            packed in another way than gzip.
-    """
+    """Yield the body of a response, unpacked step by step."""
     limit = int(max_mb * _MEGABYTE)
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise BadReplyError("the reply is compressed in another way than gzip")
@@ -202,11 +194,7 @@ def decoded(chunks: Iterable[bytes], encoding: str, max_mb: float) -> Iterator[b
 
 
 def parse_body(data: bytes) -> Any:
-    """The JSON value of a body.
-
-    Raises:
-        BadReplyError: It is not JSON, or nested too deeply.
-    """
+    """The JSON value of a body."""
     brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKETS)
     if max(accumulate(map(_BRACKETS.__getitem__, brackets)), default=0) > DEEPEST_REPLY:
         raise BadReplyError(f"it has more than {DEEPEST_REPLY} nested lists and objects")

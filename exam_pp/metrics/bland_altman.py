@@ -29,12 +29,8 @@ class Estimate(NamedTuple):
 class BlandAltman(NamedTuple):
     """Differences of two graders, first − second, on the same items.
 
-    Attributes:
-        items: Number of items.
-        sd: Standard deviation of the differences, with n − 1; None for a single item.
-        bias: Mean of the differences.
-        lower: Lower limit of agreement; None for a single item.
-        upper: Upper limit of agreement; None for a single item.
+    ``sd``: Standard deviation of the differences, with n − 1; None for a single item. ``lower``: Lower limit
+    of agreement; None for a single item. ``upper``: Upper limit of agreement; None for a single item.
     """
 
     items: int
@@ -54,12 +50,8 @@ def bland_altman(differences: Sequence[float], *, deviations: float = WITHIN_LIM
     Source: Bland and Altman, "Statistical methods for assessing agreement between two methods of clinical
     measurement", The Lancet 327 (1986).
 
-    Args:
-        differences: The first rating minus the second, of each item.
-        deviations: Half the distance of the limits, in standard deviations; the paper rounds it to 2.
-
-    Returns:
-        The analysis; None without differences.
+    ``differences``: The first rating minus the second, of each item. Returns the analysis; None without
+    differences.
     """
     count = len(differences)
     if not count:
@@ -93,11 +85,6 @@ def means_and_differences(
 
     On an ordinal scale many points coincide. Then all points are shifted at random, by at most a quarter of
     the distance between neighbouring values. Of more than ``limit`` points, ``limit`` are drawn at random.
-
-    Args:
-        pairs: The two ratings of each item.
-        limit: Maximum number of points.
-        seed: Seed of the shifts and of the drawn points.
     """
     ratings = np.asarray(pairs, dtype=float).reshape(-1, 2)
     points = np.column_stack([ratings.mean(axis=1), ratings[:, 0] - ratings[:, 1]])

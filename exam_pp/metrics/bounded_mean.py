@@ -33,10 +33,6 @@ def cdf(values: ArrayLike, point: float) -> float:
     Weights are shares of exponential numbers Eᵢ, so this is P(ΣEᵢ(zᵢ − point) ≤ 0). The formula of Gil-Pelaez
     (Biometrika 38, 1951; Imhof, Biometrika 48, 1961) turns it into an integral over u from 0 to ∞. With
     u = tan θ it is over θ from 0 to π/2, and du/u = dθ/(sin θ cos θ).
-
-    Args:
-        values: The numbers z; at least one.
-        point: The number to compare with.
     """
     numbers, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
     if numbers[-1] <= point:
@@ -64,16 +60,7 @@ def _nodes() -> tuple[Floats, Floats]:
 def upper(values: ArrayLike, top: float, tail: float) -> float:
     """Upper confidence limit of the mean of scores that are at most ``top``.
 
-    Args:
-        values: The scores; at least one.
-        top: The highest possible score.
-        tail: The error probability, such as 0.025 for one end of a 95 % interval.
-
-    Returns:
-        The limit, between the mean of ``values`` and ``top``.
-
-    Raises:
-        ValueError: A score is above ``top``.
+    ``tail``: The error probability, such as 0.025 for one end of a 95 % interval.
     """
     scores = np.asarray(values, dtype=float)
     if scores.max() > top + ROUNDING * max(1.0, abs(top)):
@@ -105,11 +92,6 @@ def share_interval(parts: ArrayLike, wholes: ArrayLike, confidence: float = 0.95
     If all groups are equally large, it is :func:`interval` of their shares from 0 to 1. Otherwise it contains
     the shares θ that the groups do not refute: the means of part − θ × whole are 0, and one more group, as
     large as the largest, has the share 1 for the upper limit and 0 for the lower one.
-
-    Args:
-        parts: The part of each group, 0 to its whole.
-        wholes: The size of each group, above 0; at least one group.
-        confidence: Level of the interval.
     """
     part, whole = np.asarray(parts, dtype=float), np.asarray(wholes, dtype=float)
     tail = (1 - confidence) / 2

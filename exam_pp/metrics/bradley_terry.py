@@ -35,17 +35,13 @@ def bradley_terry(wins: Floats) -> Floats:
     since it fits one table at a time, resamples games instead of queries, and gives all systems the same
     rating if there is no maximum.
 
-    Args:
-        wins: Wins of the row's system against the column's, ... × systems × systems, with ties as half wins
-            of both.
-
-    Returns:
-        Ratings, ... × systems.
-
     Source: Bradley and Terry, "Rank analysis of incomplete block designs", Biometrika 39 (1952); Ford,
     "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64 (1957), for
     the existence of the maximum; Caron and Doucet, "Efficient Bayesian inference for generalized
     Bradley-Terry models", Journal of Computational and Graphical Statistics 21 (2012), for a prior.
+
+    ``wins``: Wins of the row's system against the column's, ... × systems × systems, with ties as half wins
+    of both. Returns ratings, ... × systems.
     """
     systems = wins.shape[-1]
     tables = wins.reshape(-1, systems, systems)
@@ -57,13 +53,9 @@ def bradley_terry(wins: Floats) -> Floats:
 def bradley_terry_samples(outcomes: Outcomes, counts: Ints) -> tuple[Floats, int]:
     """Bradley-Terry ratings in bootstrap samples of the queries.
 
-    Args:
-        outcomes: The games.
-        counts: How often each query is in each sample, samples × queries.
-
-    Returns:
-        Ratings, samples × systems, and the number of samples whose likelihood has no maximum. A system
-        without games in a sample has its rating from all games.
+    ``counts``: How often each query is in each sample, samples × queries. Returns ratings, samples × systems,
+    and the number of samples whose likelihood has no maximum. A system without games in a sample has its
+    rating from all games.
     """
     systems, by_query = len(outcomes.systems), outcomes.half_wins_by_query()
     of_all = bradley_terry(outcomes.half_wins())

@@ -32,12 +32,8 @@ _BLOCK = 1_000_000
 class Bin(NamedTuple):
     """Pairs with similar probabilities.
 
-    Attributes:
-        low: Lower end of the bin; the lowest probability in a bin of equal counts.
-        high: Upper end; the highest probability in a bin of equal counts.
-        pairs: Number of pairs.
-        probability: Mean probability of the pairs.
-        share: Share of the pairs that people label so.
+    ``low``: Lower end of the bin; the lowest probability in a bin of equal counts. ``high``: Upper end; the
+    highest probability in a bin of equal counts. ``probability``: Mean probability of the pairs.
     """
 
     low: float
@@ -58,20 +54,11 @@ class Measured(NamedTuple):
 class Calibration:
     """How well probabilities agree with labels.
 
-    Attributes:
-        pairs: Number of pairs.
-        queries: Number of queries.
-        probability: Mean probability.
-        share: Share of pairs that people label so.
-        bias: Mean probability minus share: positive for a grader that promises too much.
-        bins: The bins of equal width that have pairs.
-        ece: Expected calibration error over these bins.
-        adaptive_bins: Bins of equal counts; pairs with the same probability are in the same bin.
-        adaptive_ece: Expected calibration error over bins of equal counts.
-        brier: Brier score, the mean squared difference of probability and label.
-        expected_ece: Mean ECE of a calibrated grader with the same probabilities, which is above 0 because
-            pairs are few.
-        highest_ece: ECE that such a grader exceeds with a probability of 1 - confidence.
+    ``probability``: Mean probability. ``bias``: Mean probability minus share: positive for a grader that
+    promises too much. ``adaptive_bins``: Bins of equal counts; pairs with the same probability are in the
+    same bin. ``brier``: Brier score, the mean squared difference of probability and label. ``expected_ece``:
+    Mean ECE of a calibrated grader with the same probabilities, which is above 0 because pairs are few.
+    ``highest_ece``: ECE that such a grader exceeds with a probability of 1 - confidence.
     """
 
     pairs: int
@@ -98,15 +85,8 @@ def calibration(
 ) -> Calibration | None:
     """Compare probabilities with labels.
 
-    Args:
-        queries: For each query, pairs of probability (0..1) and label.
-        bins: Number of bins.
-        confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries, and of simulations of a calibrated grader.
-        seed: Seed of the samples.
-
-    Returns:
-        The numbers; None without pairs.
+    ``queries``: For each query, pairs of probability (0..1) and label. Returns the numbers; None without
+    pairs.
     """
     pairs = [(number, *pair) for number, query in enumerate(q for q in queries if q) for pair in query]
     if not pairs:

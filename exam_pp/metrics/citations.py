@@ -39,13 +39,6 @@ def citation_scores(parts: Sequence[Mapping[str, float]], rule: CitationRule = "
     CitationScores(precision=0.5, recall=0.25, f1=0.3333333333333333)
     >>> citation_scores([{"A": 1.0, "B": 0.5}, {"A": 0.0}, {}], "first")
     CitationScores(precision=0.5, recall=0.3333333333333333, f1=0.4)
-
-    Args:
-        parts: For each part of the answer, the values (:data:`SUPPORT_VALUES`) of its citations in order.
-        rule: The citations that count.
-
-    Returns:
-        The scores.
     """
     if rule == "first":
         firsts = [next(iter(part.values())) for part in parts if part]

@@ -12,39 +12,18 @@ K = TypeVar("K", bound=Hashable)
 
 
 def mean(ratings: Sequence[int]) -> int:
-    """The arithmetic mean, rounded to the nearest integer; halves are rounded down.
-
-    Args:
-        ratings: The ratings of an item, at least one.
-
-    Returns:
-        The rating. It is computed with integers, so that a half is a half.
-    """
+    """The arithmetic mean, rounded to the nearest integer; halves are rounded down."""
     count = len(ratings)
     return -((count - 2 * sum(ratings)) // (2 * count))
 
 
 def median(ratings: Sequence[int]) -> int:
-    """The median; of an even number of ratings, the lower of the two in the middle.
-
-    Args:
-        ratings: The ratings of an item, at least one.
-
-    Returns:
-        The rating. It reaches a threshold if more than half of the ratings reach it.
-    """
+    """The median; of an even number of ratings, the lower of the two in the middle."""
     return sorted(ratings)[(len(ratings) - 1) // 2]
 
 
 def majority(ratings: Sequence[int]) -> int:
-    """The most frequent rating; of several equally frequent ones, the lowest.
-
-    Args:
-        ratings: The ratings of an item, at least one.
-
-    Returns:
-        The rating.
-    """
+    """The most frequent rating; of several equally frequent ones, the lowest."""
     counts = Counter(ratings)
     most = max(counts.values())
     return min(rating for rating, count in counts.items() if count == most)
@@ -63,13 +42,7 @@ def consensus_ratings(
 ) -> dict[K, int]:
     """The consensus of several graders on every item that enough of them rated.
 
-    Args:
-        graders: The ratings of each grader by item. An item without a rating of a grader has no vote of it.
-        rule: How the ratings of an item become one rating.
-        min_graders: Number of ratings that an item needs.
-
-    Returns:
-        Item to rating. The order of the graders has no effect on the ratings.
+    ``graders``: The ratings of each grader by item. An item without a rating of a grader has no vote of it.
     """
     votes: dict[K, list[int]] = {}
     for ratings in graders:

@@ -52,18 +52,13 @@ class PairGroups:
     passages; for a mean of labels, each passage is a group of its own. Groups have no pairs in common.
     Arrays may have further axes in front, which all have in common.
 
-    Attributes:
-        judged: The judge's values j, levels × groups × members.
-        errors: h − j for labelled pairs, otherwise 0; shape as ``judged``.
-        probability: Probability that a pair is drawn and labelled, groups × members; any positive value for
-            pairs without a label.
-        members: Whether a system has the member, systems × groups (or 1) × members.
-        weights: Weight of each group in the score of each system, systems × groups.
-        levels: Weight of each level.
-        together: Whether all members of a group were drawn together, with the probability of the group.
-            Members are then the systems, each with its own value, so that scores are linear.
-        labelled: Whether people labelled the pair, shape as ``probability``; None where only variances are
-            computed.
+    ``judged``: The judge's values j, levels × groups × members. ``errors``: h − j for labelled pairs,
+    otherwise 0; shape as ``judged``. ``probability``: Probability that a pair is drawn and labelled, groups ×
+    members; any positive value for pairs without a label. ``members``: Whether a system has the member,
+    systems × groups (or 1) × members. ``weights``: Weight of each group in the score of each system, systems
+    × groups. ``together``: Whether all members of a group were drawn together, with the probability of the
+    group. Members are then the systems, each with its own value, so that scores are linear. ``labelled``:
+    Whether people labelled the pair, shape as ``probability``; None where only variances are computed.
     """
 
     judged: Floats
@@ -138,14 +133,8 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
     ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c. If groups were drawn as a whole, it is
     the sum of c' over the groups, where e are the errors of the two systems.
 
-    Args:
-        pairs: The pairs of a query.
-        left: Indices of systems.
-        right: Indices of systems, as many; a system with itself gives its variance.
-        more: Factor of the probabilities.
-
-    Returns:
-        The covariance of each two systems. Estimates of variances can be negative.
+    ``more``: Factor of the probabilities. Returns the covariance of each two systems. Estimates of variances
+    can be negative.
     """
     if pairs.together:
         return _covariance_of_groups(pairs, left, right, more)
@@ -186,13 +175,10 @@ def _covariance_of_groups(pairs: PairGroups, left: Ints, right: Ints, more: floa
 class Evidence(NamedTuple):
     """Counts of a query, by system, on whether labels can show errors of the judge in products.
 
-    Attributes:
-        refuted: Labelled pairs that the judge covers and people do not, without those that are always drawn.
-        revealed: Groups that the judge covers and whose product is not 0: people have refuted all of the
-            judge's covering members.
-        uncovered: Groups that the judge does not cover.
-        hidden: Estimated number of pairs without a label that people cover, in groups that the judge does
-            not cover.
+    ``refuted``: Labelled pairs that the judge covers and people do not, without those that are always drawn.
+    ``revealed``: Groups that the judge covers and whose product is not 0: people have refuted all of the
+    judge's covering members. ``uncovered``: Groups that the judge does not cover. ``hidden``: Estimated
+    number of pairs without a label that people cover, in groups that the judge does not cover.
     """
 
     refuted: Floats
@@ -285,9 +271,7 @@ def most_errors(probability: float, confidence: float) -> float:
 class MoreLabels:
     """The labels that would halve an interval.
 
-    Attributes:
-        labels: Expected number of additional labels; None if no number is enough.
-        limit: Half the width if all pairs were labelled.
+    ``labels``: Expected number of additional labels; None if no number is enough.
     """
 
     labels: int | None
@@ -303,15 +287,8 @@ def more_labels(
 ) -> MoreLabels:
     """The number of additional labels with which an interval is half as wide.
 
-    Args:
-        variances: Variance by the labels, for each factor of the probabilities.
-        factors: Factors, ascending from 1.
-        other: Variance that labels do not change: that of the choice of queries.
-        quantile: Half the width divided by the standard error.
-        probabilities: Probabilities of the labelled pairs.
-
-    Returns:
-        The number for the first sufficient factor, interpolated between factors.
+    ``variances``: Variance by the labels, for each factor of the probabilities. ``factors``: Factors,
+    ascending from 1. ``other``: Variance that labels do not change: that of the choice of queries.
     """
     limit = quantile * max(other, 0.0) ** 0.5
     aim = (max(variances[0], 0.0) + other) / 4 - other

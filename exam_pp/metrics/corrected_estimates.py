@@ -56,17 +56,12 @@ class Interval(NamedTuple):
 class Estimate(NamedTuple):
     """The scores of a system.
 
-    Attributes:
-        judged: The score by the judge alone.
-        judged_rank: Its rank by the judge, 1 is best; tied systems share the best rank.
-        corrected: The corrected score.
-        rank: Its rank by corrected scores.
-        difference: The corrected score minus that of the baseline; None for the baseline.
-        more: Labels that would halve the interval; None without an interval that can be trusted.
-        too_thin: The labels cannot show the judge's error in products, so the interval is not to be trusted;
-            see :class:`exam_pp.metrics.corrected.Evidence`.
-        difference_too_thin: The same is true of the system or of the baseline, so the interval of the
-            difference is not to be trusted.
+    ``judged_rank``: Its rank by the judge, 1 is best; tied systems share the best rank. ``difference``: The
+    corrected score minus that of the baseline; None for the baseline. ``more``: Labels that would halve the
+    interval; None without an interval that can be trusted. ``too_thin``: The labels cannot show the judge's
+    error in products, so the interval is not to be trusted; see :class:`exam_pp.metrics.corrected.Evidence`.
+    ``difference_too_thin``: The same is true of the system or of the baseline, so the interval of the
+    difference is not to be trusted.
     """
 
     judged: float
@@ -83,12 +78,7 @@ class Estimate(NamedTuple):
 class Sampling:
     """How intervals are made.
 
-    Attributes:
-        intervals: What they contain.
-        confidence: Their level.
-        probabilities: Probabilities of the labelled pairs.
-        span: The largest possible error of a grade of the judge.
-        lowest: The lowest probability of a pair, also of pairs without a label; for bounds.
+    ``lowest``: The lowest probability of a pair, also of pairs without a label; for bounds.
     """
 
     intervals: Source
@@ -104,13 +94,7 @@ def best_system(queries: Sequence[PairGroups]) -> int:
 
 
 def estimates(queries: Sequence[PairGroups], sampling: Sampling, baseline: int) -> list[Estimate]:
-    """The scores of all systems, in their order, as means over queries.
-
-    Args:
-        queries: The pairs of each query, with the same systems.
-        sampling: How intervals are made.
-        baseline: Index of the system to which others are compared.
-    """
+    """The scores of all systems, in their order, as means over queries."""
     judged = np.array([group_scores(pairs, pairs.judged) for pairs in queries])
     corrected = np.array([group_scores(pairs, pairs.corrected) for pairs in queries])
     variances = _Variances(queries)
@@ -174,11 +158,10 @@ class _Spread(NamedTuple):
 class _Errors(NamedTuple):
     """The errors of the judge that people revealed for a score or a difference of two.
 
-    Attributes:
-        contradictions: Labels that contradict the judge, without pairs that are always drawn; for a
-            difference, at most those of either system, since many for one say nothing of the other.
-        mean: Interval of the error of the score by Gaffke's bound; None if these are not few, if pairs
-            have unequal probabilities, or if the score is no weighted sum of pairs.
+    ``contradictions``: Labels that contradict the judge, without pairs that are always drawn; for a
+    difference, at most those of either system, since many for one say nothing of the other. ``mean``:
+    Interval of the error of the score by Gaffke's bound; None if these are not few, if pairs have unequal
+    probabilities, or if the score is no weighted sum of pairs.
     """
 
     contradictions: int

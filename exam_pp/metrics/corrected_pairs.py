@@ -35,13 +35,8 @@ class UsedLabel(NamedTuple):
 class RatedPairs:
     """The pairs of a query, entries × passages; passages are those within the cutoff of any system.
 
-    Attributes:
-        judged: Ratings of the judge; NaN without a grade.
-        people: Labels of people; NaN without a label.
-        probability: Probability of the labelled pairs; 1 for others.
-        members: Whether a system has the passage, systems × passages.
-        used: The labels in ``people``.
-        unknown: Number of labelled pairs with a passage or entry that the query lacks.
+    ``judged``: Ratings of the judge; NaN without a grade. ``people``: Labels of people; NaN without a label.
+    ``members``: Whether a system has the passage, systems × passages.
     """
 
     judged: Floats
@@ -90,11 +85,8 @@ def rated_pairs(
 ) -> RatedPairs:
     """The pairs of a query.
 
-    Args:
-        query: The grades of the judge.
-        tops: The passages of each system, as indices.
-        labels: The labels of people. Those of pairs without a grade of the judge do not count, because such
-            pairs could not be drawn.
+    ``labels``: The labels of people. Those of pairs without a grade of the judge do not count, because such
+    pairs could not be drawn.
     """
     passages = sorted(set().union(*tops))
     members = np.array([[index in top for index in passages] for top in tops], dtype=bool)
@@ -120,11 +112,7 @@ def rated_pairs(
 class Weighting:
     """A measure on the pairs of a query.
 
-    Attributes:
-        thresholds: A value is 1 if the rating reaches the threshold. Empty: the value is the rating.
-        levels: Weight of each threshold.
-        entries: Weight of each entry.
-        by_pair: Mean over passages and entries; otherwise, the best passage counts for each entry.
+    ``thresholds``: A value is 1 if the rating reaches the threshold. Empty: the value is the rating.
     """
 
     thresholds: tuple[int, ...]

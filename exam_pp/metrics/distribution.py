@@ -16,19 +16,7 @@ from exam_pp.metrics.leaderboard import exact_mean
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of scores.
-
-    Attributes:
-        count: Number of scores.
-        mean: Arithmetic mean.
-        low: Lowest score.
-        lower_quartile: 25th percentile.
-        median: Median.
-        upper_quartile: 75th percentile.
-        high: Highest score.
-        whiskers: The lowest and the highest score within 1.5 interquartile ranges of the box.
-        outliers: The scores outside the whiskers, in ascending order.
-    """
+    """The distribution of scores."""
 
     count: int
     mean: float
@@ -51,15 +39,6 @@ def distribution(values: Sequence[float]) -> Distribution:
     ((0.5, 1.0), (0.0,))
     >>> distribution([0.5]).whiskers
     (0.5, 0.5)
-
-    Args:
-        values: At least one finite score.
-
-    Returns:
-        The distribution. A single score is its own mean, median and quartiles.
-
-    Raises:
-        ValueError: There are no values, or one is infinite or NaN.
     """
     if not values or not all(map(math.isfinite, values)):
         raise ValueError(f"a distribution needs finite values, not {list(values)}")

@@ -22,13 +22,8 @@ _SMALLEST = 1e-12
 class DropBounds(NamedTuple):
     """One-sided bounds of a mean drop, and the p-values that agree with them.
 
-    Attributes:
-        low: Lower bound of the drop.
-        high: Upper bound of the drop.
-        p_above: p-value of the hypothesis that the drop is at most the limit; small values show that it is
-            larger.
-        p_within: p-value of the hypothesis that the drop is larger than the limit; small values show that it
-            is not.
+    ``p_within``: p-value of the hypothesis that the drop is larger than the limit; small values show that it
+    is not.
     """
 
     low: float
@@ -48,14 +43,7 @@ def drop_bounds(drops: ArrayLike, limit: float, worst: float = 1.0, confidence: 
     Source of the use of bounds: Walker and Nowacki, "Understanding equivalence and noninferiority testing",
     Journal of General Internal Medicine 26 (2011).
 
-    Args:
-        drops: Score before minus score after, for each query; at least one.
-        limit: The largest drop that is accepted.
-        worst: The largest possible change of the score of one query: highest minus lowest possible score.
-        confidence: Level of each bound; the two together are an interval of level 2 × ``confidence`` − 1.
-
-    Raises:
-        ValueError: A score changes by more than ``worst``.
+    ``confidence``: Level of each bound; the two together are an interval of level 2 × ``confidence`` − 1.
     """
     values = np.asarray(drops, dtype=float)
     return DropBounds(

@@ -25,13 +25,7 @@ _SETTLING = 20
 
 @dataclass(frozen=True)
 class EloRules:
-    """The rules of a tournament.
-
-    Attributes:
-        k: The most points that a system can win in a game.
-        start: The rating of every system before its first game.
-        integer: Truncate both ratings to integers after every game, as the published figures of RAGElo did.
-    """
+    """The rules of a tournament."""
 
     k: float = 32.0
     start: float = 1000.0
@@ -83,18 +77,11 @@ def elo_samples(
     110 games of a system for K = 32), and the spread that is left from the order is estimated between the
     tournaments of a sample and removed: deviations shrink to the spread that is due to the queries.
 
-    Args:
-        outcomes: The games.
-        counts: How often each query is in each sample, samples × queries.
-        ratings: The ratings from all games, the centre of the samples.
-        rules: As for :func:`elo`.
-        seed: Seed of the orders.
-
-    Returns:
-        Ratings. A system without games in a sample has its rating from all games.
-
     Source: Sun, Apley and Staum, "Efficient nested simulation for estimating the variance of a conditional
     expectation", Operations Research 59 (2011), for the two variances.
+
+    ``counts``: How often each query is in each sample, samples × queries. Returns ratings. A system without
+    games in a sample has its rating from all games.
     """
     rng = np.random.default_rng(seed)
     rules = rules or EloRules()
@@ -116,10 +103,7 @@ def elo_samples(
 def errors_of_mean(tournaments: Floats, samples: int, *, seed: int = 0) -> Floats:
     """Deviations of the mean over tournaments in bootstrap samples of the tournaments, samples × systems.
 
-    Args:
-        tournaments: Ratings, tournaments × systems.
-        samples: Number of samples.
-        seed: Seed of the samples.
+    ``tournaments``: Ratings, tournaments × systems.
     """
     number = len(tournaments)
     rng = np.random.default_rng([seed, number])

@@ -27,13 +27,9 @@ Matrix = Sequence[Sequence[float]]
 class Advantage(NamedTuple):
     """The advantage of the family's systems by one source of scores.
 
-    Attributes:
-        own: Mean score of the family's systems.
-        others: Mean score of the other systems.
-        own_rank: Mean rank of the family's systems; 1 is best, ties have their average rank.
-        standardised: Difference of the means, in standard deviations of the systems' means; None if all
-            systems have the same mean.
-        interval: Its interval over resampled queries.
+    ``own_rank``: Mean rank of the family's systems; 1 is best, ties have their average rank.
+    ``standardised``: Difference of the means, in standard deviations of the systems' means; None if all
+    systems have the same mean.
     """
 
     own: float

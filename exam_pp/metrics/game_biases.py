@@ -41,14 +41,7 @@ class Tally(NamedTuple):
 
 
 class Orders(NamedTuple):
-    """Pairs of answers that were compared in both orders, by what the two verdicts have in common.
-
-    Attributes:
-        same: The same verdict: the same answer is better, or both verdicts are ties.
-        first: The answer in place A won both games.
-        second: The answer in place B won both games.
-        one_tie: One verdict is a tie.
-    """
+    """Pairs of answers that were compared in both orders, by what the two verdicts have in common."""
 
     same: int = 0
     first: int = 0
@@ -70,15 +63,8 @@ class Orders(NamedTuple):
 class QueryTally:
     """Counts of the games of one query by one judge.
 
-    Attributes:
-        games: Number of games.
-        ungraded: Games without a verdict.
-        by_rule: Games that a rule decided without a judge: an empty answer, or the same text twice.
-        ties: Ties of the judge.
-        place_a: Games won by place A; games from ratings have no places.
-        longer: For each of :data:`LENGTH_STEPS`, games won by the longer answer.
-        own_family: Games won by the system of the judge's family, against a system outside of it.
-        orders: Pairs of answers in both orders.
+    ``ungraded``: Games without a verdict. ``by_rule``: Games that a rule decided without a judge: an empty
+    answer, or the same text twice.
     """
 
     games: int = 0
@@ -95,11 +81,8 @@ class QueryTally:
 class Share:
     """A share of games or pairs.
 
-    Attributes:
-        count: Number of games of the kind in question.
-        total: Number of all games that count.
-        interval: Confidence interval of the share; None without games, or if it was not asked for.
-        p_value: Two-sided p-value for the share one half; None if that is no sensible expectation.
+    ``interval``: Confidence interval of the share; None without games, or if it was not asked for.
+    ``p_value``: Two-sided p-value for the share one half; None if that is no sensible expectation.
     """
 
     count: int
@@ -117,18 +100,8 @@ class Share:
 class Biases:
     """The biases of a judge over all queries.
 
-    Attributes:
-        games: Number of games.
-        ungraded: Games without a verdict.
-        by_rule: Games that a rule decided without the judge.
-        ties: Ties of the judge.
-        place_a: Share of place A in the decided games.
-        longer: Share of the longer answer in the decided games with answers of different lengths.
-        longer_by_difference: The same for each of :data:`LENGTH_STEPS`.
-        own_family: Share of the judge's own family in the decided games against other systems.
-        orders: Pairs of answers in both orders.
-        flipped: Flip rate: the share of these pairs whose verdicts differ.
-        reversed: Share of these pairs in which the other answer wins if the places are swapped.
+    ``ungraded``: Games without a verdict. ``by_rule``: Games that a rule decided without the judge.
+    ``flipped``: Flip rate: the share of these pairs whose verdicts differ.
     """
 
     games: int
@@ -147,13 +120,9 @@ class Biases:
 def tally(games: Iterable[Game], is_own: Callable[[str], bool] | None = None) -> QueryTally:
     """Count the games of one query by one judge.
 
-    Args:
-        games: The games.
-        is_own: Whether a system belongs to the family of the judge. None: the judge has no family.
-
-    Returns:
-        The counts. A game that a rule decided counts only as such. Two games of the same answers with swapped
-        places are one pair in both orders.
+    ``is_own``: Whether a system belongs to the family of the judge. None: the judge has no family. Returns
+    the counts. A game that a rule decided counts only as such. Two games of the same answers with swapped
+    places are one pair in both orders.
     """
     counts = QueryTally()
     longer = counts.longer
@@ -213,16 +182,7 @@ def _orders_kind(first: Game, second: Game) -> str:
 
 
 def biases(queries: Collection[QueryTally], *, intervals: bool = True, confidence: float = 0.95) -> Biases:
-    """Sum up the counts of all queries of a judge, with intervals and tests.
-
-    Args:
-        queries: The counts of each query.
-        intervals: Whether to add intervals of the shares.
-        confidence: Level of the intervals.
-
-    Returns:
-        The shares.
-    """
+    """Sum up the counts of all queries of a judge, with intervals and tests."""
 
     def share(tallies: Iterable[Tally], *, tested: bool = True) -> Share:
         return share_of(list(tallies), tested=tested, intervals=intervals, confidence=confidence)

@@ -289,15 +289,9 @@ def gather(
 ) -> GradedFile:
     """Read all queries once and return their grades as bit masks.
 
-    Args:
-        queries: The lines of the file; several lines of the same query are merged.
-        selector: Selects the grades of a passage; the caller runs its ``check`` afterwards.
-        bank: Defines the entries of each query. None: the ids of the selected grades.
-        soft: Also keep the probabilities of grades.
-        kind: Use only entries of this kind of a bank that has both kinds. None: all entries.
-
-    Returns:
-        The graded file, with all queries, including those without grades.
+    ``bank``: Defines the entries of each query. None: the ids of the selected grades. ``soft``: Also keep the
+    probabilities of grades. ``kind``: Use only entries of this kind of a bank that has both kinds. None: all
+    entries. Returns the graded file, with all queries, including those without grades.
     """
     file = GradedFile()
     for view in queries:

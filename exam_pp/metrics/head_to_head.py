@@ -20,11 +20,8 @@ from exam_pp.metrics.uncertainty import Interval
 class WinMatrix:
     """Shares of games that systems won against each other.
 
-    Attributes:
-        systems: The systems of rows and columns.
-        shares: Share of the games between row and column that the row's system won; NaN without games. The
-            rest of both shares are ties.
-        games: Number of games between row and column.
+    ``shares``: Share of the games between row and column that the row's system won; NaN without games. The
+    rest of both shares are ties.
     """
 
     systems: list[str]
@@ -59,19 +56,7 @@ def win_matrix(outcomes: Outcomes) -> WinMatrix:
 class HeadToHead(NamedTuple):
     """The games of two systems against each other.
 
-    Attributes:
-        system_a: A system.
-        system_b: Its opponent.
-        games: Number of games.
-        queries: Number of queries of these games.
-        won: Share of games that system a won.
-        lost: Share of games that system b won.
-        tied: Share of ties.
-        won_interval: Interval of ``won`` over resampled queries; None for fewer than two queries.
-        lost_interval: Interval of ``lost``.
-        tied_interval: Interval of ``tied``.
-        p: p-value of the two-sided sign test over queries.
-        adjusted_p: ``p`` after Holm's correction for all compared pairs.
+    ``won_interval``: Interval of ``won`` over resampled queries; None for fewer than two queries.
     """
 
     system_a: str
@@ -99,14 +84,6 @@ def head_to_head(
     A query counts in the sign test for the system that won more of its games; queries without a difference
     count for neither system. Intervals are those of
     :func:`~exam_pp.metrics.bounded_mean.share_interval`, with queries as groups.
-
-    Args:
-        outcomes: The games.
-        pairs: Pairs of systems that met.
-        confidence: Level of the intervals.
-
-    Returns:
-        A row for each pair.
 
     Source: sign test with ties dropped, as Conover, "Practical Nonparametric Statistics" (1999), section
     3.4; Holm's correction, see :func:`~exam_pp.metrics.significance.holm`.

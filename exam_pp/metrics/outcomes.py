@@ -19,15 +19,7 @@ Ints = NDArray[np.int64]
 
 
 class Outcome(NamedTuple):
-    """The outcome of a played game; ungraded games have none.
-
-    Attributes:
-        query_id: The query.
-        system_a: A system.
-        system_b: Its opponent.
-        score: 1 if system a won, 0 if system b won, 0.5 for a tie.
-        judge: The model or person that decided, and the prompt.
-    """
+    """The outcome of a played game; ungraded games have none."""
 
     query_id: str
     system_a: str
@@ -38,16 +30,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Outcomes by column: numbers of query and systems, and the score of system a, of every game.
-
-    Attributes:
-        systems: Names of the systems, in order of appearance.
-        query_ids: Ids of the queries, in order of appearance.
-        query: Index of the query of each game.
-        a: Index of system a.
-        b: Index of system b.
-        score: Score of system a: 1, 0.5 or 0.
-    """
+    """Outcomes by column: numbers of query and systems, and the score of system a, of every game."""
 
     systems: list[str]
     query_ids: list[str]

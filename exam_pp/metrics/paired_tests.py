@@ -16,14 +16,9 @@ from exam_pp.metrics.uncertainty import Interval, mean_interval
 class PairedTests(NamedTuple):
     """Tests of whether two systems differ in their mean score over the same queries; both are two-sided.
 
-    Attributes:
-        queries: Number of queries.
-        first: Mean of the first system.
-        second: Mean of the second system.
-        interval: Interval of the mean difference (:func:`exam_pp.metrics.uncertainty.mean_interval`).
-        t: Statistic of the t test with ``queries`` − 1 degrees of freedom; None if all differences are equal.
-        t_p_value: p-value of the t test; None if all differences are equal.
-        p_value: p-value of the randomisation test.
+    ``second``: Mean of the second system. ``t``: Statistic of the t test with ``queries`` − 1 degrees of
+    freedom; None if all differences are equal. ``t_p_value``: p-value of the t test; None if all differences
+    are equal.
     """
 
     queries: int
@@ -55,15 +50,8 @@ def paired_tests(
 
     Source: Student, "The probable error of a mean", Biometrika 6 (1908); equals scipy.stats.ttest_rel.
 
-    Args:
-        first: Scores of the first system.
-        second: Scores of the second system, in the same order of queries.
-        bounds: The lowest and highest possible score; None if they are unknown.
-        confidence: Level of the interval.
-        seed: Seed of the sign assignments.
-
-    Raises:
-        ValueError: A difference is larger than the range.
+    ``second``: Scores of the second system, in the same order of queries. ``bounds``: The lowest and highest
+    possible score; None if they are unknown.
     """
     differences = [a - b for a, b in zip(first, second, strict=True)]
     statistic = p_value = None

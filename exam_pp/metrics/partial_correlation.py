@@ -29,11 +29,8 @@ _LEAST_REST = 1e-12
 class Estimate(NamedTuple):
     """A correlation; None is undefined.
 
-    Attributes:
-        value: The correlation, -1 to 1; None if x or y has only one value in every group.
-        interval: Interval over resampled queries; None for fewer than five queries.
-        units: Number of units in groups of at least two.
-        queries: Number of queries with such groups.
+    ``value``: The correlation, -1 to 1; None if x or y has only one value in every group. ``interval``:
+    Interval over resampled queries; None for fewer than five queries.
     """
 
     value: float | None
@@ -56,17 +53,6 @@ def correlation_within(
     replaced by their ranks in the group (ties: average rank), divided by the number of its units, so that a
     large group has no larger ranks. For a single group this is Spearman's ρ; without ``ranks`` it is
     Pearson's r.
-
-    Args:
-        queries: For each query its groups: one group to hold the query constant; several groups, such as one
-            for each judgment, to hold these constant too.
-        ranks: Use ranks instead of the numbers.
-        confidence: Level of the interval.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
-
-    Returns:
-        The correlation with its interval.
     """
     kept = [[group for group in groups if len(group) > 1] for groups in queries]
     kept = [groups for groups in kept if groups]
@@ -91,14 +77,7 @@ def correlation_of_means(
 ) -> Estimate:
     """Spearman's ρ of the systems' means over queries; of three columns, the partial ρ.
 
-    Args:
-        columns: x and y, or x, y and z; each a matrix of systems × queries.
-        confidence: Level of the interval.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
-
-    Returns:
-        The correlation; its units are systems, and its interval is over resampled queries.
+    ``columns``: x and y, or x, y and z; each a matrix of systems × queries.
     """
     values = np.asarray(columns, dtype=float)
     _, systems, queries = values.shape

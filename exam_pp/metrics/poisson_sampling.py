@@ -23,13 +23,7 @@ def inclusion_probabilities(
 ) -> dict[S, float]:
     """Return the probability of an item in each stratum, proportional to its weight but at most 1.
 
-    Args:
-        sizes: Number of items in each stratum, at least 1.
-        weights: Weight of an item in each stratum, above 0.
-        expected: Expected number of drawn items. If it is above the number of items, all are drawn.
-
-    Returns:
-        Stratum to probability in (0, 1]. The sum of the probabilities of all items is ``expected``.
+    Returns stratum to probability in (0, 1]. The sum of the probabilities of all items is ``expected``.
     """
     if expected >= sum(sizes.values()):
         return dict.fromkeys(sizes, 1.0)

@@ -41,13 +41,8 @@ class RankCorrelation(NamedTuple):
 class RatingCorrelation(NamedTuple):
     """Correlation of the ratings of two graders.
 
-    Attributes:
-        items: Number of items that both graders rated.
-        queries: Number of queries of these items.
-        first_ties: Pairs of items that only the first grader rates equal, T of τ-b.
-        second_ties: Pairs of items that only the second grader rates equal, U of τ-b.
-        kendall: Kendall's τ-b.
-        spearman: Spearman's ρ; tied items get their average rank.
+    ``first_ties``: Pairs of items that only the first grader rates equal, T of τ-b. ``second_ties``: Pairs of
+    items that only the second grader rates equal, U of τ-b.
     """
 
     items: int
@@ -70,14 +65,6 @@ def rating_correlation(
 
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945); Rackauckas et al.,
     "Evaluating RAG-Fusion with RAGElo", 2024, equation 2.
-
-    Args:
-        items: The items that both graders rated.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
-
-    Returns:
-        The correlations, with the counts of items and ties.
     """
     tables = _tables(items)
     first, second = [item.first for item in items], [item.second for item in items]

@@ -21,17 +21,10 @@ def rating_ranks(
     queries − 1 degrees of freedom and Holm's correction over all pairs. No p-value is below 2^(1 − queries),
     the smallest one of an exact test: equal outcomes on few queries show nothing.
 
-    Args:
-        ratings: The ratings, in points of Elo.
-        samples: Ratings in bootstrap samples of the queries, samples × systems.
-        queries: Number of queries, at least two.
-        confidence: Probability that all ranks hold together.
-
-    Returns:
-        The ranks of each system.
-
     Source: Bazylik, Mogstad, Romano, Shaikh and Wilhelm, "Finite- and large-sample inference for ranks using
     multinomial data with an application to ranking political parties", arXiv:2402.00192 (2024).
+
+    ``samples``: Ratings in bootstrap samples of the queries, samples × systems.
     """
     # Samples of n queries spread by √((n − 1) / n) too little.
     covariance = np.atleast_2d(np.cov(samples, rowvar=False, ddof=0)) * queries / (queries - 1)

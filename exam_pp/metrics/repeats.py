@@ -17,12 +17,8 @@ from exam_pp.metrics.leaderboard import exact_mean
 class Spread:
     """How much the values of repeated runs differ.
 
-    Attributes:
-        mean: Arithmetic mean.
-        variance: Population variance (division by n), or sample variance (division by n − 1).
-        variation: Coefficient of variation: standard deviation / mean; lower is more consistent. None for
-            the mean 0.
-        adjusted: mean / (1 + standard deviation): a mean that is lower the more the values differ.
+    ``variation``: Coefficient of variation: standard deviation / mean; lower is more consistent. None for the
+    mean 0.
     """
 
     mean: float
@@ -43,17 +39,6 @@ def spread(values: Sequence[float], *, sample: bool = False) -> Spread:
     0.04
     >>> spread([0.0, 0.0]).variation is None
     True
-
-    Args:
-        values: At least two finite values.
-        sample: Whether the variance divides by n − 1 (an estimate for further runs) instead of n, as Open RAG
-            Eval does.
-
-    Returns:
-        The spread. Equal values have exactly the variance 0.
-
-    Raises:
-        ValueError: There are fewer than two values, or one is infinite or NaN.
     """
     if len(values) < 2 or not all(map(math.isfinite, values)):
         raise ValueError(f"a spread needs two finite values, not {list(values)}")

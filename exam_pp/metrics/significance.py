@@ -136,10 +136,7 @@ def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.
     order of their means. Then a system that is better than a second one, which is better than a third, is
     better than the third (:func:`closed`). This adds no claim that can be false if the others are true.
 
-    Args:
-        values: Systems × queries, without NaN.
-        alpha: Level of the tests, for all pairs together.
-        seed: Seed of the tests.
+    ``values``: Systems × queries, without NaN.
     """
     p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=seed))
     means = values.mean(axis=1).round(_TIE_DECIMALS)
@@ -165,9 +162,6 @@ def rank_intervals(relation: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
     Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility across
     neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024).
-
-    Args:
-        relation: The result of :func:`better`.
     """
     above, below = relation.sum(axis=0), relation.sum(axis=1)
     return [(1 + int(b), len(relation) - int(w)) for b, w in zip(above, below, strict=True)]
@@ -182,9 +176,6 @@ def letters(relation: NDArray[np.bool_]) -> list[str]:
     Journal of Computational and Graphical Statistics 13 (2004); few letters by a greedy cover of the pairs,
     as Gramm et al., "Algorithms for compact letter displays", Computational Statistics & Data Analysis 52
     (2007).
-
-    Args:
-        relation: The result of :func:`better`.
     """
     different = relation | relation.T
     count = len(different)
@@ -228,11 +219,8 @@ def can_differ(systems: int, queries: int, *, alpha: float = 0.05) -> bool:
 class QueriesNeeded(NamedTuple):
     """Number of queries on which a t-test detects a difference; a range, as the spread is an estimate.
 
-    Attributes:
-        queries: Number of queries at the observed spread.
-        low: The same at the low end of an 80 % interval of the true spread.
-        high: The same at its high end; None if fewer than 10 differences are not 0, or if it is above a
-            billion.
+    ``high``: The same at its high end; None if fewer than 10 differences are not 0, or if it is above a
+    billion.
     """
 
     queries: int
@@ -255,15 +243,8 @@ def queries_to_detect_range(
     deviation of nonnormal distributions", Computational Statistics & Data Analysis 50 (2006), with a safety
     factor from simulations for the kurtosis.
 
-    Args:
-        difference: The mean difference to detect, above 0.
-        drops: Differences of two systems on the queries that were scored.
-        tail: Half the level of the two-sided test.
-        power: Probability of detection.
-
-    Returns:
-        The numbers; None if all differences are equal, because their spread is unknown then, or if more than
-        a billion queries are needed.
+    Returns the numbers; None if all differences are equal, because their spread is unknown then, or if more
+    than a billion queries are needed.
     """
     differences = np.asarray(drops, dtype=float)
     count = len(differences)

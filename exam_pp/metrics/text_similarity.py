@@ -46,11 +46,7 @@ def default_layer(model: str) -> int | None:
     >>> default_layer("FacebookAI/xlm-roberta-large")
     17
 
-    Args:
-        model: Name of the model, with or without its organisation.
-
-    Returns:
-        The number of the layer, from 1.
+    ``model``: Name of the model, with or without its organisation. Returns the number of the layer, from 1.
     """
     name = model.rpartition("/")[2]
     return next((layer for known, layer in BASELINES if known == name), None)
@@ -76,16 +72,7 @@ def rouge(candidate: str, reference: str, *, stem: bool = False) -> dict[str, Ov
     >>> rouge("水", "water") is None
     True
 
-    Args:
-        candidate: A text.
-        reference: Another text.
-        stem: Whether words of more than three letters are stemmed (Porter), as by the option ``-m`` of ROUGE.
-
-    Returns:
-        Name to overlap; None if one of the texts has no tokens.
-
-    Raises:
-        MissingExtraError: The package rouge-score is not installed.
+    Returns name to overlap; None if one of the texts has no tokens.
     """
     scorer = _rouge_scorer(stem)
     if not (has_tokens(candidate) and has_tokens(reference)):
@@ -126,16 +113,8 @@ def bert_score(
     >>> bert_score(vectors, numpy.ones(2), vectors[:1], numpy.ones(1))
     Overlap(precision=0.5, recall=1.0, f1=0.6666666666666666)
 
-    Args:
-        candidate: Array of shape (tokens, dimensions).
-        candidate_weights: A weight for each token; bert-score gives 0 to the first and last special token and
-            1 to all others, unless it weights by idf.
-        reference: Array of shape (tokens, dimensions).
-        reference_weights: A weight for each token.
-        baseline: The BERTScore of unrelated texts.
-
-    Returns:
-        Precision, recall and F1; None if the weights of a text are all 0.
+    ``candidate``: Array of shape (tokens, dimensions). ``reference``: Array of shape (tokens, dimensions).
+    Returns precision, recall and F1; None if the weights of a text are all 0.
     """
     import numpy as np  # noqa: PLC0415 - slow to import
 

@@ -176,14 +176,8 @@ def intervals(values: Floats, units: int, confidence: float = 0.95) -> list[Inte
 
     NaN is an undefined statistic, and left out.
 
-    Args:
-        values: The statistics.
-        units: Number of resampled units (queries).
-        confidence: Level of the intervals.
-
-    Returns:
-        The intervals; see :func:`expanded_tail`. None for fewer than :data:`FEWEST_UNITS` units, without any
-        spread, and for fewer samples than reach the tails.
+    Returns the intervals; see :func:`expanded_tail`. None for fewer than :data:`FEWEST_UNITS` units, without
+    any spread, and for fewer samples than reach the tails.
     """
     if units < FEWEST_UNITS:
         return [None] * values.shape[1]
@@ -205,17 +199,9 @@ def mean_interval(values: Sequence[float], bounds: Range | None, confidence: flo
     With a range it is Gaffke's bound (:mod:`exam_pp.metrics.bounded_mean`). Without a range, it is Student's
     interval, which assumes normal scores.
 
-    Args:
-        values: The scores; NaN is no score.
-        bounds: The range of the measure; None if it is unknown.
-        confidence: Level of the interval.
-
-    Returns:
-        The interval; None without scores. Without a range, also None for fewer than :data:`FEWEST_FOR_T`
-        scores and for equal scores.
-
-    Raises:
-        ValueError: A score is outside of the range.
+    ``values``: The scores; NaN is no score. ``bounds``: The range of the measure; None if it is unknown.
+    Returns the interval; None without scores. Without a range, also None for fewer than :data:`FEWEST_FOR_T`
+    scores and for equal scores.
     """
     scores = np.asarray(values, dtype=float)
     scores = scores[~np.isnan(scores)]

@@ -68,15 +68,7 @@ class CriteriaSet:
 
 
 def read_criteria(reply: str, criteria: Sequence[Criterion]) -> dict[str, int | str]:
-    """Read the ratings of a reply: the values of its last JSON object that has a criterion as a key.
-
-    Args:
-        reply: The reply of a model, which may have thinking text and an explanation before the object.
-        criteria: The criteria.
-
-    Returns:
-        The name of each criterion to its rating, or to the reason why it is ungraded.
-    """
+    """Read the ratings of a reply: the values of its last JSON object that has a criterion as a key."""
     text = without_thinking(reply)
     if text is None:
         return {criterion.name: STILL_THINKING for criterion in criteria}
@@ -147,16 +139,8 @@ def criteria_set(
 ) -> CriteriaSet:
     """Make the prompt for criteria.
 
-    Args:
-        name: The ``prompt_class`` in files.
-        criteria: The criteria, in the order of the prompt.
-        subject: What the questions are about; empty for questions about anything.
-        named: The criteria that the introduction names; default: all.
-        version: Increases whenever a text changes.
-        cite: Source of the criteria.
-
-    Returns:
-        The criteria with their prompt.
+    ``criteria``: The criteria, in the order of the prompt. ``subject``: What the questions are about; empty
+    for questions about anything.
     """
     prompt = Prompt(
         name=name,
@@ -295,14 +279,7 @@ def parse_criteria(text: str, file: str) -> CriteriaSet:
 
 
 def criteria_as_file(criteria: CriteriaSet) -> str:
-    """The criteria as the text of a criteria file, under a new name.
-
-    Args:
-        criteria: The criteria.
-
-    Returns:
-        TOML.
-    """
+    """The criteria as the text of a criteria file, under a new name."""
     prompt = criteria.prompt
     lines = [
         f"# A copy of the criteria {prompt.name} of exam_pp, to be changed.",

@@ -98,14 +98,10 @@ _CITATIONS = "The answers cite the reference documents by their ids in square br
 def pairwise_answers(evidence: Evidence = "both", citations: bool = False) -> Prompt:
     """The prompt of the paper with its options, each of which changes a sentence.
 
-    Args:
-        evidence: Contents of the documents: ``include_raw_documents`` and ``include_annotations`` of the
-            paper. The paper needs one of them; without documents, the prompt does not mention any.
-        citations: Whether the answers cite documents (``has_citations``).
-
-    Returns:
-        The prompt, with the options in ``info``. Its text is that of the paper for ``both`` without
-        citations; the sentences of other options are not in the paper.
+    ``evidence``: Contents of the documents: ``include_raw_documents`` and ``include_annotations`` of the
+    paper. The paper needs one of them; without documents, the prompt does not mention any. Returns the
+    prompt, with the options in ``info``. Its text is that of the paper for ``both`` without citations; the
+    sentences of other options are not in the paper.
     """
     shown = evidence != "none"
     reference = " based on a set of reference documents that may or may not be relevant" if shown else ""

@@ -53,11 +53,8 @@ def find_relevance_label(reply: str) -> int | None:
     >>> find_relevance_label("The document is not very relevant.") is None
     True
 
-    Args:
-        reply: A sentence without thinking text.
-
-    Returns:
-        0, 1 or 2; None for a reply without a label, with several different ones, or with a negated one.
+    ``reply``: A sentence without thinking text. Returns 0, 1 or 2; None for a reply without a label, with
+    several different ones, or with a negated one.
     """
     match = _find_label(without_markup(reply))
     return None if match is None else _DEGREES.index(match["degree"].lower())

@@ -13,24 +13,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """A table with column names.
-
-    Attributes:
-        columns: Column names.
-        rows: Rows of cells.
-        title: Title of the table.
-        decimals: Decimals of floats in all formats except JSON.
-        boxed: (row, column) of cells with a box, in formats that have boxes.
-        bold: (row, column) of bold cells, in formats that have bold text.
-        significant: Indices of columns with two significant digits instead of ``decimals``.
-        box: What a box means, for the legend of a heat map.
-        shades: (row, column) to the step on the colour scale, 0 to 5; HTML shows the table as a heat map,
-            with the first column as the names of the rows.
-        hints: Column to its full name, which HTML shows on demand.
-        details: (row, column) to labelled texts behind the cell, which HTML shows on demand.
-        details_title: What the details are.
-        links: (row, column) to an address, relative to the report, that the cell links to in HTML.
-    """
+    """A table with column names."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -84,16 +67,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing for HTML pages, in the colours of the page; other formats leave it out.
-
-    Attributes:
-        title: Title, which is also the name of the drawing for screen readers.
-        description: The main numbers as text, for readers who cannot see the drawing.
-        caption: Text below the drawing, which explains its marks.
-        width: Width of the drawing, in units of about one pixel.
-        height: Height of the drawing.
-        shapes: SVG elements, with all texts escaped.
-    """
+    """A drawing for HTML pages, in the colours of the page; other formats leave it out."""
 
     title: str
     description: str

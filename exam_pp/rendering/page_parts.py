@@ -39,13 +39,7 @@ def joined_script(parts: Iterable[str]) -> str:
 
 
 def content_policy(script: str, style: str, directives: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The content security policy of a page: only this script and this style, and no connections.
-
-    Args:
-        script: The text of the script element, which is allowed by its hash.
-        style: The text of the style element, which is allowed by its hash.
-        directives: Directives that replace others, such as ``{"img-src": "data:"}``.
-    """
+    """The content security policy of a page: only this script and this style, and no connections."""
     allowed = {"script-src": _source_hash(script), "style-src": _source_hash(style)}
     return "; ".join(f"{name} {value}" for name, value in {**_POLICY, **allowed, **directives}.items())
 

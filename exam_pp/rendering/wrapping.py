@@ -23,16 +23,7 @@ def cell_width(cell: str) -> int:
 
 
 def wrapped_rows(rows: Sequence[list[str]], numeric: Sequence[bool], width: int) -> list[list[list[str]]]:
-    """Split rows into lines, so that the table fits into a terminal; see :func:`column_widths`.
-
-    Args:
-        rows: The rows as texts; the first row is the header.
-        numeric: Whether a column has numbers.
-        width: Width of the terminal, in columns.
-
-    Returns:
-        The lines of every row.
-    """
+    """Split rows into lines, so that the table fits into a terminal; see :func:`column_widths`."""
     widths = column_widths(rows, numeric, width - len(GAP) * (len(numeric) - 1))
     lines = []
     for row in rows:

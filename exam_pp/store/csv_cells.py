@@ -110,16 +110,8 @@ def _rows(reader: csv.DictReader[str], path: str | Path) -> Iterator[tuple[int, 
 def read_spreadsheet(path: str | Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Read a CSV file that a spreadsheet may have saved: with comma, semicolon or tab between cells.
 
-    Args:
-        path: The file, with a header.
-        required: Columns that must be there; others may be.
-
-    Returns:
-        An iterator over pairs of last line number and cells by column, without blank rows. As in Python's csv
-        module, a missing cell is None, and cells after the last column are a list under the key None.
-
-    Raises:
-        DataError: The file is not CSV, lacks a required column, or has a column twice.
+    Returns an iterator over pairs of last line number and cells by column, without blank rows. As in Python's
+    csv module, a missing cell is None, and cells after the last column are a list under the key None.
     """
     content = read_text(path).removeprefix(BOM)
     header = content.split("\n", 1)[0]

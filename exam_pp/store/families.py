@@ -27,12 +27,7 @@ _Pattern = Annotated[StrictStr, Field(min_length=1)]
 
 
 class Family(BaseModel):
-    """The patterns of a family; ``*`` stands for any characters and ``?`` for one.
-
-    Attributes:
-        models: Patterns of the names of models that grade or judge.
-        systems: Patterns of the names of systems whose answers or rankings are evaluated.
-    """
+    """The patterns of a family; ``*`` stands for any characters and ``?`` for one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,22 +40,13 @@ _FAMILIES = TypeAdapter(dict[str, Family])
 
 @dataclass(frozen=True)
 class Families:
-    """Families of models and systems.
-
-    Attributes:
-        families: Name of a family to its patterns.
-        file: The file of the families, for messages.
-    """
+    """Families of models and systems."""
 
     families: Mapping[str, Family]
     file: str | None = None
 
     def of_model(self, name: str) -> str | None:
-        """The family of a model; None if no pattern fits. Upper and lower case are the same.
-
-        Raises:
-            DataError: Patterns of two families fit.
-        """
+        """The family of a model; None if no pattern fits. Upper and lower case are the same."""
         return self._family("model", name, {key: family.models for key, family in self.families.items()})
 
     def of_system(self, name: str) -> str | None:
@@ -86,18 +72,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def read_families(path: str | Path) -> Families:
-    """Read a families file, TOML or JSON.
-
-    Args:
-        path: The file. A file that starts with a brace is JSON.
-
-    Returns:
-        The families.
-
-    Raises:
-        DataError: The file is neither TOML nor JSON, has no families, or a family has an unknown key, no
-            pattern or a value that is not a list of texts; the message names the field.
-    """
+    """Read a families file, TOML or JSON."""
     families = _validated(_values(path), path)
     if not families:
         raise DataError("has no families; write a table for each family, such as [gpt].", file=str(path))

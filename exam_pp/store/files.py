@@ -428,10 +428,7 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = (), *, option:
     :func:`~exam_pp.store.inputs.reading`. An output is refused if it is an input, or a link of any kind to
     an input. So is an output whose lock file is an input. Other temporary files have random names.
 
-    Args:
-        path: The output; ``-`` is standard output.
-        inputs: Files that must not be overwritten.
-        option: The option that names the output, for the message.
+    ``inputs``: Files that must not be overwritten.
     """
     target = Path(path)
     try:

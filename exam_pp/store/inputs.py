@@ -25,12 +25,7 @@ class _Version(NamedTuple):
 
 
 class Running:
-    """The inputs of one command, and the files that it has written.
-
-    Attributes:
-        opened: The files that were opened: real path to the path as it was named.
-        written: The real paths of files that were completely written, in this order.
-    """
+    """The inputs of one command, and the files that it has written."""
 
     def __init__(self, inputs: Iterable[str | Path]) -> None:
         self.named = {os.path.realpath(path): _inode(path) for path in inputs}

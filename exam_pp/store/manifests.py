@@ -24,17 +24,7 @@ def visible_entries(folder: Path) -> list[Path]:
 
 
 def read_manifest(path: str | Path) -> Manifest:
-    """Read a manifest.
-
-    Args:
-        path: The file; ``-`` is standard input.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        DataError: The file cannot be read, or is no manifest; the message names the field.
-    """
+    """Read a manifest."""
     values = parse_json(read_text(path), path)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise DataError(f'is not a manifest: its key "format" must be {FORMAT!r}.', file=str(path))

@@ -15,18 +15,7 @@ from exam_pp.store.parsing import data_error, parse_json
 
 
 def read_pair_sample(path: str | Path) -> PairSample:
-    """Read a file of sampled pairs.
-
-    Args:
-        path: The file; ``-`` is standard input.
-
-    Returns:
-        The sample.
-
-    Raises:
-        DataError: The file is not in the format, has a pair twice, or its pairs are not those that its seed
-            draws from its population; the message names the field.
-    """
+    """Read a file of sampled pairs."""
     values = parse_json(read_text(path), path)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise DataError(

@@ -84,11 +84,7 @@ def lock_path(target: Path, kind: Kind = "part") -> Path:
 
 
 class Lock:
-    """An empty file that only one process can lock at a time. The lock ends with its process.
-
-    Attributes:
-        was_left: The file existed, so a killed process may have left temporary files.
-    """
+    """An empty file that only one process can lock at a time. The lock ends with its process."""
 
     def __init__(self, path: Path, stream: IO[bytes] | None, *, was_left: bool) -> None:
         self._path = path
@@ -104,14 +100,7 @@ class Lock:
     def take(cls, path: Path, in_use: str, inputs: Iterable[str | Path] = ()) -> Lock:
         """Lock a file, which is created if it is missing, and which is never written.
 
-        Args:
-            path: The file.
-            in_use: Message for a file that another process has locked.
-            inputs: Files that must not be used.
-
-        Raises:
-            OutputError: The file is locked, is one of the inputs, or is not a file.
-            OSError: The file cannot be created.
+        ``inputs``: Files that must not be used.
         """
         while True:
             if is_input(path, inputs):

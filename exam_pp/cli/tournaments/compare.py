@@ -162,11 +162,7 @@ def command(passages: Path, output: Path, queries: Path, **options: Any) -> None
 
 
 def _compare_options(options: dict[str, Any]) -> CompareOptions:
-    """Take the options of a comparison out of those of a command.
-
-    Raises:
-        UsageError: Two prompts are named, or an option has no effect.
-    """
+    """Take the options of a comparison out of those of a command."""
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.tournaments.compare import CompareOptions

@@ -121,20 +121,6 @@ def correlation(
     """Correlate every measure of a leaderboard with official ranks.
 
     A truncated system name (with ``...``) matches a full name if the match is unambiguous.
-
-    Args:
-        leaderboard: Leaderboard file: TSV or JSON of ``exam-pp evaluate``, or a table with a header.
-        official: Ranks (JSON or TSV), or another leaderboard, whose first measure ranks the systems.
-        scores: Measure to system to score, in place of the content of ``leaderboard``.
-        top: k of the top-k overlap.
-        intervals: Also compute 95 % intervals by resampling queries (the leaderboard must have the scores of
-            each query) or systems.
-        samples: Number of bootstrap samples.
-        seed: Seed of the bootstrap samples.
-
-    Raises:
-        SelectionError: Fewer than two systems are in both files, or ``intervals`` is ``queries`` and the
-            leaderboard has only means.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
     scores = scores_by_measure(leaderboard) if scores is None else scores

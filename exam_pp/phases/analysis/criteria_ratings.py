@@ -15,8 +15,7 @@ from exam_pp.store.passages.graded_file import read_passages
 class CriteriaRatings(dict[tuple[str, ...], int]):
     """Query, system (with its repeat) and criterion to rating.
 
-    Attributes:
-        highest: Criterion to its highest level; the highest rating, if the file does not record its levels.
+    ``highest``: Criterion to its highest level; the highest rating, if the file does not record its levels.
     """
 
     def __init__(self) -> None:
@@ -27,20 +26,7 @@ class CriteriaRatings(dict[tuple[str, ...], int]):
 def criteria_ratings(
     graded: PathLike, selection: SupportFilter | None = None
 ) -> dict[GradeKey, CriteriaRatings]:
-    """Read the ratings of answers by criteria.
-
-    Args:
-        graded: A graded file.
-        selection: The grades and systems that count.
-
-    Returns:
-        Model or reviewer, and prompt class, to its ratings; of several ratings of an answer by a criterion,
-        the last counts. Models come first, in order of their names.
-
-    Raises:
-        SelectionError: No ratings match, the file lacks a selected system, or the ratings of a grader were
-            made with several versions of a prompt.
-    """
+    """Read the ratings of answers by criteria."""
     selection = selection or SupportFilter()
     ratings: dict[GradeKey, CriteriaRatings] = {}
     hashes: dict[GradeKey, set[str]] = {}

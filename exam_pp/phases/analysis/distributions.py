@@ -31,13 +31,9 @@ _ADJUSTED = "adjusted("
 class SystemDistribution:
     """The scores of a system on the queries.
 
-    Attributes:
-        measure: The measure.
-        system: The system; with the name of the file, if several files have scores of it.
-        missing: The queries of the files without a score; they are in no number.
-        distribution: Mean, median and quartiles.
-        interval: Confidence interval of the mean; None without a known range of the measure if there are
-            fewer than 6 scores, or if all are equal.
+    ``missing``: The queries of the files without a score; they are in no number. ``interval``: Confidence
+    interval of the mean; None without a known range of the measure if there are fewer than 6 scores, or if
+    all are equal.
     """
 
     measure: str
@@ -49,14 +45,7 @@ class SystemDistribution:
 
 @dataclass(frozen=True)
 class Distributions:
-    """Distributions of the scores of several files.
-
-    Attributes:
-        rows: A row for each measure and system, in order of the files.
-        confidence: Level of the intervals.
-        notes: Sentences on repeats and missing scores.
-        provenance: The names of the files, and the number of queries.
-    """
+    """Distributions of the scores of several files."""
 
     rows: Sequence[SystemDistribution]
     confidence: float = 0.95
@@ -85,18 +74,6 @@ def score_distributions(
     repeats, with the population sd. It is high if the scores are high and differ little.
 
     Source: Open RAG Eval, metrics documentation, sections "Visualization" and "Statistical Analysis".
-
-    Args:
-        files: Files with scores of single queries, in any format.
-        measures: Measures to describe. Default: all.
-        confidence: Level of the intervals of the means.
-
-    Returns:
-        The distributions. A missing score is counted and in no other number.
-
-    Raises:
-        DataError: A file has no scores, or a score is infinite, NaN or outside of the range of its measure.
-        SelectionError: A file has only means, or no file has one of the measures.
     """
     paths = list(dict.fromkeys(map(Path, files)))
     read = {path: _read(path) for path in paths}

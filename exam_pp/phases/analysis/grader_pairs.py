@@ -25,12 +25,8 @@ MEAN = "mean of criteria"
 class RatingComparison:
     """Comparison of the ratings of two graders on common items.
 
-    Attributes:
-        name: The criterion, :data:`ALL` or :data:`MEAN`.
-        items: The ratings of both graders.
-        coefficients: Cohen's κ, weighted κ and Krippendorff's α; None for mean ratings.
-        correlation: Rank correlations with p-values and intervals.
-        differences: Bias and limits of agreement of the first rating minus the second; None without items.
+    ``coefficients``: Cohen's κ, weighted κ and Krippendorff's α; None for mean ratings. ``differences``: Bias
+    and limits of agreement of the first rating minus the second; None without items.
     """
 
     name: str
@@ -97,15 +93,9 @@ def compare_graders(
 ) -> list[GraderPair]:
     """Compare every two graders on their common items.
 
-    Args:
-        ratings: Grader to its ratings.
-        criterion: The criterion of an item, by which the ratings are also compared; the last text of the item
-            must be the criterion. By default, all items are compared together only.
-        samples: Number of bootstrap samples of the queries, for intervals of rank correlations.
-        seed: Seed of the samples.
-
-    Returns:
-        The pairs, in the order of the graders.
+    ``criterion``: The criterion of an item, by which the ratings are also compared; the last text of the item
+    must be the criterion. By default, all items are compared together only. Returns the pairs, in the order
+    of the graders.
     """
     pairs = []
     for first, second in combinations(ratings, 2):

@@ -74,22 +74,8 @@ def graders(
     Every model and prompt class that matches the filter is a grader. Reviewers come after models. The
     judgments (the highest of several) are the last grader.
 
-    Args:
-        graded: Graded file.
-        bank: Test bank; only its entries count.
-        grade_filter: Criteria for the grades.
-        models: Compare only these models and reviewers, and the judgments. Default: all.
-        labelling: How ratings become the label of a passage; by default the best rating.
-        per_entry: Compare ratings of pairs of passage and entry instead of labels of passages, for example
-            those of a reviewer with those of a model. Judgments have no entries and are skipped.
-        samples: Number of bootstrap samples of the queries, for intervals of rank correlations.
-        seed: Seed of the samples.
-
-    Returns:
-        The agreement.
-
-    Raises:
-        SelectionError: The file has fewer than two graders, or lacks one of the models.
+    ``bank``: Test bank; only its entries count. ``models``: Compare only these models and reviewers, and the
+    judgments. Default: all.
     """
     passage_labelling = None if per_entry else labelling or KthBest()
     labels: dict[str, Ratings] = {}
@@ -133,18 +119,7 @@ def criteria_graders(
     An item is the answer of a system to a query, rated by a criterion. The ratings of all criteria together
     are the flattened ratings of Rackauckas et al., 2024, section 7.1.
 
-    Args:
-        graded: Graded file with ratings by criteria.
-        selection: The grades and systems that count.
-        models: Compare only these models and reviewers. Default: all.
-        samples: Number of bootstrap samples of the queries, for intervals of rank correlations.
-        seed: Seed of the samples.
-
-    Returns:
-        The agreement; reviewers come after models.
-
-    Raises:
-        SelectionError: The file has fewer than two graders, or lacks one of the models.
+    ``models``: Compare only these models and reviewers. Default: all.
     """
     by_grader = criteria_ratings(graded, selection)
     keys = _chosen(list(by_grader), models, graded)

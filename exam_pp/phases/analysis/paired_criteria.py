@@ -21,14 +21,9 @@ from exam_pp.wording import counted
 class CriterionTest:
     """Two systems compared by a criterion.
 
-    Attributes:
-        criterion: The criterion.
-        first: The first system.
-        second: The second system.
-        unpaired: Queries on which only one of the systems has a rating; they are in no number.
-        tests: Means and tests over the other queries.
-        adjusted: p-value of the randomisation test, adjusted by Holm's method over all rows.
-        t_adjusted: p-value of the t test, adjusted in the same way; None if it is undefined.
+    ``second``: The second system. ``unpaired``: Queries on which only one of the systems has a rating; they
+    are in no number. ``t_adjusted``: p-value of the t test, adjusted in the same way; None if it is
+    undefined.
     """
 
     criterion: str
@@ -42,16 +37,7 @@ class CriterionTest:
 
 @dataclass(frozen=True)
 class PairedCriteria:
-    """Paired tests of every two systems by every criterion.
-
-    Attributes:
-        grader: The model or reviewer.
-        rows: A row for each pair of systems and criterion.
-        confidence: Level of the intervals; 1 − ``confidence`` is the level of significance.
-        seed: Seed of the tests.
-        notes: Sentences on missing ratings and undefined tests.
-        provenance: Grader, prompt class and number of queries.
-    """
+    """Paired tests of every two systems by every criterion."""
 
     grader: str
     rows: Sequence[CriterionTest]
@@ -77,19 +63,7 @@ def paired_criteria(
     Source: Rackauckas et al., "Evaluating RAG-Fusion with RAGElo", 2024, section 7.2.2 (two-tailed paired t
     tests by category); p-values are adjusted in addition, because several criteria are tested.
 
-    Args:
-        graded: A graded file with ratings of answers by criteria.
-        selection: The grades that count, which must be by one model or person; and the systems, of which
-            every two are compared.
-        confidence: Level of the intervals, and 1 minus the level of significance.
-        seed: Seed of the tests.
-
-    Returns:
-        The tests, in the order of the selected systems, or of the file.
-
-    Raises:
-        SelectionError: No grades match, or those of several graders; or fewer than two systems have ratings
-            of the same queries.
+    Returns the tests, in the order of the selected systems, or of the file.
     """
     selection = selection or SupportFilter()
     by_grader = criteria_ratings(graded, selection)

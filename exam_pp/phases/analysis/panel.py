@@ -52,10 +52,8 @@ class PairAgreement(NamedTuple):
 class PanelLeaderboard:
     """The leaderboard of a grader or a consensus.
 
-    Attributes:
-        means: System to its mean score over the queries; empty without rankings.
-        ranks: System to its rank; 1 is best, and tied systems share the best rank.
-        queries: Number of queries with grades.
+    ``means``: System to its mean score over the queries; empty without rankings. ``ranks``: System to its
+    rank; 1 is best, and tied systems share the best rank.
     """
 
     means: Mapping[str, float]
@@ -67,17 +65,9 @@ class PanelLeaderboard:
 class PanelGrader:
     """A grader of the panel.
 
-    Attributes:
-        name: Its name in tables.
-        rated: Number of pairs that it rated.
-        mean: Mean of its ratings.
-        levels: Number of different ratings.
-        reaching: Number of ratings of at least the threshold.
-        leaderboard: Its leaderboard.
-        without: The leaderboard of the consensus of all other graders (leave one grader out).
-        kendall: Kendall's τ-b of its leaderboard and ``without``; None if it is undefined.
-        kendall_without: Kendall's τ-b of ``without`` and the consensus of all graders.
-        moved: Number of systems whose rank differs between ``without`` and the consensus of all graders.
+    ``kendall``: Kendall's τ-b of its leaderboard and ``without``; None if it is undefined.
+    ``kendall_without``: Kendall's τ-b of ``without`` and the consensus of all graders. ``moved``: Number of
+    systems whose rank differs between ``without`` and the consensus of all graders.
     """
 
     name: str
@@ -115,20 +105,7 @@ class SystemPlaces(NamedTuple):
 class PanelAnalysis:
     """A panel of graders, compared by their ratings and by their leaderboards.
 
-    Attributes:
-        graders: The graders, models before reviewers.
-        pairs: Agreement of every two graders.
-        shared: Number of pairs of passage and entry that at least two graders rated.
-        alphas: Krippendorff's α of all graders: nominal, ordinal, interval.
-        measure: Name of the measure of all leaderboards.
-        rule: How ratings become the rating of the consensus.
-        min_graders: Number of ratings that a pair needs for the consensus.
-        consensus: The leaderboard of the consensus; None without rankings.
-        systems: The places of the systems, best first by the consensus.
-        confidence: Level of the intervals.
-        seed: Seed of the tests behind the places.
-        notes: Sentences on graders that differ from the rest, and on missing data.
-        provenance: Graders, bank, threshold, cutoff and number of queries.
+    ``consensus``: The leaderboard of the consensus; None without rankings.
     """
 
     graders: Sequence[PanelGrader]

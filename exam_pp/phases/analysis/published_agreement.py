@@ -39,13 +39,6 @@ def layouts(
     """Return the layouts of the published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
 
     If the highest grade is 1, BINARY is the only published table.
-
-    Args:
-        min_relevant: Judgments of at least this value are relevant.
-        judgments: Judgments that occur, in addition to the published −2 to 3.
-        grades: Grades that occur; every passage then has a row and a column.
-        min_grades: For each grade, add a table of labels of at least this grade against the rest.
-        like_judgments: Grades have the scale of judgments, so GRADED pairs them with the equal judgment.
     """
     judged = sorted({*JUDGMENTS, *judgments}, reverse=True)
     best, second = judged[0], min(min_relevant, judged[1])

@@ -44,18 +44,7 @@ class ComparedLeaderboards:
 def compare_leaderboards(
     leaderboards: Sequence[PathLike], official: PathLike | None = None
 ) -> ComparedLeaderboards:
-    """Read the measures of several leaderboards for a comparison (Farzi and Dietz, "EXAM++", 2024, figure 2).
-
-    Args:
-        leaderboards: Files that ``exam-pp evaluate`` wrote, or tables with a header. Files written with
-            ``--per-query`` have standard errors.
-        official: A file of ranks, or a leaderboard, whose first measure ranks the systems; it is then one
-            of the compared leaderboards.
-
-    Raises:
-        DataError: A file is not a leaderboard.
-        SelectionError: No two of the leaderboards have a system in common, or none has an official rank.
-    """
+    """Read the measures of several leaderboards for a comparison (EXAM++, figure 2)."""
     named: dict[str, dict[str, float]] = {}
     standard_errors: dict[str, dict[str, float]] = {}
     ranks: dict[str, float] = {}

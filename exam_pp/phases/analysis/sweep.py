@@ -97,25 +97,7 @@ def sweep(
     Rubric-Qrels (label ``max``) with ``runs``, Rubric-Cover and its normalised form if the file has
     rankings.
 
-    Args:
-        graded: Graded file.
-        official: File of official ranks or scores.
-        runs: Folder of run files; needed for Rubric-Qrels.
-        bank: Test bank; only its queries and entries count.
-        grade_filter: Criteria for the grades.
-        queries: File of queries; only these count.
-        measures: Measures for Rubric-Qrels, as ir-measures names them.
-        min_grades: Thresholds.
-        cutoff: Cutoff of Rubric-Cover.
-        method: Whether the stem of a run file or its tag names the system.
-        top: k of the top-k overlap.
-        intervals: Also compute 95 % bootstrap intervals over queries or systems, with the same samples for
-            all settings.
-        samples: Number of bootstrap samples.
-        seed: Seed of the bootstrap samples.
-
-    Raises:
-        ExamError: A file is invalid, a measure is unknown, or fewer than two systems have scores and ranks.
+    ``bank``: Test bank; only its queries and entries count. ``queries``: File of queries; only these count.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
     parse_measures(measures)

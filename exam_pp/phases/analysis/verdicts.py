@@ -26,13 +26,9 @@ _VERDICTS = (-1, 0, 1)
 class JudgePair:
     """Agreement of two judges on the games of both.
 
-    Attributes:
-        pair: The judges, with κ, α and rank correlation of their verdicts.
-        equal: Share of games with the same verdict; None without common games.
-        opposite: Share of games in which each judge prefers another system.
-        first_ties: Share of ties of the first judge.
-        second_ties: Share of ties of the second judge.
-        interval: 95 % interval of κ over resampled queries; None if κ is undefined in every sample.
+    ``equal``: Share of games with the same verdict; None without common games. ``second_ties``: Share of ties
+    of the second judge. ``interval``: 95 % interval of κ over resampled queries; None if κ is undefined in
+    every sample.
     """
 
     pair: GraderPair
@@ -45,15 +41,7 @@ class JudgePair:
 
 @dataclass(frozen=True)
 class VerdictAgreement:
-    """Agreement of every two judges.
-
-    Attributes:
-        pairs: The pairs of judges; models come before people.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
-        notes: Sentences on ungraded games and undefined numbers.
-        provenance: The judges, their prompts, and the number of queries.
-    """
+    """Agreement of every two judges."""
 
     pairs: Sequence[JudgePair]
     samples: int = 2000
@@ -75,18 +63,7 @@ def verdict_agreement(
     places. If a judge decided a game several times, as in both orders, unequal verdicts are a tie. Ungraded
     games do not count.
 
-    Args:
-        files: Games files of exam_pp or RAGElo, such as one of a model and one of a person.
-        models: Compare only these models and people. Default: all.
-        samples: Number of bootstrap samples of the queries, for the intervals.
-        seed: Seed of the samples.
-
-    Returns:
-        The agreement of every two judges.
-
-    Raises:
-        DataError: A file is not a games file.
-        SelectionError: The files have fewer than two judges, or lack one of the models.
+    ``models``: Compare only these models and people. Default: all.
     """
     verdicts, ungraded = _verdicts(query for path in files for query in read_any_games(path))
     names = ", ".join(str(Path(path)) for path in files)

@@ -80,15 +80,7 @@ def _pieces(text: str, limit: int) -> Iterator[_Piece]:
 
 
 def read_documents(path: Path) -> dict[str, str]:
-    """Read document texts by id, in file order.
-
-    Args:
-        path: Texts by id (TSV or JSON lines), or a file of passages in any format that ``exam-pp convert``
-            reads. Answers of systems are left out.
-
-    Raises:
-        DataError: The file has no texts, or a document has two different texts.
-    """
+    """Read document texts by id, in file order."""
     form = known_format(path)
     if form is None or form.content != "passages" or form.read is None:
         return read_texts(path, None)

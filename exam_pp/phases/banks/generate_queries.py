@@ -47,17 +47,11 @@ _ONLY_DUPLICATES = "the reply has only duplicates"
 class QueryOptions:
     """Options of the generation.
 
-    Args:
-        per_window: Number of queries that the prompt asks for, and the largest number that is kept.
-        window_tokens: Maximum length of a window in tokens, see
-            :func:`~exam_pp.phases.banks.document_windows.count_tokens`.
-        max_windows: Number of windows to draw from all documents; None for all.
-        seed: Seed of this random sample.
-        examples: File of queries of users that the prompt shows; None for no examples.
-        pool: Files of queries that are written first, such as those of other models.
-        prompts: A prompt that replaces that of exam_pp; empty or a single one.
-        repairs: Number of further attempts after a reply without a list.
-        top_ups: Number of requests for more queries after a list with fewer than requested.
+    ``window_tokens``: Maximum length of a window in tokens, see
+    :func:`~exam_pp.phases.banks.document_windows.count_tokens`. ``max_windows``: Number of windows to draw
+    from all documents; None for all. ``examples``: File of queries of users that the prompt shows; None for
+    no examples. ``prompts``: A prompt that replaces that of exam_pp; empty or a single one. ``repairs``:
+    Number of further attempts after a reply without a list.
     """
 
     per_window: int = PUBLISHED_COUNT

@@ -22,20 +22,9 @@ def answered(
 
     Source: Open RAG Eval, metrics documentation, section "No-Answer Detection" (*Questions Answered*).
 
-    Args:
-        passages: Answers with grades by the prompt ``AnswerAttempt``, a prompt of your own, or a reviewer: a
-            file, or queries. The last grade of a part of an answer counts.
-        grade_filter: Selects grades. Default: grades by the prompt ``AnswerAttempt``.
-        queries: Query file or query ids to restrict the evaluation to.
-
-    Returns:
-        The scores of ``Answered``: 1 for an answer, 0 for an answer that declines. An answer without a
-        verdict has no score. ``notes`` list these answers, and the queries to which a system has no answer:
-        both are failures, and not in the share.
-
-    Raises:
-        SelectionError: The filter selects no grades, or grades of several models or prompts.
-        DataError: A file is not in its format.
+    Returns the scores of ``Answered``: 1 for an answer, 0 for an answer that declines. An answer without a
+    verdict has no score. ``notes`` list these answers, and the queries to which a system has no answer: both
+    are failures, and not in the share.
     """
     selector = GradeSelector(grade_filter or GradeFilter(prompt_class=ANSWER_ATTEMPT.name))
     selected = query_ids(queries) if queries is not None else None

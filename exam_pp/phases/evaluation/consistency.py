@@ -26,11 +26,7 @@ from exam_pp.store.passages.graded_file import read_passages
 class SimilarityOptions:
     """Options of the similarity of answers.
 
-    Attributes:
-        with_rouge: Whether to compute ROUGE-1, ROUGE-2 and ROUGE-L.
-        stem: Whether ROUGE compares stems of words.
-        embedder: The encoder of BERTScore; None for no BERTScore.
-        rescale: Whether BERTScore is rescaled with the baseline of the encoder, where exam_pp has it.
+    ``embedder``: The encoder of BERTScore; None for no BERTScore.
     """
 
     with_rouge: bool = True
@@ -43,11 +39,8 @@ class SimilarityOptions:
 class RepeatedAnswers:
     """The repeated answers of a file.
 
-    Attributes:
-        answers: System to query id to the answers in the order of the repeats; None for a missing answer.
-        positions: Repeat of a system to its position in ``answers``, from 0.
-        single: Systems with answers that have fewer than two repeats.
-        systems: All systems of the file.
+    ``answers``: System to query id to the answers in the order of the repeats; None for a missing answer.
+    ``positions``: Repeat of a system to its position in ``answers``, from 0.
     """
 
     answers: dict[str, dict[str, list[str | None]]] = field(default_factory=dict)
@@ -64,16 +57,8 @@ def repeated_answers(
 ) -> RepeatedAnswers:
     """Read the answers of all systems that answered several times.
 
-    Args:
-        source: A passages file with answers, or its queries.
-        queries: Ids of the queries; None for all.
-        systems: Names of the systems; empty for all.
-
-    Returns:
-        The answers. A repeat without an answer to a query that another repeat answers is None.
-
-    Raises:
-        SelectionError: No system has two repeats.
+    ``queries``: Ids of the queries; None for all. ``systems``: Names of the systems; empty for all. Returns
+    the answers. A repeat without an answer to a query that another repeat answers is None.
     """
     texts: dict[str, dict[str, dict[int | None, str]]] = {}
     result = RepeatedAnswers()
@@ -104,12 +89,7 @@ def repeated_answers(
 
 @dataclass
 class Consistency:
-    """Consistency over repeats.
-
-    Attributes:
-        evaluation: For each system and query, the similarity of the answers and the spread of scores.
-        pairs: The similarity of each pair of answers.
-    """
+    """Consistency over repeats."""
 
     evaluation: Evaluation = field(default_factory=Evaluation)
     pairs: list[PairSimilarity] = field(default_factory=list)
@@ -127,22 +107,7 @@ def consistency(
 
     Source: Open RAG Eval, metrics documentation, section "Consistency Metrics".
 
-    Args:
-        repeats: The answers.
-        similarity: Options of ROUGE and BERTScore.
-        scores: Scores of single queries, whose systems are the repeats (``rag-run-1``). Scores of other
-            systems are ignored.
-        metrics: The metrics of ``scores`` that count; empty for all.
-        sample: Whether variances divide by n − 1 instead of n.
-
-    Returns:
-        The scores of :func:`~exam_pp.phases.evaluation.repeats.answer_consistency` and
-        :func:`~exam_pp.phases.evaluation.repeats.score_consistency`.
-
-    Raises:
-        MissingExtraError: ROUGE needs the package rouge-score.
-        SelectionError: A metric is not in ``scores``, nothing is to be computed, a name is reserved, or with
-            ``scores`` a repeat and another system have the same name.
+    ``metrics``: The metrics of ``scores`` that count; empty for all.
     """
     chosen = similarity or SimilarityOptions()
     spread = _spread(repeats, scores, metrics, sample)

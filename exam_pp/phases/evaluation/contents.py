@@ -21,14 +21,7 @@ GradeKind = Literal["question", "nugget", "assignment", "direct"]
 class GraderContents:
     """The grades of a model and prompt class, or of a reviewer.
 
-    Attributes:
-        kind: What was graded: questions, nuggets, nuggets assigned to answers, or the query itself (direct).
-        rated: Whether there are ratings on a scale, not only correct and wrong entries.
-        selected: Whether the filter selects these grades.
-        queries: Number of queries with a graded passage.
-        passages: Number of graded passages.
-        grades: Number of graded pairs of passage and entry.
-        banks: The test banks with an entry that was graded.
+    ``rated``: Whether there are ratings on a scale, not only correct and wrong entries.
     """
 
     kind: GradeKind
@@ -57,17 +50,7 @@ def graded_contents(
 ) -> GradedContents:
     """Count what a graded file has.
 
-    Args:
-        graded: Graded file.
-        banks: Test banks, to find the banks of each grader.
-        grade_filter: Criteria for the grades; the counts are of all graders.
-
-    Returns:
-        The counts, with the graders sorted by model and prompt class.
-
-    Raises:
-        SelectionError: No grades match the filter.
-        DataError: A file is not in its format.
+    Returns the counts, with the graders sorted by model and prompt class.
     """
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)

@@ -56,15 +56,7 @@ DEFAULT_CUTOFF = 20
 class SystemEstimate:
     """A system with its scores.
 
-    Attributes:
-        system: The system; ``_overall_`` for all passages of a file without rankings.
-        scores: Its scores with intervals.
-        labels: Number of labelled pairs among those that its score depends on.
-        errors: Number of these on which judge and people differ.
-        few_errors: Fewer than 10 errors were seen of pairs that were drawn by chance, so the variance by the
-            labels is uncertain, and the interval uses it. Intervals of labels need as many grades that are
-            too high and that are too low, because a kind of errors that is rarely drawn is missing from their
-            variance.
+    ``system``: The system; ``_overall_`` for all passages of a file without rankings.
     """
 
     system: str
@@ -85,13 +77,7 @@ class CorrectedBoard:
 
 @dataclass(frozen=True)
 class JudgeError:
-    """The labels that people gave the pairs with one rating of the judge.
-
-    Attributes:
-        rating: The rating of the judge.
-        labels: Label of people to number of labelled pairs.
-        pairs: Label of people to estimated number of pairs of the population (Σ 1/π).
-    """
+    """The labels that people gave the pairs with one rating of the judge."""
 
     rating: int
     labels: dict[int, int] = field(default_factory=dict)
@@ -106,19 +92,7 @@ class JudgeError:
 
 @dataclass(frozen=True)
 class Corrected:
-    """Corrected scores of systems.
-
-    Attributes:
-        boards: A leaderboard for each measure.
-        errors: The judge's error by its rating.
-        judge: The judge.
-        reviewer: The grader of the labels.
-        labels: Number of labels that were used.
-        intervals: What the intervals contain.
-        confidence: Level of the intervals.
-        notes: Sentences on what affects the numbers.
-        provenance: Judge, bank, cutoff, threshold and number of queries.
-    """
+    """Corrected scores of systems."""
 
     boards: Sequence[CorrectedBoard]
     errors: Sequence[JudgeError]

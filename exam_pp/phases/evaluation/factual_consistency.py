@@ -27,10 +27,7 @@ OF_PARTS = "FactualConsistency_parts"
 class ConsistencyFilter:
     """Criteria for consistency grades; None accepts all.
 
-    Attributes:
-        model: Name of the model.
-        prompt_class: Name of the prompt; grades of pair scorers have no prompt and are then rejected.
-        systems: Names of the systems; empty for all.
+    ``systems``: Names of the systems; empty for all.
     """
 
     model: str | None = None
@@ -57,17 +54,9 @@ def factual_consistency(
     A claim without a score, such as an empty answer or a part without citations, is in no mean. If a model
     scored a claim several times, the last score counts.
 
-    Args:
-        source: A graded file of ``exam-pp score-answers``, or its queries.
-        selection: The grades that count; all must be by the same model and prompt.
-        queries: Ids of the queries to evaluate; None for all.
-
-    Returns:
-        Scores from 0 to 1 for each system and query: :data:`OF_ANSWERS` and :data:`OF_PARTS`, and notes on
-        claims without a score and on shortened texts.
-
-    Raises:
-        SelectionError: No grades match, none has a score, or grades by several models or prompts match.
+    ``queries``: Ids of the queries to evaluate; None for all. Returns scores from 0 to 1 for each system and
+    query: :data:`OF_ANSWERS` and :data:`OF_PARTS`, and notes on claims without a score and on shortened
+    texts.
     """
     chosen = selection or ConsistencyFilter()
     name = str(source) if isinstance(source, str | Path) else "The file"

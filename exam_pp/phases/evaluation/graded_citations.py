@@ -116,11 +116,7 @@ class CitationReader:
         return [GradedCitation(key, output.cited.get(key), grades.get(key)) for key in part.citations]
 
     def grader(self, name: str) -> CitationGrader:
-        """The grader of the grades that were read from the file ``name``.
-
-        Raises:
-            SelectionError: No grades were selected, or those of several graders.
-        """
+        """The grader of the grades that were read from the file ``name``."""
         return only_grader(self.graders, name, "grades of citations", "grade-citations")
 
 
@@ -130,20 +126,7 @@ def grader_of(grades: OfOneModel) -> CitationGrader:
 
 
 def only_grader(graders: Counter[CitationGrader], name: str, noun: str, command: str) -> CitationGrader:
-    """The only grader of the selected grades.
-
-    Args:
-        graders: The graders of the grades that were read.
-        name: The name of the file.
-        noun: What the grades are, in the plural.
-        command: The command of exam-pp that makes them.
-
-    Returns:
-        The grader.
-
-    Raises:
-        SelectionError: No grades were selected, or those of several graders.
-    """
+    """The only grader of the selected grades."""
     if not graders:
         raise SelectionError(f"{name} has no selected {noun}; make them with `exam-pp {command}`.")
     options = [_options(grader, graders) for grader in sorted(graders)]

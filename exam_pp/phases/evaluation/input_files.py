@@ -20,11 +20,7 @@ PACKAGES = ("numpy", "scipy", "ir-measures")
 class InputFile(NamedTuple):
     """A file that was read.
 
-    Attributes:
-        role: What the file is, such as ``bank``.
-        path: Its path as it was named.
-        bytes: Its size.
-        sha256: SHA-256 of its bytes, as ``sha256sum`` prints it; a compressed file is not decompressed.
+    ``sha256``: SHA-256 of its bytes, as ``sha256sum`` prints it; a compressed file is not decompressed.
     """
 
     role: str
@@ -36,15 +32,8 @@ class InputFile(NamedTuple):
 def input_files(sources: Iterable[tuple[str, PathLike | None]]) -> list[InputFile]:
     """The size and SHA-256 of every input.
 
-    Args:
-        sources: Pairs of role and file or folder; a folder gives a row for each of its run files, None gives
-            no row.
-
-    Returns:
-        The rows in the order of ``sources``, the files of a folder in the order of their names.
-
-    Raises:
-        DataError: A file cannot be read.
+    ``sources``: Pairs of role and file or folder; a folder gives a row for each of its run files, None gives
+    no row. Returns the rows in the order of ``sources``, the files of a folder in the order of their names.
     """
     files = []
     for role, source in sources:

@@ -28,13 +28,9 @@ Kind = Literal["question", "nugget", "direct"]
 class PanelMembers:
     """The graders of a panel, models before reviewers, and what their ratings have in common.
 
-    Attributes:
-        selectors: Grader to the selector of its grades.
-        kind: Kind of the graded entries; ``direct`` for passages as a whole; None if it is unknown.
-        prompt_class: The prompt class of all graders, or :data:`MIXED_CLASS`.
-        is_rated: Whether the grades are on a scale, not only correct or wrong.
-        highest: The highest rating of the scale; None if it is unknown.
-        assigns: Whether all grades are nugget assignments.
+    ``kind``: Kind of the graded entries; ``direct`` for passages as a whole; None if it is unknown.
+    ``is_rated``: Whether the grades are on a scale, not only correct or wrong. ``highest``: The highest
+    rating of the scale; None if it is unknown.
     """
 
     selectors: Mapping[GradeKey, GradeSelector]
@@ -90,20 +86,7 @@ def panel_members(
     A grader is a model or a reviewer, with a prompt class. A stored consensus is a member only if ``graders``
     names it.
 
-    Args:
-        queries: The lines of the graded file.
-        criteria: Further criteria for the grades; without a model and a prompt class.
-        source: The graded file, for messages.
-        graders: Only these models and reviewers. Default: all.
-        prompt_classes: Only these prompt classes. Default: all with ratings.
-        without: A model that is no member: the name of a new consensus.
-
-    Returns:
-        The members, models before reviewers, in alphabetical order.
-
-    Raises:
-        SelectionError: The file has no grades of such a grader or prompt class, or the prompt classes have
-            different scales.
+    ``criteria``: Further criteria for the grades; without a model and a prompt class.
     """
     chosen_classes = {_canonical(name) for name in prompt_classes}
     criteria = replace(criteria, rated_only=criteria.rated_only or not chosen_classes)

@@ -17,12 +17,8 @@ class RankingDepth:
     A file with pooled passages has all ranks of a system down to the depth of the pool. Below that depth it
     has only passages that another system ranked higher, so it lacks some ranks.
 
-    Attributes:
-        cutoff: Number of ranks of each system that are evaluated.
-        deepest: Depth of the longest ranking.
-        complete: Depth to which no ranking lacks a rank; None if no rank is missing.
-        missing: Number of missing ranks within the cutoff and above the last entry of a ranking.
-        retrieved: Whether any ranking is one of a run, and not the parts of a generated answer.
+    ``complete``: Depth to which no ranking lacks a rank; None if no rank is missing. ``retrieved``: Whether
+    any ranking is one of a run, and not the parts of a generated answer.
     """
 
     cutoff: int

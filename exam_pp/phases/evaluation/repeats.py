@@ -71,12 +71,7 @@ class PairSimilarity(NamedTuple):
 
 @dataclass
 class AnswerConsistency:
-    """The similarity of repeated answers.
-
-    Attributes:
-        evaluation: Mean F1 over all pairs of repeats, for each system, query and metric, with notes.
-        pairs: The similarity of each pair.
-    """
+    """The similarity of repeated answers."""
 
     evaluation: Evaluation = field(default_factory=Evaluation)
     pairs: list[PairSimilarity] = field(default_factory=list)
@@ -95,20 +90,8 @@ def answer_consistency(
     Failed repeats and answers without tokens are in no pair. A query with fewer than two answers has no
     score.
 
-    Args:
-        repeats: The answers. At least two repeats are needed; Open RAG Eval asks for three.
-        with_rouge: Whether to compute ROUGE-1, ROUGE-2 and ROUGE-L.
-        stem: Whether ROUGE compares stems of words.
-        embedder: The encoder of BERTScore; None for no BERTScore.
-        rescale: Whether BERTScore is rescaled with the baseline of the encoder's layer, if exam_pp has it.
-            The baselines are those of English texts.
-
-    Returns:
-        Pairs, and the mean F1 over the pairs. F1 is symmetric, precision and recall are not.
-
-    Raises:
-        MissingExtraError: ROUGE needs the package rouge-score.
-        SelectionError: A query id or system name is reserved.
+    ``embedder``: The encoder of BERTScore; None for no BERTScore. Returns pairs, and the mean F1 over the
+    pairs. F1 is symmetric, precision and recall are not.
     """
     check_names({key for of_query in repeats.values() for key in of_query}, repeats)
     result, counts = AnswerConsistency(), Counter[str]()
@@ -187,11 +170,7 @@ def _similarity_notes(
 def by_repeat(repeats: Sequence[Iterable[Score]]) -> dict[str, dict[str, dict[str, list[float | None]]]]:
     """Arrange the scores of repeated runs for :func:`score_consistency`.
 
-    Args:
-        repeats: The scores of each repeat, with equal names of systems. Means (query id ``all``) are ignored.
-
-    Returns:
-        Metric to system to query id to a value for each repeat; None for a repeat without this score.
+    Returns metric to system to query id to a value for each repeat; None for a repeat without this score.
     """
     table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     for number, scores in enumerate(repeats):
@@ -203,19 +182,7 @@ def by_repeat(repeats: Sequence[Iterable[Score]]) -> dict[str, dict[str, dict[st
 
 
 def score_consistency(scores: RepeatedScores, *, sample: bool = False) -> Evaluation:
-    """Describe how much scores differ over repeats, for each system and query.
-
-    Args:
-        scores: The scores, such as those of :func:`by_repeat`. A missing score is in no number.
-        sample: Whether the variance divides by n − 1 instead of n; n is what Open RAG Eval uses.
-
-    Returns:
-        For each metric M the scores ``mean(M)``, ``variance(M)``, ``cv(M)`` (coefficient of variation) and
-        ``adjusted(M)``, which is mean/(1+sd) (:func:`~exam_pp.metrics.repeats.spread`), with notes.
-
-    Raises:
-        SelectionError: A query id or system name is reserved.
-    """
+    """Describe how much scores differ over repeats, for each system and query."""
     rows: list[Score] = []
     counts: Counter[str] = Counter()
     for metric, of_system in scores.items():

@@ -14,13 +14,8 @@ def response_words(
 ) -> dict[str, dict[str, int]]:
     """Count the words of the response of each system to each query.
 
-    Args:
-        passages: Passages with the rankings of the systems: a file, or queries.
-        cutoff: Number of ranks of each system that count. None: all.
-        role: As in :func:`~exam_pp.phases.evaluation.rubric.cover`.
-
-    Returns:
-        System to query id to the number of words, for all queries of the file; 0 without results.
+    ``cutoff``: Number of ranks of each system that count. None: all. Returns system to query id to the number
+    of words, for all queries of the file; 0 without results.
     """
     ranked: dict[str, GradedQuery] = {}
     lengths: dict[tuple[str, int], int] = {}

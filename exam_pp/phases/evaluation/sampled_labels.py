@@ -26,15 +26,8 @@ _Pair = tuple[str, str]
 class SampledLabels:
     """The labels of a sample.
 
-    Attributes:
-        reviewer: The grader of the labels.
-        pairs: Query to its labelled pairs.
-        drawn: Number of drawn pairs, or of drawn entries.
-        labelled: Number of them with a label; for entries, with labels of all their drawn pairs.
-        population: Query to the pairs that could be drawn.
-        lowest_probability: The lowest probability that a pair is drawn and labelled, also of pairs that were
-            not drawn.
-        unit: What was drawn: single pairs, or entries with all their pairs.
+    ``lowest_probability``: The lowest probability that a pair is drawn and labelled, also of pairs that were
+    not drawn.
     """
 
     reviewer: GradeKey
@@ -54,18 +47,6 @@ def sampled_labels(
     Pairs without a label count as not drawn, and so do entries that were drawn as a whole and lack a label.
     They are taken to be a random part of what was drawn, so all probabilities are multiplied by the share of
     the labelled pairs or entries.
-
-    Args:
-        queries: The graded file.
-        sample: The sample.
-        reviewer: ``human:NAME``, the name of a model, or :data:`JUDGMENTS`.
-        judge: Filter with the kind and prompt class of the judge's grades. If the reviewer labelled with
-            several prompts, the prompt class of the judge counts.
-        source: Name of the graded file, for messages.
-
-    Raises:
-        SelectionError: The file has no grades of the reviewer, none of the drawn pairs has a label, or no
-            drawn entry has labels of all its pairs.
     """
     if reviewer == JUDGMENTS:
         key = GradeKey(JUDGMENTS, "")

@@ -85,10 +85,6 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
 
     Bounds are always computed if there are ungraded pairs. Intervals and tests need scores of single queries;
     a measure with a total over queries has no interval.
-
-    Raises:
-        SelectionError: Nested intervals of a metric that is not a mean over bank entries.
-        DataError: A score is outside of the range of its metric.
     """
     result = Uncertainty(dict(_bounds(evaluation)))
     if result.systems:

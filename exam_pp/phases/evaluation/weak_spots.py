@@ -49,12 +49,9 @@ class RareEntry(NamedTuple):
 class WeakSpots:
     """Places in an evaluation that are worth reading.
 
-    Attributes:
-        metric: The measure of the scores.
-        queries: All queries, the lowest mean score first.
-        systems: The lowest query of each system, in the order of the evaluation. Of several queries with the
-            lowest score, the one on which the other systems are best.
-        entries: The graded entries, those with the smallest share of covering passages first.
+    ``systems``: The lowest query of each system, in the order of the evaluation. Of several queries with the
+    lowest score, the one on which the other systems are best. ``entries``: The graded entries, those with the
+    smallest share of covering passages first.
     """
 
     metric: str

@@ -33,11 +33,9 @@ from exam_pp.wording import counted, listed
 class AnswerOptions:
     """Options of the grading of answers by criteria.
 
-    Attributes:
-        criteria: The criteria with their prompt; None for those of RAGElo.
-        systems: Names of the systems to grade; empty for all.
-        max_passages: The number of retrieved passages that the model reads at most; None for all.
-        regrade: Whether to grade answers again that have ratings by this model and prompt.
+    ``criteria``: The criteria with their prompt; None for those of RAGElo. ``systems``: Names of the systems
+    to grade; empty for all. ``max_passages``: The number of retrieved passages that the model reads at most;
+    None for all.
     """
 
     criteria: CriteriaSet | None = None
@@ -50,18 +48,9 @@ class AnswerOptions:
 class AnswerSummary:
     """Counts of rated answers.
 
-    Attributes:
-        answers: Answers in the file, of the selected systems.
-        empty: Answers without text, which get the lowest ratings without a model call.
-        rated: New ratings, by criterion.
-        reused: Answers that had all ratings.
-        reasons: Why ratings are missing, with counts.
-        cut: Answers whose documents were shortened to fit the model.
-        without_text: Queries whose text is missing; their answers are not graded.
-        queries: Queries with answers.
-        has_texts: Whether any passage has a text; a file without texts has no empty answers.
-        asked: Model calls.
-        output: Name of the output.
+    ``empty``: Answers without text, which get the lowest ratings without a model call. ``without_text``:
+    Queries whose text is missing; their answers are not graded. ``has_texts``: Whether any passage has a
+    text; a file without texts has no empty answers.
     """
 
     answers: int = 0

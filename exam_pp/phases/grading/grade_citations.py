@@ -28,10 +28,8 @@ from exam_pp.wording import counted, listed
 class CitationOptions:
     """Options of the grading of citations.
 
-    Attributes:
-        prompt: A prompt of the kind ``support``; None for the default.
-        systems: Names of the systems to grade; empty for all.
-        regrade: Whether to grade citations again that have a grade by this model and prompt.
+    ``prompt``: A prompt of the kind ``support``; None for the default. ``systems``: Names of the systems to
+    grade; empty for all.
     """
 
     prompt: Prompt | None = None
@@ -41,19 +39,7 @@ class CitationOptions:
 
 @dataclass
 class CitationSummary:
-    """Counts of graded citations.
-
-    Attributes:
-        answers: Answers with text in the file, of the selected systems.
-        labels: New grades by label.
-        reused: Citations that had a grade.
-        reasons: Why citations stay ungraded, with counts.
-        uncited: Parts with text that cite no passage.
-        cut: Citations whose passage was shortened to fit the model.
-        missing: Ids of cited passages that the file lacks, or that have no text.
-        asked: Model calls.
-        output: Name of the output.
-    """
+    """Counts of graded citations."""
 
     answers: int = 0
     labels: Counter[str] = field(default_factory=Counter)

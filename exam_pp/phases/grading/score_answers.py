@@ -33,14 +33,9 @@ Sources = Literal["cited", "all"]
 class ScoreOptions:
     """Options of the scoring of answers.
 
-    Attributes:
-        claims: The claims to score.
-        sources: The sources of a part. Those of a whole answer are the passages that its system retrieved,
-            and others that the answer cites.
-        systems: Names of the systems to score; empty for all.
-        prompt: The prompt for a language model; None for the default. A pair scorer has no prompt.
-        soft: Whether scores of a language model are probabilities; None if these are not expensive.
-        regrade: Whether to score claims again that have a score by this model.
+    ``systems``: Names of the systems to score; empty for all. ``prompt``: The prompt for a language model;
+    None for the default. A pair scorer has no prompt. ``soft``: Whether scores of a language model are
+    probabilities; None if these are not expensive.
     """
 
     claims: Claims = "both"
@@ -55,16 +50,7 @@ class ScoreOptions:
 class ScoreSummary:
     """Counts of scored claims.
 
-    Attributes:
-        answers: Answers in the file, of the selected systems.
-        scored: Claims with a new score.
-        reused: Claims that had a score.
-        reasons: Why claims have no score, with counts.
-        source_cut: Claims of which a source was shortened to fit the model.
-        claim_cut: Claims that were shortened themselves, and the number of their removed tokens.
-        missing: Ids of cited passages that the file lacks.
-        asked: Model calls.
-        output: Name of the output.
+    ``claim_cut``: Claims that were shortened themselves, and the number of their removed tokens.
     """
 
     answers: int = 0
@@ -122,21 +108,7 @@ def score_answers(
     options: ScoreOptions,
     advance: Advance = lambda _steps, _total: None,
 ) -> ScoreSummary:
-    """Write the passages with the factual consistency of the answers in them.
-
-    Args:
-        files: Passages with answers, and the output; its journal continues an interrupted run.
-        model: A pair scorer (``text-classification``), or a language model, which gets a prompt.
-        options: Claims, sources and prompt.
-        advance: Called with the number of finished requests.
-
-    Returns:
-        Counts for the summary.
-
-    Raises:
-        SelectionError: The file has no answers, a selected system has none, or the prompt does not fit.
-        ModelError: The model cannot be loaded.
-    """
+    """Write the passages with the factual consistency of the answers in them."""
     check_output(files.output, files.inputs)
     if options.prompt is not None and options.prompt.kind != "claim":
         raise SelectionError(

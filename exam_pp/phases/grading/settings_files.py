@@ -83,11 +83,7 @@ T = TypeVar("T", bound=ModelSettings)
 class SettingsFile:
     """A file of settings, which may be the work of others.
 
-    Attributes:
-        name: The file, for messages.
-        folder: The folder of its paths.
-        servers: URLs of the servers that the user named again. Those of the environment need not be.
-        again: How the user can name a server again, before its URL.
+    ``servers``: URLs of the servers that the user named again. Those of the environment need not be.
     """
 
     name: str
@@ -126,11 +122,7 @@ class SettingsFile:
         return str(self.path(name, field)) if name.lower().endswith(".gguf") else name
 
     def table(self, kind: type[T], values: Mapping[str, Any], within: str) -> T:
-        """Check the keys and values of a table; ``within`` is the start of its fields in messages.
-
-        Raises:
-            DataError: A key is refused or unknown, or a value is wrong; the message names the field.
-        """
+        """Check the keys and values of a table; ``within`` is the start of its fields in messages."""
         aliases = [field.alias for field in kind.model_fields.values() if field.alias]
         known = [*kind.model_fields, *aliases]
         for key in values:
@@ -147,12 +139,7 @@ class SettingsFile:
             raise self._error(found.problem, within + (found.field or "")) from error
 
     def options(self, settings: ModelSettings, within: str) -> ModelOptions:
-        """The options of a model.
-
-        Raises:
-            DataError: A path leads out of the folder, only the file names the server, or settings exclude
-                each other.
-        """
+        """The options of a model."""
         if settings.greedy and settings.temperature > 0:
             raise self._error(
                 "has greedy and a temperature above 0; use one of them.", within.rstrip(". ") or None

@@ -38,13 +38,7 @@ class Steps:
 
     A step is complete if its record has the hashes of its inputs, its options and its output as they are now.
 
-    Args:
-        folder: The work folder, which is made if it does not exist.
-        progress: The progress bar of a step.
-
-    Raises:
-        OutputError: The folder cannot be made.
-        DataError: The record of finished steps is damaged.
+    ``folder``: The work folder, which is made if it does not exist.
     """
 
     def __init__(self, folder: Path, progress: Progress = no_progress) -> None:
@@ -61,15 +55,7 @@ class Steps:
         options: Mapping[str, Any],
         work: Callable[[Path, Advance], Iterable[str]],
     ) -> Path:
-        """Return the output of a step, which is computed unless it is complete.
-
-        Args:
-            name: The name of the step.
-            output: The name of its file in the work folder.
-            inputs: The files that it reads.
-            options: Its options, as JSON values.
-            work: Writes the output; returns the lines of its summary.
-        """
+        """Return the output of a step, which is computed unless it is complete."""
         path = self.folder / output
         key = _key(name, inputs, options)
         if path.exists() and self._finished.get(output) == {"key": key, "sha256": _sha256(path)}:

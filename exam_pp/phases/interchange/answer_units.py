@@ -61,8 +61,7 @@ def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[
 def answer_documents(answer: Answer) -> dict[str, RankingEntry | None]:
     """The documents that the answer lists or cites, in order.
 
-    Returns:
-        Document to its entry in the ranking of the references; None for a document that is only cited.
+    Returns document to its entry in the ranking of the references; None for a document that is only cited.
     """
     count = len(answer.references)
     listed = {

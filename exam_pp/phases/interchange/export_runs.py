@@ -19,18 +19,8 @@ def export_runs(passages: str | Path, folder: str | Path, *, role: Role | None =
     Runs have only the passages of the file, at their recorded ranks. A passage that a system ranks twice
     keeps its best rank. Repeats of a system are separate runs, ``<system>-run-1.run`` and so on.
 
-    Args:
-        passages: A passages file.
-        folder: The folder for the run files; created if missing.
-        role: Write only what systems ``retrieved``, or only each ``answer``. None: the rankings of systems
-            that have a ranking and an answer, and all other rankings.
-
-    Returns:
-        The run files, sorted by system.
-
-    Raises:
-        DataError: An id is empty or contains whitespace, or the file has no rankings.
-        SelectionError: ``role`` is None, and a system has an answer and a ranking without a role.
+    ``role``: Write only what systems ``retrieved``, or only each ``answer``. None: the rankings of systems
+    that have a ranking and an answer, and all other rankings. Returns the run files, sorted by system.
     """
     return write_runs(
         runs_of(views(passages, role, preferred="retrieved"), passages), folder, inputs=[passages]

@@ -17,16 +17,7 @@ the query, each with the id of its facet. ``separate``: a facet is a query of it
 
 
 def title_query(query_id: str, known: Collection[str], *, guess: bool) -> str:
-    """The title query of ``query`` or ``query/facet``.
-
-    Args:
-        query_id: Id of a query or facet; both may have several slashes.
-        known: Ids of queries. The title query is the longest of them that the id continues after a slash.
-        guess: Whether the part before the first slash is the title query if no query is known.
-
-    Returns:
-        The id of the title query; the id itself if it has no title query.
-    """
+    """The title query of ``query`` or ``query/facet``."""
     title = query_id
     while title not in known and "/" in title:
         title = title.rpartition("/")[0]
@@ -43,14 +34,9 @@ def merged_ranking(
     The query comes first, then its facets. A passage counts at the first place at which it occurs. Scores are
     ignored, because systems score each facet on its own scale.
 
-    Args:
-        rankings: Query or facet to the lines of one system, in any order.
-        query_id: The query.
-        facets: Ids of facets in the order of the query; other facets follow in the order of ``rankings``.
-
-    Returns:
-        The lines, best first, with ranks from 1 and scores *n*, *n* - 1 ... 1. If no facet has a ranking, the
-        unchanged lines of the query.
+    ``facets``: Ids of facets in the order of the query; other facets follow in the order of ``rankings``.
+    Returns the lines, best first, with ranks from 1 and scores *n*, *n* - 1 ... 1. If no facet has a ranking,
+    the unchanged lines of the query.
     """
     if rankings.keys() <= {query_id}:
         return rankings.get(query_id, ())

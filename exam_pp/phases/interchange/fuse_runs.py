@@ -31,12 +31,9 @@ DEFAULT_NAME = "fused"
 class FuseOptions:
     """Options of the fusion.
 
-    Args:
-        k: The constant of 1 / (k + rank).
-        top: Number of top passages of each run that count; None for all.
-        max_passages: Number of passages to write per query; None for all.
-        system_name: Name of the fused system; None for the name of the output file.
-        method: The source of the systems' names, as in :func:`~exam_pp.store.trec.runs.read_run`.
+    ``top``: Number of top passages of each run that count; None for all. ``max_passages``: Number of passages
+    to write per query; None for all. ``system_name``: Name of the fused system; None for the name of the
+    output file.
     """
 
     k: int = DEFAULT_K
@@ -85,12 +82,7 @@ def _ranks(scores: Mapping[str, float], top: int | None) -> dict[str, int]:
 
 @reading()
 def fuse_files(sources: Sequence[Path], output: Path, options: FuseOptions) -> FuseSummary:
-    """Write the fusion of run files, or of folders of run files, as a run file.
-
-    Raises:
-        DataError: A file is not a run, or lists a passage twice for a query.
-        SelectionError: There are fewer than two runs, or two runs have the same name.
-    """
+    """Write the fusion of run files, or of folders of run files, as a run file."""
     for source in sources:
         warn_of_skipped_files(source)
     files = run_files(sources)

@@ -46,11 +46,7 @@ class SampledQueries:
 
 
 def parse_strata(text: str) -> Strata:
-    """Parse ``FIELD=VALUE:NUMBER,VALUE:NUMBER``; values can contain colons.
-
-    Raises:
-        SelectionError: The text has another form, a number is 0, or a value occurs twice.
-    """
+    """Parse ``FIELD=VALUE:NUMBER,VALUE:NUMBER``; values can contain colons."""
     field, equals, rest = text.partition("=")
     sizes: dict[str, int] = {}
     for part in rest.split(","):
@@ -68,15 +64,6 @@ def draw_queries(queries: Sequence[Query], strata: Strata, seed: int = 0, *, fil
 
     The sample depends only on the seed and the ids, not on the order of the queries. A larger sample with the
     same seed contains a smaller one. Queries with other values of the field are not drawn.
-
-    Args:
-        queries: The queries.
-        strata: The field, and the sample size of each value.
-        seed: The seed.
-        file: The file of the queries, for messages.
-
-    Raises:
-        SelectionError: No query has the field, or a stratum has too few queries.
 
     Source:
         Rackauckas et al., "Evaluating RAG-Fusion with RAGElo", LLM4Eval 2024, section 4: 100, 50, 30 and 20

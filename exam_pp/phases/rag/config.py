@@ -52,12 +52,8 @@ class _Step(_Table):
 class RetrievalStep(_Step):
     """Labels and measures of the passages that each system retrieved.
 
-    Attributes:
-        labels: ``grades``: direct grades of the model, or of the file without a model. ``judgments``: those
-            of the file.
-        prompt_class: Prompt of the labels.
-        k_values: Cutoffs of precision and average precision.
-        min_label: Lowest label of a relevant passage.
+    ``labels``: ``grades``: direct grades of the model, or of the file without a model. ``judgments``: those
+    of the file.
     """
 
     labels: Literal["grades", "judgments"] = "grades"
@@ -69,16 +65,8 @@ class RetrievalStep(_Step):
 class NuggetStep(_Step):
     """Nuggets and their assignment to answers.
 
-    Attributes:
-        bank: Test bank of nuggets.
-        create: Whether the model lists the nuggets of the labelled passages, if there is no bank.
-        prompt_class: Prompt of the assignment; None: NuggetAssignment, or NuggetAssignmentPointwise for
-            models that cannot read lists.
-        min_label: Lowest label of the passages whose nuggets are listed.
-        max_nuggets: Maximum length of the list of a query.
-        keep: Maximum number of nuggets of a query.
-        window_size: Number of passages that the model reads at a time, or ``all``.
-        iterations: How often the list is updated with all passages.
+    ``prompt_class``: Prompt of the assignment; None: NuggetAssignment, or NuggetAssignmentPointwise for
+    models that cannot read lists.
     """
 
     bank: Path | None = None
@@ -116,15 +104,8 @@ class NoAnswerStep(_Step):
 class ConsistencyStep(_Table):
     """Consistency over repeats.
 
-    Attributes:
-        enabled: Whether the step runs.
-        rouge: Whether answers are compared by ROUGE.
-        stem: Whether ROUGE compares stems of words.
-        encoder: Encoder of BERTScore; None for no BERTScore.
-        layer: Layer of the encoder; None: that of bert-score, else the last one.
-        rescale: Whether BERTScore is rescaled with a baseline.
-        variance: Variance of scores.
-        metrics: Metrics whose spread is computed; empty for all.
+    ``encoder``: Encoder of BERTScore; None for no BERTScore. ``layer``: Layer of the encoder; None: that of
+    bert-score, else the last one. ``metrics``: Metrics whose spread is computed; empty for all.
     """
 
     enabled: bool = True
@@ -140,15 +121,7 @@ class ConsistencyStep(_Table):
 class RagConfig(_Table):
     """Options of all steps.
 
-    Attributes:
-        queries: File with the texts of the queries.
-        model: The model of all steps without a model of their own; None: only what the file has.
-        retrieval: Measures of the retrieved passages.
-        nuggets: Nugget scores of the answers.
-        citations: Citation support.
-        hallucination: Factual consistency.
-        no_answer: Share of answered questions.
-        consistency: Consistency over repeats.
+    ``model``: The model of all steps without a model of their own; None: only what the file has.
     """
 
     queries: Path | None = None
@@ -173,17 +146,7 @@ class RagConfig(_Table):
 
 
 def read_config(path: PathLike, base_url: str | None = None) -> RagConfig:
-    """Read the options of a TOML file; paths in it are below its folder.
-
-    Args:
-        path: The file.
-        base_url: The server that the user named: permission for the tables that name it too, else the server
-            of the table ``[model]``.
-
-    Raises:
-        DataError: The file is not TOML, has an unknown key or a wrong value, or only the file names a server;
-            the message names the field.
-    """
+    """Read the options of a TOML file; paths in it are below its folder."""
     try:
         values = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
@@ -192,16 +155,7 @@ def read_config(path: PathLike, base_url: str | None = None) -> RagConfig:
 
 
 def config_of(values: Mapping[str, Any], path: PathLike, base_url: str | None = None) -> RagConfig:
-    """Check options, and return them as a configuration.
-
-    Args:
-        values: The tables of the options, as in the TOML file.
-        path: The file of the options, for messages and paths.
-        base_url: As for :func:`read_config`.
-
-    Raises:
-        DataError: As for :func:`read_config`.
-    """
+    """Check options, and return them as a configuration."""
     servers, again = ([base_url], "OPENAI_BASE_URL=") if base_url else ([], "--base-url ")
     source = SettingsFile(str(path), Path(path).parent, servers, again)
     for field, known in _unknown(values, RagConfig):

@@ -62,13 +62,7 @@ WORK_FOLDER = "steps"
 
 
 class Section(NamedTuple):
-    """The scores of a metric.
-
-    Attributes:
-        title: Title for readers.
-        stem: Name of its files.
-        evaluation: Scores, notes and bounds.
-    """
+    """The scores of a metric."""
 
     title: str
     stem: str
@@ -87,15 +81,8 @@ class LeftOut(NamedTuple):
 class RagEvaluation:
     """The evaluation of one input.
 
-    Attributes:
-        source: The input.
-        sections: Metrics with results.
-        left_out: Metrics without results.
-        systems: Names of the systems, with the names of their repeats in scores, by repeat.
-        query_texts: Texts of the queries; empty without a file of them.
-        labels: Relevance labels of the retrieved passages.
-        retrieved: (name in scores, query id) to the ids of the retrieved passages, best first.
-        inputs: Pairs of role and path of all input files.
+    ``left_out``: Metrics without results. ``query_texts``: Texts of the queries; empty without a file of
+    them.
     """
 
     source: Path
@@ -117,19 +104,8 @@ def evaluate_rag(
     input is missing, or whose step fails, is left out, and named with the reason. A repeat has no scores for
     queries to which it has no output.
 
-    Args:
-        source: A passages file with rankings and answers, graded or not; or answers with their passages, such
-            as those of Open RAG Eval.
-        folder: The output folder, which gets the folder :data:`WORK_FOLDER`.
-        config: Options of the steps.
-        progress: Makes the progress bar of a step.
-
-    Returns:
-        Scores of all metrics with input.
-
-    Raises:
-        SelectionError: The input has neither rankings nor answers, or every metric is left out.
-        DataError: An input is invalid.
+    ``source``: A passages file with rankings and answers, graded or not; or answers with their passages, such
+    as those of Open RAG Eval.
     """
     for path in (source, config.queries, config.nuggets.bank):
         if path is not None and is_read_once(path):

@@ -24,19 +24,7 @@ _MODEL_KWARGS = ("temperature", "top_p", "presence_penalty", "frequency_penalty"
 
 
 def read_open_rag_eval_config(path: PathLike, base_url: str | None = None) -> tuple[RagConfig, list[str]]:
-    """Read the blocks ``evaluator`` of a configuration of Open RAG Eval.
-
-    Args:
-        path: A YAML file with the evaluators ``trecrag`` (or ``TRECEvaluator``) and ``consistency``.
-        base_url: The server that the user named, as for :func:`~exam_pp.phases.rag.config.read_config`.
-
-    Returns:
-        The options, and the keys that have no counterpart here, such as ``connector``.
-
-    Raises:
-        DataError: The file is not YAML, a value is wrong, or only the file names the server.
-        MissingExtraError: PyYAML is not installed.
-    """
+    """Read the blocks ``evaluator`` of a configuration of Open RAG Eval."""
     try:
         import yaml  # noqa: PLC0415 - optional
     except ImportError as error:

@@ -40,12 +40,8 @@ def score_rows(result: RagEvaluation) -> list[Score]:
 def result_rows(result: RagEvaluation) -> dict[str, list[ResultRow]]:
     """The results of each system in the columns of Open RAG Eval.
 
-    Args:
-        result: The evaluation.
-
-    Returns:
-        System to a row for each query and repeat. A ranking without repeats counts for all of them. Metrics
-        without a result have no column.
+    Returns system to a row for each query and repeat. A ranking without repeats counts for all of them.
+    Metrics without a result have no column.
     """
     scores: dict[tuple[str, str], dict[str, float]] = {}
     for score in score_rows(result):

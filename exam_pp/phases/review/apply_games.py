@@ -31,13 +31,7 @@ Decisions = dict[str, dict[str, tuple[HumanGame, Path]]]
 class ReviewerCounts:
     """Counts of a reviewer for the summary.
 
-    Attributes:
-        games: Games with a winner or a tie.
-        ties: Those of them that are ties.
-        skipped: Games without a decision, which are not added.
-        replaced: Games of the games file that the reviewer has now decided in another way.
-        compared: Games that a model decided, too, with one winner in all its games of this pair.
-        differing: Those of them with another winner.
+    ``skipped``: Games without a decision, which are not added.
     """
 
     games: int = 0
@@ -83,22 +77,8 @@ def apply_games(
     A later decision of a reviewer on the same two answers replaces the earlier one in ``games``, so applying
     the same edits twice gives the same file. All decisions are checked before the output is written.
 
-    Args:
-        passages: Passages file of the page, which may have got grades since then.
-        edits: Edits files that the page saved.
-        output: Games file to write.
-        games: Games file whose games are kept; None for a new file.
-        queries: Texts of the queries, for queries that ``games`` lacks.
-        reviewer: Name of the reviewer; replaces the name in the edits file, of which there must be only one.
-        seed: Seed of the page.
-
-    Returns:
-        Counts of games by reviewer.
-
-    Raises:
-        DataError: A decision is for a game that the passages and the seed do not give, or is contradicted
-            by another decision of the same reviewer.
-        SelectionError: No game is decided, or ``reviewer`` names the reviewer of several files.
+    ``games``: Games file whose games are kept; None for a new file. ``reviewer``: Name of the reviewer;
+    replaces the name in the edits file, of which there must be only one.
     """
     check_one_file(reviewer, edits)
     inputs = [passages, *edits, *(path for path in (games, queries) if path is not None)]

@@ -98,25 +98,11 @@ def apply_ratings(
     Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
     applying the same edits twice gives the same file. If an edits file is refused, no output is written.
 
-    Args:
-        graded: The graded file that was reviewed; not a stream, because it is read several times.
-        edits: Edits files, in the order in which they apply.
-        output: The graded file to write.
-        prompt_class: Prompt class of the new grades. The default is the only prompt class of the file with
-            grades for all rated entries; a prompt with a scale is preferred.
-        bank: Test bank that lists the entries. Needed if the file has no grades for them yet.
-        reviewer: Name of the reviewer; replaces the name in the edits file, of which there must be only one.
-        prompts: Prompts that are not registered, by name.
-        force: Apply edits that were made for another file, or for another state of this file.
-
-    Returns:
-        Counts of ratings, labels of citations, comments and differences.
-
-    Raises:
-        DataError: The edits belong to another file, name an absent passage, entry or citation, or have a
-            rating outside the scale.
-        SelectionError: The prompt class is ambiguous, the edits have no ratings and no labels of citations,
-            or ``reviewer`` would give the ratings of several files to one reviewer.
+    ``graded``: The graded file that was reviewed; not a stream, because it is read several times. ``edits``:
+    Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
+    default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
+    preferred. ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be
+    only one. ``prompts``: Prompts that are not registered, by name.
     """
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]

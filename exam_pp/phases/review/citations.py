@@ -35,13 +35,8 @@ class Citation:
 def citations_of(query: QueryPassages, model: str | None = None) -> dict[str, dict[str, Citation]]:
     """Id of a part of an answer to its citations by id, in order.
 
-    Args:
-        query: A line of a passages file.
-        model: Only labels of this model or reviewer; None for all.
-
-    Returns:
-        The citations of parts with text; parts without citations have no key. Of several labels of a grader,
-        the last one counts.
+    ``model``: Only labels of this model or reviewer; None for all. Returns the citations of parts with text;
+    parts without citations have no key. Of several labels of a grader, the last one counts.
     """
     cited: dict[str, dict[str, Citation]] = {}
     if not any(entry.citations for passage in query.passages for entry in passage.rankings):

@@ -52,16 +52,8 @@ class _Rating(NamedTuple):
 class AppliedCriteria:
     """Counts for the summary.
 
-    Attributes:
-        grader: ``human:NAME``.
-        prompt_class: Prompt class of the grades.
-        ratings: Number of ratings.
-        answers: Number of rated answers.
-        comments: Number of comments.
-        blank: Number of cells without a rating.
-        replaced: Number of answers and criteria that were rated again with another rating.
-        unrated: System to the number of its answers without a rating.
-        ignored: Column to the number of its cells that are ignored.
+    ``blank``: Number of cells without a rating. ``unrated``: System to the number of its answers without a
+    rating.
     """
 
     grader: str
@@ -113,23 +105,9 @@ def apply_criteria_ratings(
     optional. An empty cell is no rating. A later rating by the same person replaces the earlier one. If a
     spreadsheet is refused, no output is written.
 
-    Args:
-        graded: The graded file with the answers; not a stream, because it is read twice.
-        spreadsheets: The spreadsheets.
-        output: The graded file to write.
-        reviewer: Name of the person.
-        prompt_class: Prompt class of the ratings. Default: the only prompt class of ratings by criteria in
-            the file, ``CriteriaRatings`` without one.
-        max_rating: Highest rating of the scale, which starts at 0. Default: that of the ratings with the same
-            prompt class in the file, else 2.
-
-    Returns:
-        Counts of ratings, answers and comments.
-
-    Raises:
-        DataError: A spreadsheet names a query, an answer or a criterion that the file lacks, or has a rating
-            outside the scale.
-        SelectionError: The prompt class is ambiguous, the name is empty, or no cell has a rating.
+    ``graded``: The graded file with the answers; not a stream, because it is read twice. ``prompt_class``:
+    Prompt class of the ratings. Default: the only prompt class of ratings by criteria in the file,
+    ``CriteriaRatings`` without one.
     """
     inputs = [graded, *spreadsheets]
     check_output(output, inputs)

@@ -29,15 +29,11 @@ log = logging.getLogger(__name__)
 class GamesOptions:
     """Options of a page of games.
 
-    Attributes:
-        queries: Ids of the queries to show; empty for all.
-        systems: Systems whose answers are compared, with or without a repeat; empty for all.
-        games_per_query: Number of games to draw for each query with the seed; None for all.
-        grader: Only games of this judge; None for those of all models.
-        only_ungraded: Only games without a winner.
-        top: Rank down to which retrieved passages are shown.
-        seed: Seed of places, order and ids.
-        reviewer: Name of the reviewer, which can be changed on the page.
+    ``queries``: Ids of the queries to show; empty for all. ``systems``: Systems whose answers are compared,
+    with or without a repeat; empty for all. ``games_per_query``: Number of games to draw for each query with
+    the seed; None for all. ``grader``: Only games of this judge; None for those of all models.
+    ``only_ungraded``: Only games without a winner. ``reviewer``: Name of the reviewer, which can be changed
+    on the page.
     """
 
     queries: Collection[str] = ()
@@ -86,19 +82,10 @@ def review_games(
 ) -> GamesMaterial:
     """Collect the games of a page.
 
-    Args:
-        passages: Passages file with answers of systems.
-        queries: Texts of the queries; None for those in ``games``.
-        games: Games file, whose games are shown; None for the games between all systems.
-        options: Which games are shown, and how.
-
-    Returns:
-        The data of the page. Places, order and ids depend only on the seed and on the answers, not on
-        ``games`` or on other options. Games with an empty answer, or between equal texts, are left out.
-
-    Raises:
-        DataError: A games file names a system without an answer to the query.
-        SelectionError: No games are left, a query or a system is unknown, or no texts of queries are known.
+    ``queries``: Texts of the queries; None for those in ``games``. ``games``: Games file, whose games are
+    shown; None for the games between all systems. Returns the data of the page. Places, order and ids depend
+    only on the seed and on the answers, not on ``games`` or on other options. Games with an empty answer, or
+    between equal texts, are left out.
     """
     options = options or GamesOptions()
     if queries is None and games is None:

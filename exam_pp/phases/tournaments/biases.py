@@ -23,11 +23,7 @@ from exam_pp.wording import counted, listed
 class JudgeBiases:
     """The biases of one judge.
 
-    Attributes:
-        judge: The model or person that decided, and the prompt class; "" if it is unknown.
-        family: Its family; None if it has none, or without a families file.
-        queries: Number of queries with games of the judge.
-        biases: The numbers.
+    ``family``: Its family; None if it has none, or without a families file.
     """
 
     judge: GradeKey
@@ -40,12 +36,7 @@ class JudgeBiases:
 class GameBiases:
     """The biases of all judges of games.
 
-    Attributes:
-        judges: The judges, in order of appearance.
-        confidence: Level of the intervals.
-        with_families: Whether families are known.
-        notes: Sentences on judges without a family and on games without lengths.
-        provenance: The judges with their prompts, and the number of queries.
+    ``notes``: Sentences on judges without a family and on games without lengths.
     """
 
     judges: Sequence[JudgeBiases]
@@ -63,18 +54,8 @@ def game_biases(
 ) -> GameBiases:
     """Measure the biases of all judges of games.
 
-    Args:
-        games: Games files, or queries with their games.
-        families: Families file, or families, for the share of the judge's own family. Default: this share is
-            not computed.
-        confidence: Level of the intervals.
-
-    Returns:
-        The biases of each judge.
-
-    Raises:
-        DataError: A file is not in its format, or a name fits the patterns of two families.
-        SelectionError: There are no games.
+    ``families``: Families file, or families, for the share of the judge's own family. Default: this share is
+    not computed.
     """
     known = known_families(families)
     played: dict[GradeKey, dict[str, list[Game]]] = {}
@@ -135,12 +116,8 @@ def known_families(families: PathLike | Families | None) -> Families | None:
 def bias_notes(result: GameBiases) -> list[str]:
     """The biases as sentences, to show beside a leaderboard made from the games.
 
-    Args:
-        result: The biases.
-
-    Returns:
-        For each judge at most four sentences: place A, the longer answer, the judge's own family, and the
-        order of the answers. Biases without games have no sentence.
+    Returns for each judge at most four sentences: place A, the longer answer, the judge's own family, and the
+    order of the answers. Biases without games have no sentence.
     """
     level = f"{100 * result.confidence:.4g} % interval"
     prompts = len({row.judge.model for row in result.judges}) < len(result.judges)

@@ -62,20 +62,12 @@ class CompareFiles(GradeFiles):
 class CompareOptions:
     """Options of a comparison.
 
-    Attributes:
-        prompt: A prompt of the kind ``pair``; None for that of the paper.
-        evidence: Contents of the documents in the prompt; None for their texts.
-        answers_cite: Whether the prompt of the paper says that answers cite documents.
-        factors: The factors that the judge considers; None for those of the paper.
-        min_relevance: The lowest label of documents in the prompt; None shows all.
-        reasons: Selects the direct grades with labels and reasons of documents.
-        systems: Names of the systems that play; empty for all.
-        max_queries: Number of queries from the beginning of the file; None for all.
-        games_per_query: Number of pairs that are drawn for each query; None for all pairs.
-        both_orders: Whether each pair plays a game in both orders.
-        seed: Seed of all draws.
-        same_text_is_tie: Whether answers with the same words tie without a call.
-        unparsed: ``chat`` also reads "final verdict: A".
+    ``prompt``: A prompt of the kind ``pair``; None for that of the paper. ``evidence``: Contents of the
+    documents in the prompt; None for their texts. ``factors``: The factors that the judge considers; None for
+    those of the paper. ``min_relevance``: The lowest label of documents in the prompt; None shows all.
+    ``systems``: Names of the systems that play; empty for all. ``max_queries``: Number of queries from the
+    beginning of the file; None for all. ``games_per_query``: Number of pairs that are drawn for each query;
+    None for all pairs. ``same_text_is_tie``: Whether answers with the same words tie without a call.
     """
 
     prompt: Prompt | None = None
@@ -127,19 +119,9 @@ class CompareOptions:
 class CompareSummary:
     """Counts of games.
 
-    Attributes:
-        queries: Queries with a game.
-        winners: New games of the judge by winner: A, B, C.
-        without_call: New games that a rule decided without a model call, by rule.
-        reasons: Why new games are ungraded, with counts.
-        reused: Games of the same judge that were not played again.
-        kept: Other games of the games file.
-        shortened: New games whose documents were shortened to fit the model.
-        without_text: Queries without a text, which have no games.
-        answered: Systems with an answer in the passages.
-        unknown: Systems of the games file without one.
-        asked: Model calls.
-        output: Name of the output.
+    ``without_call``: New games that a rule decided without a model call, by rule. ``reused``: Games of the
+    same judge that were not played again. ``without_text``: Queries without a text, which have no games.
+    ``unknown``: Systems of the games file without one.
     """
 
     queries: int = 0
@@ -251,15 +233,7 @@ def make_judge(
     rule: DocumentRule | None = None,
     known: Mapping[str, QueryGames] | None = None,
 ) -> Judge:
-    """The judge for a loaded model; raises SelectionError for a model that cannot compare answers.
-
-    Args:
-        llm: The model.
-        model: Its options.
-        options: Options of the comparison, with their defaults (:meth:`CompareOptions.resolved`).
-        rule: Labels and reasons of documents.
-        known: Query to its line in the games file.
-    """
+    """The judge for a loaded model; raises SelectionError for a model that cannot compare answers."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
             "Answers are compared by a language model; for a classifier of pairs use `exam-pp score-answers`."

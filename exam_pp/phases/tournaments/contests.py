@@ -18,9 +18,8 @@ from exam_pp.roles import System, SystemOutput, outputs_of, role_of
 class DocumentRule:
     """Labels and reasons of documents, and the lowest label of a document that is shown.
 
-    Attributes:
-        selector: Selects the direct grades that hold labels and reasons; None for no grades.
-        min_relevance: The lowest label; None shows all documents.
+    ``selector``: Selects the direct grades that hold labels and reasons; None for no grades.
+    ``min_relevance``: The lowest label; None shows all documents.
     """
 
     selector: GradeSelector | None = None
@@ -52,13 +51,9 @@ class DocumentRule:
 class Contest:
     """The answers of systems to a query.
 
-    Attributes:
-        query_id: The query.
-        query_text: Its text.
-        answers: System and repeat to the answer with its passages; empty answers are included.
-        shared: Passages of the query without rankings and judgments, such as documents of RAGElo's files
-            without agents. They are the documents of a game if its systems retrieved and cite no passages.
-        rule: Labels, reasons and threshold of documents.
+    ``answers``: System and repeat to the answer with its passages; empty answers are included. ``shared``:
+    Passages of the query without rankings and judgments, such as documents of RAGElo's files without agents.
+    They are the documents of a game if its systems retrieved and cite no passages.
     """
 
     query_id: str
@@ -108,17 +103,7 @@ def contest_of(
 ) -> Contest:
     """The contest of a query.
 
-    Args:
-        query: A line of a passages file.
-        texts: Texts of the queries.
-        systems: The systems that play; empty for all.
-        rule: Labels, reasons and threshold of documents.
-
-    Returns:
-        The contest with all answers, also empty ones.
-
-    Raises:
-        SelectionError: A system has two answers to the query that are not recorded as repeats.
+    ``systems``: The systems that play; empty for all. Returns the contest with all answers, also empty ones.
     """
     answers = {
         key: output

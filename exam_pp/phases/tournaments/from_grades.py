@@ -46,13 +46,7 @@ _ROUNDING = 1e-9
 class RatedGames:
     """Games from scores.
 
-    Attributes:
-        queries: The queries with their games; each iteration makes them again.
-        systems: Number of systems.
-        games: Number of games.
-        ties: Number of ties.
-        notes: Sentences on the scores and on systems without a score.
-        provenance: Grader, bank and number of queries, or the file of the scores.
+    ``notes``: Sentences on the scores and on systems without a score.
     """
 
     queries: Sequence[QueryGames]
@@ -197,21 +191,7 @@ def games_from_scores(
 ) -> RatedGames:
     """Games between all systems of files with scores of single queries, such as outputs of ``trec_eval -q``.
 
-    Args:
-        files: The scores, in any format; one file for all systems, or several files.
-        measure: Measure, by its name in the files. Default: the only one.
-        tie_margin: Largest difference of two scores that is a tie.
-        queries: Query file or query ids to restrict the games to.
-        grader_name: Name of the grader to record. Default: the names of the files.
-
-    Returns:
-        A game for every query and two systems with a score. Their prompt class is the measure.
-
-    Raises:
-        SelectionError: A file has only means; the files have several measures and none is selected, or not
-            the selected one; two files have a score of the same system and query; or no query has scores of
-            two systems.
-        DataError: A file is not in its format.
+    ``measure``: Measure, by its name in the files. Default: the only one.
     """
     paths = [files] if isinstance(files, PathLike) else list(files)
     allow_rereading(*paths)

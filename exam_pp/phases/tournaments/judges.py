@@ -25,15 +25,7 @@ class Played(NamedTuple):
 
 @dataclass(frozen=True)
 class Judge:
-    """A model with a prompt, as games record it, and its games in the games file.
-
-    Attributes:
-        grader: Plays the games.
-        model: Name of the model.
-        model_options: The facts that determine its replies.
-        prompt_info: The prompt with the options of the comparison.
-        known: Query to its line in the games file.
-    """
+    """A model with a prompt, as games record it, and its games in the games file."""
 
     grader: PairGrader
     model: str

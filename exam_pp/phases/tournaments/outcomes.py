@@ -20,11 +20,7 @@ from exam_pp.wording import listed
 class GameFilter:
     """Selection of games; None accepts all.
 
-    Attributes:
-        model: Name of the model, or ``human:NAME`` for a person.
-        prompt_class: Name of the prompt.
-        prompt_hash: Hash of the prompt's text.
-        systems: Names of systems, with or without their repeat; only games between them. Empty for all.
+    ``systems``: Names of systems, with or without their repeat; only games between them. Empty for all.
     """
 
     model: str | None = None
@@ -51,17 +47,8 @@ class GameFilter:
 class JudgedGames:
     """The games of one judge.
 
-    Attributes:
-        outcomes: The played games. Two games of a pair in both orders are one outcome: the verdict if both
-            agree, else a tie. The places of their answers are swapped.
-        judge: The model or person, and the prompt.
-        systems: All systems that the games name, in order of appearance; repeats belong to their system.
-        ungraded: Number of games that were not played, for lack of a verdict.
-        both_orders: Number of pairs with verdicts in both orders.
-        flips: Number of these pairs whose verdicts differ.
-        copies: Number of games that equal an earlier game, with the same reply; they do not count.
-        sources: Names of the files.
-        games: Query to all games, also ungraded ones.
+    ``ungraded``: Number of games that were not played, for lack of a verdict. ``copies``: Number of games
+    that equal an earlier game, with the same reply; they do not count.
     """
 
     outcomes: list[Outcome]
@@ -103,18 +90,7 @@ def judged_games(
 ) -> JudgedGames:
     """Read the selected games of one judge.
 
-    Args:
-        source: Games files, or queries with their games.
-        selection: The games to select. None: all.
-        name: Name of the source in messages, if it has no files.
-
-    Returns:
-        The games.
-
-    Raises:
-        DataError: A file is invalid.
-        SelectionError: No games are selected, or those of several judges or versions of a prompt; a selected
-            system has no games; or a system or query has a reserved name.
+    ``selection``: The games to select. None: all.
     """
     chosen = selection or GameFilter()
     items = list(source)

@@ -37,14 +37,7 @@ def drawn_pairs(
 ) -> list[Pair]:
     """The pairs of systems that play for a query, by name.
 
-    Args:
-        systems: The systems that answered the query.
-        query_id: The query.
-        seed: Seed of the draw.
-        games_per_query: Number of pairs to draw; None for all.
-
-    Returns:
-        All pairs, or a random selection of different pairs.
+    ``games_per_query``: Number of pairs to draw; None for all.
     """
     pairs = combinations(sorted(systems), 2)
     if games_per_query is None or games_per_query >= comb(len(systems), 2):
@@ -55,18 +48,7 @@ def drawn_pairs(
 def planned_games(
     pair: Pair, query_id: str, repeats: Mapping[str, Sequence[int | None]], seed: int, both_orders: bool
 ) -> list[PlannedGame]:
-    """The games of a pair for a query: one with drawn places, or one in each order.
-
-    Args:
-        pair: The two systems.
-        query_id: The query.
-        repeats: System to its repeats with an answer to the query; one of them is drawn.
-        seed: Seed of the draws.
-        both_orders: Whether the answers are compared in both orders.
-
-    Returns:
-        One game, or two with ``order`` 1 and 2 that have the same answers.
-    """
+    """The games of a pair for a query: one with drawn places, or one in each order."""
     first, second = (
         System(
             system, repeats[system][int(draw(seed, "repeat", query_id, *pair, system) * len(repeats[system]))]

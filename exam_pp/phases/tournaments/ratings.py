@@ -36,15 +36,7 @@ _GAMES_OF_SAMPLES = 25_000_000
 
 @dataclass(frozen=True)
 class RatingOptions:
-    """Options of ratings.
-
-    Attributes:
-        methods: Methods of rating; the first one orders the systems.
-        rules: Rules of the games of Elo.
-        tournaments: Number of tournaments over which Elo ratings are averaged.
-        statistics: Intervals over queries (``intervals="queries"``), their confidence, samples and seed. The
-            seed is also that of the tournaments.
-    """
+    """Options of ratings."""
 
     methods: Sequence[Method] = ("elo",)
     rules: EloRules = field(default_factory=EloRules)
@@ -67,12 +59,8 @@ class Record(NamedTuple):
 class Ratings:
     """Ratings of systems by the games of one judge.
 
-    Attributes:
-        standings: The leaderboard, with intervals; best first by the first method.
-        records: Number of games by system, in the order of the leaderboard.
-        matrix: The win matrix, in the order of the leaderboard.
-        outcomes: The played games.
-        unrated: Systems without played games.
+    ``records``: Number of games by system, in the order of the leaderboard. ``matrix``: The win matrix, in
+    the order of the leaderboard. ``unrated``: Systems without played games.
     """
 
     standings: Standings
@@ -92,18 +80,7 @@ def rate(
 ) -> Ratings:
     """Rate the systems of the games of a judge, with notes on the games and on biases of the judge.
 
-    Args:
-        games: The games.
-        options: Methods, tournaments and intervals.
-        families: Families of models and systems, for the note on the judge's own family.
-        notes: Notes on the origin of the games, which come first.
-        provenance: The origin of the games. None: the judge and the number of queries.
-
-    Returns:
-        The ratings.
-
-    Raises:
-        SelectionError: No game was played.
+    ``provenance``: The origin of the games. None: the judge and the number of queries.
     """
     options = options or RatingOptions()
     if not games.outcomes:
@@ -133,17 +110,7 @@ def rate_scored(
 ) -> Ratings:
     """Rate systems by games from scores, with the notes and the provenance of the scores.
 
-    Args:
-        scored: The games.
-        options: Methods, tournaments and intervals.
-        systems: Only games between these systems; empty for all.
-        families: Families of models and systems, for the note on the grader's own family.
-
-    Returns:
-        The ratings.
-
-    Raises:
-        SelectionError: A selected system has no games.
+    ``systems``: Only games between these systems; empty for all.
     """
     games = judged_games(scored.queries, GameFilter(systems=systems))
     measure = in_one_line(str(games.judge.prompt_class))
@@ -161,15 +128,7 @@ def ratings(
 ) -> Ratings:
     """Rate systems by the outcomes of games, from any source.
 
-    Args:
-        outcomes: Played games, at least one.
-        options: Methods, tournaments and intervals.
-        systems: All systems; those without games are listed, but not ranked.
-        notes: Notes on the games, which come first.
-        provenance: The origin of the games.
-
-    Returns:
-        The ratings.
+    ``systems``: All systems; those without games are listed, but not ranked.
     """
     options = options or RatingOptions()
     games = Outcomes.of(outcomes)
@@ -224,16 +183,7 @@ def compare_pairs(
 ) -> list[HeadToHead]:
     """Compare pairs of systems by their games against each other.
 
-    Args:
-        result: The ratings.
-        pairs: Pairs of systems. None: all pairs that met, better systems first.
-        confidence: Level of the intervals.
-
-    Returns:
-        A row for each pair, with Holm's correction over all of them.
-
-    Raises:
-        SelectionError: A system plays no games, or the systems of a pair did not meet.
+    ``pairs``: Pairs of systems. None: all pairs that met, better systems first.
     """
     matrix = result.matrix
     place = {system: number for number, system in enumerate(matrix.systems)}

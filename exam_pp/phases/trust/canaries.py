@@ -39,11 +39,8 @@ from exam_pp.wording import counted, listed
 class CanaryOptions:
     """Options of :func:`add_canaries`.
 
-    Attributes:
-        names: Names in :data:`~exam_pp.phases.trust.canary_texts.CANARIES`; empty for all. ``original`` is
-            added to ``doubled`` and ``negated``, because they are compared with it.
-        seed: Seed of the choice of other queries and of answers.
-        depth: Number of passages of each canary and query.
+    ``names``: Names in :data:`~exam_pp.phases.trust.canary_texts.CANARIES`; empty for all. ``original`` is
+    added to ``doubled`` and ``negated``, because they are compared with it.
     """
 
     names: Collection[str] = ()
@@ -112,18 +109,9 @@ def add_canaries(
     least as many systems have answers as have rankings. Texts depend only on the seed, the ids and the texts
     of the pool. Queries that are not in the bank or queries file get no canaries.
 
-    Args:
-        source: Passages file, graded or not.
-        bank_path: Test bank with the texts of queries and entries. None: those of ``queries``, for direct
-            prompts; ``keywords`` are then those of the query, and there is no ``bank``.
-        output: File to write.
-        options: Which canaries, their depth and the seed.
-        queries: Queries file with the texts of the queries, if there is no bank.
-
-    Raises:
-        SelectionError: The source is a stream, already has canaries, has no second query for off-topic
-            passages, or shares no query with the bank.
-        DataError: A file is not in its format, or a query is on several lines.
+    ``source``: Passages file, graded or not. ``bank_path``: Test bank with the texts of queries and entries.
+    None: those of ``queries``, for direct prompts; ``keywords`` are then those of the query, and there is no
+    ``bank``.
     """
     chosen = options or CanaryOptions()
     if is_read_once(source):

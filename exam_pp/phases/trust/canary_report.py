@@ -26,16 +26,9 @@ REAL = "(real passages)"
 class CanaryGrades:
     """The grades of a grader for the passages of a canary, or for all real passages.
 
-    Attributes:
-        grader: The model and the prompt class.
-        canary: Name of the system; :data:`REAL` for the real passages.
-        min_grade: The lowest rating that covers an entry.
-        passages: Number of passages.
-        by_query: Query to the ratings of all graded pairs.
-        covers: For each query with ratings the share of the entries that the passages cover; empty for real
-            passages.
-        control: The canary that this one changes, with its grades for the same queries; None if it changes
-            none, or the file lacks it.
+    ``covers``: For each query with ratings the share of the entries that the passages cover; empty for real
+    passages. ``control``: The canary that this one changes, with its grades for the same queries; None if it
+    changes none, or the file lacks it.
     """
 
     grader: GradeKey
@@ -95,15 +88,8 @@ def canary_report(
 ) -> CanaryReport:
     """Collect the grades of canaries, and of all other passages, for every grader in a file.
 
-    Args:
-        graded: Graded file with canaries (:func:`exam_pp.phases.trust.canaries.add_canaries`).
-        grade_filter: Selects grades. Default: those of all graders.
-        min_grade: Lowest rating that covers an entry. Default: 4, the highest grade of a shorter scale, or 1
-            for prompts without a scale.
-
-    Raises:
-        SelectionError: The file has no canaries, or no grades match.
-        DataError: The file is not in its format.
+    ``min_grade``: Lowest rating that covers an entry. Default: 4, the highest grade of a shorter scale, or 1
+    for prompts without a scale.
     """
     lines = list(views(graded, mixed=True, canaries=True))
     if not any(is_canary(r.method) for line in lines for p in line.passages for r in p.rankings):

@@ -39,11 +39,7 @@ AUTHORITY = (
 class Material:
     """The texts that a canary passage is made of.
 
-    Attributes:
-        query: Text of the query; empty if the bank has none.
-        entries: Texts of the bank entries of the query.
-        own: A good passage or answer of the pool for the query.
-        other: A good passage or answer of the pool for another query.
+    ``query``: Text of the query; empty if the bank has none.
     """
 
     query: str
@@ -85,11 +81,7 @@ def negated(text: str) -> str | None:
     ``is`` becomes ``is not``, ``is not`` and ``isn't`` become ``is``, and 1995 becomes 2995. The rules know
     no grammar: "has a port" becomes "has not a port". Verbs with a capital, such as May, stay.
 
-    Args:
-        text: A passage in English.
-
-    Returns:
-        The text; None if it has no such verb and no number.
+    Returns the text; None if it has no such verb and no number.
     """
     changed = _FIRST_DIGIT.sub(lambda match: str(int(match[0]) % 9 + 1), _VERB.sub(_opposite, text))
     return None if changed == text else changed

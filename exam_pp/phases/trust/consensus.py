@@ -36,19 +36,7 @@ PANEL = "panel:"
 
 @dataclass
 class ConsensusSummary:
-    """Counts for the summary.
-
-    Attributes:
-        grader: Name of the consensus.
-        prompt_class: Its prompt class.
-        rule: How ratings become one rating.
-        members: The graders.
-        rated: Number of pairs with a consensus.
-        alone: Number of pairs that too few graders rated.
-        replaced: Number of passages whose earlier consensus of this name was replaced.
-        min_graders: Number of ratings that a pair needs.
-        output: The graded file.
-    """
+    """Counts for the summary."""
 
     grader: str
     prompt_class: str

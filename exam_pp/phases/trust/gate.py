@@ -29,11 +29,7 @@ Undecided = Literal["estimate", "pass", "fail"]
 class QueryDrop(NamedTuple):
     """The scores of a query whose score has dropped.
 
-    Attributes:
-        query_id: The query.
-        baseline: Its score of the baseline.
-        new: Its score of the new version; None if missing.
-        counted: ``new``, or what the missing score counts as.
+    ``new``: Its score of the new version; None if missing.
     """
 
     query_id: str
@@ -51,20 +47,9 @@ class QueryDrop(NamedTuple):
 class MeasureGate:
     """The gate of one measure.
 
-    Attributes:
-        measure: The measure.
-        queries: Number of queries that are compared.
-        baseline: Mean of the baseline over these queries.
-        new: Mean of the new version over the same queries.
-        bounds: One-sided bounds of the drop, with the p-values of the tests.
-        p_above: ``bounds.p_above``, adjusted by Holm's method over all measures.
-        outcome: What the queries show.
-        needed: The number of queries that would show an unchanged mean with probability 0.8; None above a
-            billion queries, as for a limit of 0.
-        is_unchanged: Whether the scores of all queries are equal.
-        missing: Queries without a score of the new version.
-        unmatched: Queries without a score of the baseline, which are in no number.
-        largest: The queries with the largest drops.
+    ``needed``: The number of queries that would show an unchanged mean with probability 0.8; None above a
+    billion queries, as for a limit of 0. ``missing``: Queries without a score of the new version.
+    ``unmatched``: Queries without a score of the baseline, which are in no number.
     """
 
     measure: str
@@ -90,17 +75,8 @@ class MeasureGate:
 class Gate:
     """The comparison of a new version with a baseline.
 
-    Attributes:
-        baseline: The system of the baseline.
-        new: The system of the new version.
-        measures: The measures.
-        max_drop: The largest drop that is accepted.
-        confidence: Level of each bound.
-        worst_drop: The largest change of the score of one query, as the user names it; None: 1.
-        undecided: What an undecided gate does.
-        missing_queries: What a query without a score of the new version counts.
-        notes: Sentences on missing queries.
-        provenance: The names of the files, and the number of queries.
+    ``worst_drop``: The largest change of the score of one query, as the user names it; None: 1.
+    ``missing_queries``: What a query without a score of the new version counts.
     """
 
     baseline: str

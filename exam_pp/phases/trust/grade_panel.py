@@ -29,12 +29,8 @@ log = logging.getLogger(__name__)
 class PanelFiles:
     """The files of a grading by a panel.
 
-    Attributes:
-        passages: Passages file; not a pipe, because it is read several times.
-        panel: Panel file with the graders.
-        output: Graded file to write; ``-`` is standard output.
-        bank: Test bank; None for direct prompts.
-        queries: Texts of the queries; None for those of the bank.
+    ``passages``: Passages file; not a pipe, because it is read several times. ``bank``: Test bank; None for
+    direct prompts. ``queries``: Texts of the queries; None for those of the bank.
     """
 
     passages: Path
@@ -53,13 +49,9 @@ class PanelFiles:
 class PanelOptions:
     """Options of all graders, as those of :class:`~exam_pp.phases.grading.grade.GradeOptions`.
 
-    Attributes:
-        role: Grade only what systems retrieved, or only parts of answers.
-        max_queries: Grade and write only the first queries.
-        max_passages: Grade and write only the first passages of each query.
-        only_unjudged: Grade only passages without a judgment.
-        retry_failed: Send requests again whose failure is in the journal of an interrupted run.
-        servers: URLs of the servers that graders may use, with that of ``OPENAI_BASE_URL``.
+    ``role``: Grade only what systems retrieved, or only parts of answers. ``max_queries``: Grade and write
+    only the first queries. ``max_passages``: Grade and write only the first passages of each query.
+    ``only_unjudged``: Grade only passages without a judgment.
     """
 
     role: Role | None = None
@@ -94,19 +86,6 @@ def grade_panel(
     All graders and their packages are checked before the first model is loaded. Each grader has a journal of
     its own. The files of finished graders are in the folder OUTPUT.panel until the output is complete, so
     that a repeated call continues an interrupted panel. Grades that the passages already have are kept.
-
-    Args:
-        files: The files.
-        options: Options of all graders.
-        progress: Makes the progress bar of a grader.
-
-    Returns:
-        The graders of the panel.
-
-    Raises:
-        DataError: A file is invalid; the message names the table of the grader.
-        SelectionError: A prompt does not fit its model or the bank, or the passages are a pipe.
-        ModelError: A model cannot be loaded; the message names the table of the grader.
     """
     options = options or PanelOptions()
     if is_read_once(files.passages):

@@ -18,15 +18,7 @@ State = Literal["unchanged", "changed", "missing", "unknown"]
 
 @dataclass(frozen=True)
 class Found:
-    """A manifest that was found for a file or folder.
-
-    Attributes:
-        name: The file or folder, as the user names it.
-        place: The manifest file.
-        manifest: Its content.
-        state: Whether the file still has the content of the manifest; unknown for standard
-            input that names a file outside of the working directory.
-    """
+    """A manifest that was found for a file or folder."""
 
     name: str
     place: Path
@@ -35,14 +27,7 @@ class Found:
 
 
 def find_manifest(path: Path) -> Found:
-    """The manifest of a file or folder; for a file of a folder, that of the folder.
-
-    Args:
-        path: The file or folder, or its manifest; ``-`` is a manifest on standard input.
-
-    Raises:
-        DataError: The file has no manifest, or the manifest cannot be read.
-    """
+    """The manifest of a file or folder; for a file of a folder, that of the folder."""
     if str(path) == STDIO:
         manifest = read_manifest(path)
         target = Path(manifest.output.path)

@@ -95,29 +95,9 @@ def sample_pairs(
     and the ids, not on the order of the file. With the same seed and a larger budget, the sample contains the
     smaller one.
 
-    Args:
-        graded: Graded file; not a stream, because it is read several times.
-        bank: Test bank; only its entries count. Default: the entries that have grades.
-        grade_filter: Selects the grades of one model and prompt, which the labels will be compared with.
-        budget: Expected number of pairs. If the file has fewer pairs, all are drawn.
-        by: ``even``: all pairs are equally likely. ``rating``: the same number of pairs is expected for each
-            rating, as far as the file has that many. ``disagreement``: a quarter of the expected number is
-            spread evenly; the rest is proportional to the range of the ratings of all graders, each divided
-            by the highest rating of its scale. ``entry``: all entries are equally likely, and all pairs of a
-            drawn entry are in the sample; best for Cover, which depends on all passages of an entry.
-        compared: With ``disagreement``, the other graders. Default: all other models with such grades.
-        cutoff: Draw from the passages within the first ranks of at least one system. None, and files without
-            rankings: from all graded passages.
-        role: As in :func:`exam_pp.cover`.
-        seed: Seed of the draw.
-
-    Returns:
-        The sample, with the population and the digest of the file.
-
-    Raises:
-        SelectionError: No grades or several sets of grades match, the grades are those of a person, no pair
-            can be drawn, or ``disagreement`` has only one grader.
-        DataError: A file is not in its format.
+    ``graded``: Graded file; not a stream, because it is read several times. ``bank``: Test bank; only its
+    entries count. Default: the entries that have grades. ``cutoff``: Draw from the passages within the first
+    ranks of at least one system. None, and files without rankings: from all graded passages.
     """
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")

@@ -41,11 +41,7 @@ class GraderTable(ModelSettings):
 class PanelGrader:
     """A grader of a panel: a model with its prompts.
 
-    Attributes:
-        number: Number of its table, from 1.
-        model: Options of the model.
-        prompts: The prompts.
-        table: The table of the file.
+    ``number``: Number of its table, from 1.
     """
 
     number: int
@@ -57,17 +53,7 @@ class PanelGrader:
 def read_panel(path: str | Path, servers: Collection[str] = ()) -> list[PanelGrader]:
     """Read the graders of a panel file; files that it names are in its folder.
 
-    Args:
-        path: TOML file with a table ``[[grader]]`` for each grader.
-        servers: URLs of the servers that the graders may use, with that of ``OPENAI_BASE_URL``.
-
-    Returns:
-        The graders, in the order of the file.
-
-    Raises:
-        DataError: The file is not TOML or has no graders, or a grader has an unknown key, a wrong value, a
-            path out of the folder, another server, an unknown prompt, or the model and prompt class of
-            another grader; the message names the table.
+    Returns the graders, in the order of the file.
     """
     try:
         values = tomllib.loads(read_text(path))

@@ -25,13 +25,8 @@ def checkable_formats() -> list[str]:
 def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) -> Findings:
     """Check the format and consistency of files.
 
-    Args:
-        files: Files of any format that :func:`checkable_formats` lists, or folders of runs.
-        kind: Name of the format of all files; None to detect it by the content of each file.
-        limit: Maximum number of findings to keep per check and file; 0 keeps all.
-
-    Returns:
-        The findings; an invalid line does not stop the check of the following lines.
+    ``kind``: Name of the format of all files; None to detect it by the content of each file. Returns the
+    findings; an invalid line does not stop the check of the following lines.
     """
     findings = Findings(limit)
     for path in files:

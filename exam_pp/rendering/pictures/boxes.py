@@ -27,14 +27,8 @@ from exam_pp.wording import counted
 class Box(NamedTuple):
     """The distribution of a system's scores.
 
-    Attributes:
-        system: Name of the system.
-        mean: Mean.
-        low: Lower end of the interval of the mean; None without an interval.
-        high: Upper end of the interval of the mean; None without an interval.
-        quartiles: Lower quartile, median and upper quartile.
-        whiskers: Ends of the whiskers.
-        outliers: Scores outside the whiskers.
+    ``low``: Lower end of the interval of the mean; None without an interval. ``high``: Upper end of the
+    interval of the mean; None without an interval.
     """
 
     system: str
@@ -47,14 +41,7 @@ class Box(NamedTuple):
 
 
 def box_plot(boxes: Sequence[Box], measure: str, title: str, intervals: str = "") -> Picture:
-    """Draw a row for each system: a box with its median, whiskers, outliers, and the mean with its interval.
-
-    Args:
-        boxes: The distributions of the systems, from top to bottom.
-        measure: Name of the axis.
-        title: Title of the picture.
-        intervals: What the intervals of the means are, for the caption.
-    """
+    """Draw a row for each system: a box, its median, whiskers, outliers, and the mean with its interval."""
     ends = [
         end
         for box in boxes
@@ -91,14 +78,7 @@ def box_plot(boxes: Sequence[Box], measure: str, title: str, intervals: str = ""
 
 
 def share_bars(boxes: Sequence[Box], measure: str, title: str, intervals: str = "") -> Picture:
-    """Draw a bar for each system, from 0 to its mean, with the interval; the axis ends at 1.
-
-    Args:
-        boxes: The distributions of the systems, from top to bottom.
-        measure: Name of the axis.
-        title: Title of the picture.
-        intervals: What the intervals are, for the caption.
-    """
+    """Draw a bar for each system, from 0 to its mean, with the interval; the axis ends at 1."""
     rows = _Rows([box.system for box in boxes], [0.0, 1.0])
     shapes = [rows.frame(measure)]
     for number, box in enumerate(boxes):

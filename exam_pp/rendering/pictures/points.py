@@ -98,16 +98,7 @@ def scatter(
     mark: str = "",
     noun: str = "system",
 ) -> Picture:
-    """Draw named points; points with an undefined coordinate are left out.
-
-    Args:
-        points: The points.
-        x: Name of the horizontal axis.
-        y: Name of the vertical axis.
-        title: Title of the picture.
-        mark: What the marked points are, for the caption.
-        noun: What a point is, for the caption.
-    """
+    """Draw named points; points with an undefined coordinate are left out."""
     known = [(point, a, b) for point in points if defined(a := point.x) and defined(b := point.y)]
     across, up, shapes = _axes([a for _, a, _ in known], [b for _, _, b in known], 260, x, y)
     places = [(across(a), up(b)) for _, a, b in known]
@@ -153,13 +144,8 @@ def mean_difference(
 ) -> Picture:
     """Draw a Bland-Altman plot: differences of two graders against their means.
 
-    Args:
-        points: Mean and difference of each item, or of a sample of the items.
-        bias: Mean of the differences.
-        lower: Lower limit of agreement; None if it is undefined.
-        upper: Upper limit of agreement; None if it is undefined.
-        title: Title of the picture.
-        items: Number of items.
+    ``lower``: Lower limit of agreement; None if it is undefined. ``upper``: Upper limit of agreement; None if
+    it is undefined.
     """
     lines = [(name, line) for name, line in (("bias", bias), ("lower", lower), ("upper", upper)) if line]
     ends = [end for _, line in lines for end in line if defined(end)]
@@ -192,16 +178,7 @@ def mean_difference(
 def curve(
     points: Sequence[CurvePoint], x: str, y: str, title: str, *, band: str = "", enough: float | None = None
 ) -> Picture:
-    """Draw a line through points, and a band from their low ends up to the line.
-
-    Args:
-        points: The points; those with an undefined ``y`` are left out.
-        x: Name of the horizontal axis.
-        y: Name of the vertical axis.
-        title: Title of the picture.
-        band: What the low ends are, for the caption.
-        enough: A value of ``y`` that counts as enough; drawn as a line.
-    """
+    """Draw a line through points, and a band from their low ends up to the line."""
     points = sorted(point for point in points if defined(point.y))
     lows = [point.low if defined(point.low) else point.y for point in points]
     level = [] if enough is None else [enough]
@@ -236,11 +213,6 @@ def reliability_diagram(bins: Sequence[ReliabilityBin], title: str, *, ece: floa
     """Draw the share by people against the probability, with the diagonal of a calibrated grader.
 
     Source: the reliability diagram of Guo et al., "On calibration of modern neural networks", ICML 2017.
-
-    Args:
-        bins: The bins with pairs.
-        title: Title of the picture.
-        ece: The expected calibration error, for the description.
     """
     name = "mean probability of the bin"
     across, up, shapes = _axes([0.0, 1.0], [0.0, 1.0], 300, name, "share of pairs that people label so")
@@ -283,16 +255,7 @@ def clouds(
     front: Sequence[tuple[float, float]] = (),
     remarks: Sequence[str] = (),
 ) -> Picture:
-    """Draw runs as large and query/run pairs as small dots (Pradeep et al. 2024, figures 6 and 7).
-
-    Args:
-        groups: The runs of each type, which have a colour of their own.
-        x: Name of the horizontal axis.
-        y: Name of the vertical axis.
-        title: Title of the picture.
-        front: Points of a Pareto front, which a dashed line connects.
-        remarks: Lines of text below the axis.
-    """
+    """Draw runs as large and query/run pairs as small dots (Pradeep et al. 2024, figures 6 and 7)."""
     points = [place for group in groups for place in (*group.runs.values(), *group.queries)]
     across, up, shapes = _axes([a for a, _ in points], [b for _, b in points], 260, x, y)
     for colour, group in zip(cycle(SERIES), groups, strict=False):
@@ -319,15 +282,7 @@ def clouds(
 
 
 def lines(drawn: Sequence[Line], places: Sequence[str], x: str, y: str, title: str) -> Picture:
-    """Draw a line with standard errors for each name over the same places (EXAM++, figure 2).
-
-    Args:
-        drawn: The lines; a line may lack some places.
-        places: Names of the places, from left to right.
-        x: Name of the horizontal axis.
-        y: Name of the vertical axis.
-        title: Title of the picture.
-    """
+    """Draw a line with standard errors for each name over the same places (EXAM++, figure 2)."""
     left, top, bottom = 44.0, 26.0, 246.0
     width = min(WIDE, max(WIDTH, left + LINE_HEIGHT * len(places) + 12))
     pitch = (width - 12 - left) / (len(places) or 1)

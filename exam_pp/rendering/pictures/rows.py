@@ -41,14 +41,7 @@ class Slope(NamedTuple):
 
 
 def dot_plot(bars: Sequence[Bar], measure: str, title: str, whiskers: str = "") -> Picture:
-    """Draw a row for each system, with a dot at its value and a whisker from ``low`` to ``high``.
-
-    Args:
-        bars: Systems with values, from top to bottom; those with an undefined value are left out.
-        measure: Name of the axis.
-        title: Title of the picture.
-        whiskers: What the whiskers are, for the caption.
-    """
+    """Draw a row for each system, with a dot at its value and a whisker from ``low`` to ``high``."""
     bars = [bar for bar in bars if defined(bar.value)]
     pitch, top = row_height(len(bars)), 8.0
     left = margin(bar.system for bar in bars) + 10

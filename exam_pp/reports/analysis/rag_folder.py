@@ -38,20 +38,7 @@ _SHORT = {
 def write_rag(
     result: RagEvaluation, folder: Path, settings: Mapping[str, Cell] | None = None, command: str = ""
 ) -> Path:
-    """Write the page, the tables, the score rows, and a CSV file of Open RAG Eval for each system.
-
-    Args:
-        result: The evaluation.
-        folder: The folder to write; other files in it are kept.
-        settings: Options for the provenance.
-        command: The command line for the provenance.
-
-    Returns:
-        The path of the page.
-
-    Raises:
-        OutputError: A file cannot be written.
-    """
+    """Write the page, the tables, the score rows, and a CSV file of Open RAG Eval for each system."""
     with folder_output(folder, [path for _, path in result.inputs]) as work:
         page = ReportFolder(work)
         boards = [_write_section(page, index, result) for index in range(len(result.sections))]

@@ -52,11 +52,7 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
 def page_of(title: str, scripts: Iterable[str], styles: Iterable[str], blocks: Iterable[str]) -> str:
     """The HTML of a page.
 
-    Args:
-        title: Title of the page until its script sets another one.
-        scripts: Files of the page's script in the order in which they are joined.
-        styles: Style sheets after the common one.
-        blocks: The data, see :func:`block`.
+    ``scripts``: Files of the page's script in the order in which they are joined.
     """
     style = "\n".join([asset(COMMON_STYLE), *(asset(name, _PACKAGE) for name in styles)])
     script = joined_script([asset(ELEMENTS_SCRIPT), *(asset(name, _PACKAGE) for name in scripts)])

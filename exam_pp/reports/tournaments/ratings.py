@@ -27,15 +27,7 @@ def ratings_report(
 ) -> Report:
     """The leaderboard, then the games, the win matrix and the compared pairs of each judge.
 
-    Args:
-        standings: The leaderboard of all judges.
-        boards: Judge to ratings; a single judge may have an empty name.
-        compared: Judge to head-to-head comparisons.
-        formatted: Whether numbers are rounded for readers.
-        extra: The last column of the leaderboard.
-
-    Returns:
-        The report.
+    ``boards``: Judge to ratings; a single judge may have an empty name.
     """
     report = leaderboard_report(standings, "Ratings by games", formatted=formatted, extra=extra, decimals=1)
     blocks: list[Block] = []

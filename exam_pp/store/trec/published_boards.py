@@ -64,12 +64,9 @@ def is_footer(name: str) -> bool:
 def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[str]]:
     """Split lines into tables.
 
-    Args:
-        lines: Line numbers and lines; lines that are not in ``lines`` are blank.
-
-    Returns:
-        The tables, and the counts of the lines around them by the name of the setting (``note`` without one).
-        Lines directly below a table belong to it; others belong to the next table, if there is one.
+    ``lines``: Line numbers and lines; lines that are not in ``lines`` are blank. Returns the tables, and the
+    counts of the lines around them by the name of the setting (``note`` without one). Lines directly below a
+    table belong to it; others belong to the next table, if there is one.
     """
     boards: list[Board] = []
     notes: Counter[str] = Counter()

@@ -176,13 +176,7 @@ def systems_of(runs: str | Path | Sequence[str | Path], method: MethodName = "st
 
 
 def warn_of_other_names(ran: Collection[str], ranked: Collection[str], graded: str | Path) -> None:
-    """Log that no run has the name of a system in the graded file, if that has systems.
-
-    Args:
-        ran: The systems of the runs.
-        ranked: The systems of the graded file.
-        graded: The graded file.
-    """
+    """Log that no run has the name of a system in the graded file, if that has systems."""
     if ran and ranked and set(ran).isdisjoint(ranked):
         log.warning(
             "The runs (%s) and the systems in %s (%s) have no name in common: if these are the same systems, "

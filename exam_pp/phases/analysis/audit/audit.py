@@ -24,18 +24,7 @@ from exam_pp.store.trec.ranks import read_ranks
 class Audit:
     """The audit of a grader.
 
-    Attributes:
-        grader: Name of the grader.
-        prompt_class: Its prompt class.
-        people: ``judgments``, ``human:NAME`` or None: the labels of people.
-        measure: Name of the score of systems.
-        length: Dependence on length.
-        games: Position, length and self-preference in games; a verdict if games are missing.
-        circularity: Families of grader, bank and systems.
-        calibration: Calibration of soft grades.
-        options: Thresholds and intervals.
-        notes: Sentences on the thresholds.
-        provenance: Grader, bank, judgments and number of queries.
+    ``people``: ``judgments``, ``human:NAME`` or None: the labels of people.
     """
 
     grader: str
@@ -67,26 +56,8 @@ def audit(
 ) -> Audit:
     """Look for signs that the scores of a grader depend on something else than quality.
 
-    Args:
-        graded: Graded file with the rankings of the systems.
-        bank: Test bank.
-        grade_filter: Selects the grader; required if the file has several.
-        reviewer: ``human:NAME`` for the ratings of this reviewer, ``judgments``, or None for the judgments if
-            there are some.
-        qrels: Judgments in place of those in the file.
-        families: Families of models and systems.
-        bank_writer: Model that wrote the bank, in place of the recorded one.
-        games: Games files.
-        official: Official leaderboard.
-        role: As for :func:`~exam_pp.phases.evaluation.rubric.cover`.
-        options: Thresholds and intervals.
-
-    Returns:
-        The sections; each has a verdict.
-
-    Raises:
-        SelectionError: No grades or several sets of grades match, or the reviewer has no grades.
-        DataError: A file is not in its format.
+    ``reviewer``: ``human:NAME`` for the ratings of this reviewer, ``judgments``, or None for the judgments if
+    there are some.
     """
     options = options or AuditOptions()
     known = known_families(families)

@@ -49,14 +49,7 @@ class FamilyAdvantage:
 class CircularityAudit:
     """The circularity section of an audit.
 
-    Attributes:
-        parts: Grader, writers of the bank, and systems.
-        warnings: Sentences on parts of one family.
-        family: The family of the grader.
-        own: Systems of this family.
-        advantages: The family's advantage by the grader, by people and by other graders.
-        official_rank: Mean official rank of the family's systems; None without official ranks.
-        verdict: Whether the grader prefers its family more than people or other graders do.
+    ``official_rank``: Mean official rank of the family's systems; None without official ranks.
     """
 
     parts: Sequence[Part]
@@ -102,12 +95,7 @@ def audit_circularity(
 
 
 def writers(bank: TestBank | None, writer: str | None = None) -> list[tuple[str, str]]:
-    """Roles and names of the models that made a bank, as its ``info`` records them.
-
-    Args:
-        bank: The bank.
-        writer: The name of the writer, in place of the recorded one.
-    """
+    """Roles and names of the models that made a bank, as its ``info`` records them."""
     if writer is not None:
         return [("bank writer", writer)]
     names = dict.fromkeys(

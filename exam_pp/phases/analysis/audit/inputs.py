@@ -35,13 +35,7 @@ JUDGMENTS = "judgments"
 class AuditOptions:
     """Thresholds and intervals of an audit.
 
-    Attributes:
-        min_grade: Lowest grade that covers an entry. None: the default of the prompt's scale.
-        min_judgment: Lowest judgment that counts as relevant.
-        cutoff: Number of ranks of each system that count.
-        confidence: Level of the intervals.
-        samples: Number of bootstrap samples of the queries.
-        seed: Seed of the samples.
+    ``min_grade``: Lowest grade that covers an entry. None: the default of the prompt's scale.
     """
 
     min_grade: int | None = None
@@ -56,10 +50,8 @@ class AuditOptions:
 class People:
     """Labels of people: judgments of passages, or the ratings of a reviewer for pairs of passage and entry.
 
-    Attributes:
-        name: ``judgments`` or ``human:NAME``.
-        passages: (query, passage) to judgment; empty for a reviewer.
-        pairs: (query, passage, entry) to rating; empty for judgments.
+    ``passages``: (query, passage) to judgment; empty for a reviewer. ``pairs``: (query, passage, entry) to
+    rating; empty for judgments.
     """
 
     name: str
@@ -119,14 +111,7 @@ class GraderScores:
 class AuditInput:
     """The input of the sections of an audit.
 
-    Attributes:
-        grader: The audited grader.
-        others: Other models that graded the same entries.
-        bank: The test bank.
-        people: Labels of people; None without judgments and reviewer.
-        words: (query, passage) to the number of words.
-        options: Thresholds and intervals.
-        provenance: Grader, bank, judgments and number of queries.
+    ``people``: Labels of people; None without judgments and reviewer.
     """
 
     grader: GraderScores
@@ -199,12 +184,7 @@ def read_input(
     role: Role | None,
     options: AuditOptions,
 ) -> AuditInput:
-    """Read the files of an audit.
-
-    Raises:
-        SelectionError: No grades or several sets of grades match, or people's labels are missing.
-        DataError: A file is not in its format.
-    """
+    """Read the files of an audit."""
     lines = list(views(list(read_passages_for_metrics(graded)), role))
     test_bank = None if bank is None else read_bank(bank)
     criteria = with_aliases(grade_filter or GradeFilter())

@@ -22,12 +22,7 @@ from exam_pp.phases.analysis.graders import ratings_of_pairs
 class LengthRow:
     """The correlation of a number with length in words.
 
-    Attributes:
-        units: ``passages``, ``pairs``, ``responses`` (of a system to a query) or ``systems``.
-        of: The number: ``grade``, ``judgment``, ``score`` ...
-        constant: What is held constant, such as ``query, judgment``.
-        spearman: Correlation of ranks.
-        pearson: Correlation of the numbers; None for means of systems.
+    ``pearson``: Correlation of the numbers; None for means of systems.
     """
 
     units: str

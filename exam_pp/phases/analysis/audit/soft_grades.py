@@ -16,12 +16,9 @@ from exam_pp.phases.analysis.audit.verdicts import LEAST_QUERIES, Verdict, too_f
 class CalibrationAudit:
     """The calibration section of an audit.
 
-    Attributes:
-        found: The numbers; None without pairs that both sides labelled.
-        event: What has the probability, such as ``grade of at least 4``.
-        by_people: What people say about it.
-        soft: Number of pairs with a soft grade; the other pairs have the probability 0 or 1 by their grade.
-        verdict: Whether the probabilities are miscalibrated.
+    ``found``: The numbers; None without pairs that both sides labelled. ``event``: What has the probability,
+    such as ``grade of at least 4``. ``soft``: Number of pairs with a soft grade; the other pairs have the
+    probability 0 or 1 by their grade. ``verdict``: Whether the probabilities are miscalibrated.
     """
 
     found: Calibration | None

@@ -22,9 +22,8 @@ Review of Economics and Statistics 90 (2008): too many false alarms with 5 to 10
 class Verdict:
     """The outcome of a section of an audit, with its reason.
 
-    Attributes:
-        outcome: Whether the data show the bias, do not show it, or cannot say.
-        reason: The reason with its number, as a sentence without capital and full stop.
+    ``outcome``: Whether the data show the bias, do not show it, or cannot say. ``reason``: The reason with
+    its number, as a sentence without capital and full stop.
     """
 
     outcome: Outcome

@@ -29,16 +29,9 @@ _NO_GRADER = CitationGrader("", "", "")
 class CheckedCitation:
     """A statement with a passage that it cites, and its grade.
 
-    Attributes:
-        query_id: Id of the query.
-        system: Name of the system, with its repeat.
-        part_id: Id of the part of the answer, whose text is ``statement``.
-        statement: Text of the part.
-        citation: Id of the cited passage.
-        text: Text of the cited passage.
-        grade: The grade; None if the grader has none for this citation.
-        value: The value of the support, from 0 to 1; None if ungraded.
-        shared: Share of the words of the statement, stemmed and without stop words, that the passage has.
+    ``grade``: The grade; None if the grader has none for this citation. ``value``: The value of the support,
+    from 0 to 1; None if ungraded. ``shared``: Share of the words of the statement, stemmed and without stop
+    words, that the passage has.
     """
 
     query_id: str
@@ -97,17 +90,8 @@ def check_citations(
 ) -> CheckedCitations:
     """Read the citations of a graded file, and keep the most doubtful ones.
 
-    Args:
-        graded: A graded file of ``exam-pp grade-citations``.
-        selection: The grades; all must be by the same grader.
-        queries: Ids of the queries to read; empty for all.
-        limit: Number of citations to keep; None for all.
-
-    Returns:
-        The citations in descending order of :attr:`CheckedCitation.doubt`.
-
-    Raises:
-        SelectionError: No grades match, or those of several graders do, or the file lacks a query.
+    ``queries``: Ids of the queries to read; empty for all. ``limit``: Number of citations to keep; None for
+    all.
     """
     reader = CitationReader(selection)
     checked = CheckedCitations(Smallest(limit))

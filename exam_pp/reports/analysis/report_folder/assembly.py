@@ -46,15 +46,6 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     The page is self-contained; it links to the tables and to the review page in the same folder. Equal inputs
     give equal bytes. Sections without inputs are named at the end of the page, with the missing input. A
     missing folder is created. Files of the same names are replaced at the end, all at once.
-
-    Args:
-        sources: Inputs and settings.
-        folder: Folder to write.
-        statistics: Options of intervals and tests. Default: nested intervals for Rubric-Cover, intervals over
-            queries for other leaderboards, and significance letters.
-
-    Raises:
-        ExamError: An input is invalid.
     """
     files = [s for s in (sources.graded, *sources.banks, sources.official, sources.qrels) if s is not None]
     for source in filter(is_read_once, files):
