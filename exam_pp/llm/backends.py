@@ -31,8 +31,7 @@ def load_llm(options: ModelOptions) -> LLM:
     Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
     :class:`exam_pp.errors.MissingExtraError`.
     """
-    if options.pipeline not in _ENDPOINTS:  # servers have names such as smollm2:135m
-        _refuse_misspelt_name(options.model)
+    _refuse_misspelt_name(options)
     if options.pipeline not in _ENDPOINTS and (options.base_url or options.allow_redirects):
         option = "--base-url" if options.base_url else "--allow-redirects"
         raise ModelError(f"{option} needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
@@ -57,7 +56,11 @@ def may_be_local(model: str, pipeline: str) -> bool:
 
 
 def check_packages(options: ModelOptions) -> None:
-    """Raise :class:`MissingExtraError` for a package that the model needs; imports no package."""
+    """Raise :class:`MissingExtraError` for a package that the model needs; imports no package.
+
+    Raises :class:`UnknownNameError` for a misspelt built-in model, so that it is not found out after hours.
+    """
+    _refuse_misspelt_name(options)
     if options.model in _OWN_MODELS:
         return
     if options.pipeline in _ENDPOINTS:
@@ -97,8 +100,11 @@ def can_rate(options: ModelOptions) -> bool:
     )
 
 
-def _refuse_misspelt_name(model: str) -> None:
+def _refuse_misspelt_name(options: ModelOptions) -> None:
     """Raise UnknownNameError for a misspelt built-in model name, which is not searched on the Hub."""
+    if options.pipeline in _ENDPOINTS:  # servers have names such as smollm2:135m
+        return
+    model = options.model
     own = [*_OWN_MODELS, BUNDLED, SMOLLM2]
     close = get_close_matches(model, own, n=1, cutoff=0.75)
     if close and model not in own and not Path(model).exists():

@@ -104,6 +104,13 @@ def test_all_graders_are_checked_before_the_first_one_runs(files: PanelFiles) ->
     assert not files.folder.exists()
 
 
+def test_a_misspelt_model_is_found_before_the_first_grader_runs(files: PanelFiles) -> None:
+    write_panel(files, "lexical", "randon")
+    with pytest.raises(ModelError, match=r"grader 2 \(randon\): No model named 'randon'. Did you mean"):
+        grade_panel(files)
+    assert not files.folder.exists()
+
+
 def test_packages_are_checked_before_the_first_grader_runs(
     files: PanelFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
