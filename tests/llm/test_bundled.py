@@ -152,6 +152,7 @@ def test_a_question_that_is_too_long_is_an_error_and_a_long_sentence_is_cut() ->
 
 def test_a_prompt_without_an_entry_and_a_passage_is_asked_as_it_is() -> None:
     llm = load_llm(ModelOptions("bundled"))
+    assert isinstance(llm, BundledLLM)
     texts = ["Write a question about salt.", "Write a question about rust and salt."]
     short, long = llm.encode([Request((Part(text),)) for text in texts])
     assert len(short.ids) < len(long.ids)
