@@ -49,8 +49,11 @@ def test_grades_of_the_same_model_and_prompt_are_merged() -> None:
 
 
 def test_choice_first_takes_the_first_set() -> None:
-    _, (ratings,) = selected(GradeFilter(choice="first"), passage(grades({"a": 1}), grades({"a": 5, "b": 5})))
+    """Two versions of a prompt are no problem then, because their ratings are not mixed."""
+    both = passage(grades({"a": 1}, prompt_hash="old"), grades({"a": 5, "b": 5}, prompt_hash="new"))
+    selector, (ratings,) = selected(GradeFilter(choice="first"), both)
     assert ratings == {"a": 1}
+    selector.check("f")
 
 
 @pytest.mark.parametrize(

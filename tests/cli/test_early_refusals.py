@@ -62,6 +62,8 @@ def test_outputs_are_checked_before_inputs_are_read(
         ),
         ("import --answers notes.txt --top 5", "--top needs --runs or --pages."),
         ("import --runs notes.txt --unit whole", "--unit needs --answers."),
+        ("import -o o", "import needs --runs, --pages, --answers, or --qrels with --judged."),
+        ("import --judged -o o", "--judged needs --qrels."),
         ("generate answers notes.txt -o o --model fake --max-passages 5", "--max-passages needs --contexts."),
         (
             "nuggetize notes.txt -o o --queries notes.txt --model fake --grader m",
@@ -69,7 +71,9 @@ def test_outputs_are_checked_before_inputs_are_read(
         ),
     ],
 )
-def test_options_without_an_effect_are_refused(refused: Refused, command: str, message: str) -> None:
+def test_combinations_of_options_that_cannot_work_are_refused(
+    refused: Refused, command: str, message: str
+) -> None:
     code, error = refused(*command.split())
     assert (code, error) == (2, f"Error: {message}")
 

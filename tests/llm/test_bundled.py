@@ -12,7 +12,7 @@ from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.baselines import UNANSWERABLE, sentences
 from exam_pp.llm.bundled import BundledLLM, rating_request
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.requests import Request
+from exam_pp.requests import Part, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.texts import read_texts
 
@@ -148,3 +148,12 @@ def test_a_question_that_is_too_long_is_an_error_and_a_long_sentence_is_cut() ->
     assert "longer than" in replies[0].error
     assert replies[1].error is None
     assert replies[1].tokens_cut > 0
+
+
+def test_a_prompt_without_an_entry_and_a_passage_is_asked_as_it_is() -> None:
+    llm = load_llm(ModelOptions("bundled"))
+    assert isinstance(llm, BundledLLM)
+    texts = ["Write a question about salt.", "Write a question about rust and salt."]
+    short, long = llm.encode([Request((Part(text),)) for text in texts])
+    assert len(short.ids) < len(long.ids)
+    assert short.ids[:4] == long.ids[:4]

@@ -264,6 +264,22 @@ def test_roles_become_messages_and_passages_cannot_end_a_turn(causal_checkpoints
     assert encoded.ids.count(tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
 
 
+def test_a_template_without_the_role_of_the_system_has_its_text_in_the_question(
+    causal_checkpoints: dict[str, Path], tmp_path: Path
+) -> None:
+    """As Gemma's template, which raises an error."""
+    model, tokenizer = load(causal_checkpoints["chat"])
+    model.save_pretrained(tmp_path)
+    tokenizer.chat_template = (
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+        + tokenizer.chat_template
+    )
+    tokenizer.save_pretrained(tmp_path)
+    llm: Any = load_llm(options(tmp_path))
+    (encoded,) = llm.encode([Request((Part("You grade.", role="system"), Part("Rate: x", "context")))])
+    assert tokenizer.decode(encoded.ids).startswith("<|im_start|>user\nYou grade.\n\nRate: x<|im_end|>")
+
+
 def test_prompts_contain_a_fixed_date(causal_checkpoints: dict[str, Path], tmp_path: Path) -> None:
     """Chat templates such as Llama 3.2's write today's date into every prompt."""
     model, tokenizer = load(causal_checkpoints["chat"])

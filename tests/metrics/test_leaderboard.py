@@ -27,6 +27,12 @@ def test_one_query_has_no_standard_error() -> None:
     assert standings([Score("s", "1", "m", 0.3)]) == [Standing("s", "m", 0.3, None, 1)]
 
 
+def test_scores_whose_squares_are_no_floats_have_a_mean_and_an_error() -> None:
+    (row,) = standings([Score("s", "1", "m", 1e308), Score("s", "2", "m", 1.5e308)])
+
+    assert (row.mean, row.stderr) == pytest.approx((1.25e308, 0.25e308))
+
+
 def test_a_total_of_the_metric_is_used() -> None:
     rows = standings([Score("s", "1", "n", 3), Score("s", "2", "n", 4), Score("s", ALL_QUERIES, "n", 7)])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -119,6 +120,13 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> No
     if content is not None:
         path.write_bytes(content)
     with data_error(path):
+        read_prompt(path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    path = write(tmp_path, toml(template=None, template_file='"pipe"'))
+    with data_error(tmp_path / "pipe", about="is not a regular file."):
         read_prompt(path)
 
 

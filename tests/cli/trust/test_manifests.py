@@ -288,6 +288,9 @@ def test_large_weights_have_a_size_only(monkeypatch: pytest.MonkeyPatch) -> None
         ("config.json", 2, False), ("model.safetensors", 9, True),
     ]  # fmt: skip
     assert content.sha256 is None
+    file = Path("model/model.safetensors")
+    alone = manifests._named(NamedInput(file, option, (file,)))
+    assert (alone.path, alone.size, alone.sha256) == ("model.safetensors", 9, None)
 
 
 def test_a_manifest_that_cannot_be_written_is_a_warning(

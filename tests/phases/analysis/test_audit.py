@@ -235,9 +235,10 @@ def test_preference_for_the_own_family(systems: Path, write_jsonl: WriteLines) -
     bank = write_jsonl("bank.jsonl", lines)
     official = bank.with_name("official.json")
     official.write_text('{"gpt-rag": 3, "bm25": 1, "splade": 2}')
-    result = audit(
+    found = audit(
         systems, bank=bank, families=FAMILIES, official=official, options=AuditOptions(cutoff=2, samples=200)
-    ).circularity
+    )
+    result = found.circularity
     grader, people = result.advantages
     assert grader.advantage[:3] == pytest.approx((0.55, 1 / 4, 1))
     assert people.advantage[:3] == pytest.approx((1 / 2, 1, 3))
@@ -246,6 +247,9 @@ def test_preference_for_the_own_family(systems: Path, write_jsonl: WriteLines) -
     assert people.compared is not None
     assert people.compared.difference == pytest.approx(expected)
     assert (result.family, result.own, result.official_rank) == ("gpt", ["gpt-rag"], 3)
+    table = tables_of(audit_report(found))["Advantage of the systems of the family gpt"]
+    assert [row[0] for row in table.rows] == [*(row.source for row in result.advantages), "official ranks"]
+    assert table.rows[-1][table.columns.index("mean rank of own")] == 3
     assert result.warnings == [
         "The grader and the bank writer are the same model (gpt-4).",
         "1 system is of the grader's family (gpt): gpt-rag.",

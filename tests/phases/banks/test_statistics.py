@@ -122,7 +122,7 @@ def test_show_and_stats(demo_data: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "'d99'" in capsys.readouterr().err
 
 
-def test_differences(write_jsonl: WriteLines) -> None:
+def test_differences(write_jsonl: WriteLines, capsys: pytest.CaptureFixture[str]) -> None:
     old = write_jsonl("old.jsonl", [line(entry("a", "1"), entry("b", "2"), entry("c", "3"))])
     history = [{"op": "reword", "id": "2", "new_id": "2b"}, {"op": "reword", "id": "2b", "new_id": "2c"}]
     new = write_jsonl(
@@ -137,6 +137,11 @@ def test_differences(write_jsonl: WriteLines) -> None:
         ("4", "added", None, "d"),
     ]
     assert differences(read_bank(old), read_bank(old)) == []
+    main(["bank", "diff", str(old), str(new), "--format", "tsv"])
+    assert [row.split("\t") for row in capsys.readouterr().out.splitlines()] == [
+        ["query_id", "change", "before", "after", "entry_id"],
+        *(["q1", d.change, d.before or "", d.after or "", d.entry_id] for d in result),
+    ]
 
 
 def test_merge_conflicts(write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

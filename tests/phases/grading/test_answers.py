@@ -304,6 +304,35 @@ def test_the_papers_rule_for_published_grades(rated: Path, tmp_path: Path) -> No
     assert (grades.exam_ratio, grades.relevance_label) == (0.75, 4)
     assert (grades.model_extra or {})["ours"] == 1
     assert (summary.read, summary.changed, summary.ungraded) == (4, 3, 0)
+    again = tmp_path / "again.jsonl"
+    assert reread(output, again).changed == 0
+    assert sets(again)[0].entry_ratings() == grades.entry_ratings()
+    sources = [r.source for r in sets(again)[0].self_ratings or ()]
+    assert sources == [None, "default-0", "default-1", "number"], "the present reading, as nothing changed"
+
+
+def test_policies_can_be_applied_in_any_order(rated: Path, tmp_path: Path) -> None:
+    ungraded, published = tmp_path / "ungraded.jsonl", tmp_path / "published.jsonl"
+    reread(rated, ungraded, unparsed="ungraded")
+    (grades,) = sets(ungraded)
+    assert grades.entry_ratings() == {"a": 4, "d": 3}
+    assert sorted(grades.errors or ()) == ["b", "c"]
+    reread(ungraded, published, unparsed="published")
+    assert sets(published)[0].entry_ratings() == sets(rated)[0].entry_ratings()
+    reread(published, ungraded)
+    assert sets(ungraded)[0].entry_ratings() == {"a": 4, "b": 0, "c": 1, "d": 3}
+
+
+def test_grades_without_a_rating_have_no_label(rated: Path, tmp_path: Path) -> None:
+    """A key without a value is left out, as in published files."""
+    line = json.loads(rated.read_text())
+    (grades,) = line[1][0]["exam_grades"]
+    grades |= {"answers": [["c", "Paris"]], "self_ratings": [{"question_id": "c", "self_rating": 0}]}
+    rated.write_text(json.dumps(line) + "\n")
+    reread(rated, tmp_path / "ungraded.jsonl", unparsed="ungraded")
+    (grades,) = json.loads((tmp_path / "ungraded.jsonl").read_text())[1][0]["exam_grades"]
+    assert grades["self_ratings"] == []
+    assert "relevance_label" not in grades
 
 
 def test_grades_of_reviewers_failed_calls_and_unknown_prompts_are_kept(rated: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from exam_pp.phases.rag.evaluation import RagEvaluation, evaluate_rag
 from exam_pp.phases.rag.results import result_rows, score_rows
 from exam_pp.reports.analysis.rag_folder import write_rag
 from exam_pp.results import Score
-from exam_pp.store.trec.score_rows import read_score_rows
+from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
 
 TIDES = """query_id,query,query_run,passage_id,passage,generated_answer
 q1,How often do tides rise?,1,[1],The tides rise twice.,The tides rise twice [1].
@@ -287,7 +287,7 @@ def test_consistency_of_a_file_and_of_scores(tides: Path, tmp_path: Path) -> Non
         consistency(repeats, scores=scores[2:])
 
 
-def test_the_command_evaluate_consistency_writes_pairs(
+def test_the_command_evaluate_consistency(
     tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -299,6 +299,17 @@ def test_the_command_evaluate_consistency_writes_pairs(
     assert (values["system"], values["ROUGE-1"]) == ("tides", "0.750000")
     pairs = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
     assert [(pair["query_id"], pair["first"], pair["second"]) for pair in pairs] == [("q1", 1, 2)] * 3
+    of_query = {"q1": (0.5, 1.0), "q2": (0.0, 0.0)}
+    write_score_rows(
+        [Score(f"tides-run-{n}", q, "V", v) for q, both in of_query.items() for n, v in enumerate(both, 1)],
+        Path("scores.jsonl"),
+    )
+    Path("queries.json").write_text('{"q1": "tides"}')
+    scored = ["--no-rouge", "--scores", "scores.jsonl", "--queries", "queries.json", "--format", "json"]
+    main(["-q", "evaluate", "consistency", "tides.jsonl", *scored])
+    report = json.loads(capfd.readouterr().out)
+    assert report["notes"][0].startswith("Means over 1 query")
+    assert report["tables"][0]["rows"][0]["mean(V)"] == 0.75
     with pytest.raises(SystemExit):
         main(["-q", "evaluate", "consistency", "tides.jsonl", "--no-rouge"])
     error = "Without ROUGE, consistency needs an encoder (--encoder) or scores (--scores)."

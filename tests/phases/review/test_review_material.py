@@ -152,13 +152,14 @@ def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
         "correctAnswered": True, "answer": "Yes, it is.", "llm": "m", "llm_options": {},
         "prompt_info": {"prompt_class": "FagB"}, "prompt_type": "direct_grading",
     }  # fmt: skip
-    graded = write_jsonl("g.jsonl", [["q1", [passage("p", grades=[grade])]]])
+    unread = {**grade, "answer": "Perhaps.", "llm_response_error": {"failure_reason": "neither yes nor no"}}
+    graded = write_jsonl("g.jsonl", [["q1", [passage("p", grades=[grade]), passage("u", grades=[unread])]]])
     page = review(graded, tiny_bank, GradeFilter(prompt_class="FagB"))
     head = blocks(page)["head"]
     assert [entry["id"] for entry in head["queries"][0]["entries"]] == ["direct"]
     assert [step[:3] for step in head["scale"]] == [[0, "No", "n"], [1, "Yes", "y"]]
-    assert ratings(page) == {"p": [1]}
-    assert blocks(page)["query-0"]["strings"] == ["Yes, it is."]
+    assert ratings(page) == {"p": [1], "u": [None]}
+    assert blocks(page)["query-0"]["strings"] == ["Yes, it is.", "neither yes nor no"]
 
 
 def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank: Path) -> None:

@@ -188,7 +188,7 @@ def test_empty_answers_and_the_summary(folder: Folder) -> None:
 
 
 def test_documents_are_those_of_both_systems_best_first(folder: Folder) -> None:
-    cites = answer("b", "q1", "It is so.", citations=["p3"])
+    cites = answer("b", "q1", "It is so.", citations=["p3", "p2"])
     others = [retrieved("p1", "a", rank=2), retrieved("p2", "a"), retrieved("p3"), retrieved("p4", "c")]
     folder.write([["q1", [answer("a", "q1", "Yes."), cites, answer("c", "q1", "No."), *others]]])
     folder.compare(systems=("a", "b"), both_orders=True)

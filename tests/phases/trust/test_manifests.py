@@ -61,6 +61,9 @@ def test_the_manifest_of_a_folder_is_that_of_its_files() -> None:
     Path("parts/graded-1-of-2.jsonl").write_text("other\n")
     for name in ("parts", "parts/graded-1-of-2.jsonl"):
         assert find_manifest(Path(name)).state == "changed"
+    Path("parts/mine.jsonl").write_text("mine\n")
+    with data_error("parts/mine.jsonl", about="has no manifest"):
+        find_manifest(Path("parts/mine.jsonl"))
 
 
 def test_files_outside_of_a_folder_are_not_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
