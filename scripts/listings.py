@@ -54,7 +54,7 @@ def _options() -> str:
     for path, command in commands(cli).items():
         for parameter in command.get_params(click.Context(command)):
             if isinstance(parameter, click.Option):
-                name = [name for name in parameter.opts if name.startswith("--")][-1]
+                name = max(parameter.opts, key=len)
                 uses.setdefault(name, []).append((path, parameter))
     every = max(map(len, uses.values()))
 

@@ -26,7 +26,7 @@ exam_pp() { "$python" -m exam_pp --quiet "$@"; }
 grade() {
     exec "$python" -m exam_pp --quiet grade "$work/passages.jsonl" -o "$1" --bank "$demo/questions.jsonl" \
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model "$model" \
-        --max-passages "$passages" --batch-tokens 1024 --threads 1
+        --max-passages "$passages" -M batch_tokens=1024 --threads 1
 }
 journaled() {
     # Opening the database replays the write-ahead log that the killed process left. A process that was killed

@@ -1,4 +1,4 @@
-"""Names that the shell completes after an option: prompts and models. Modules are imported only then."""
+"""Names that the shell completes after an option: prompts, models, settings. Imports come later."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ def prompt_names(_context: click.Context, _option: click.Parameter, incomplete: 
     from exam_pp.prompts import PROMPTS
 
     return [CompletionItem(name) for name in PROMPTS if name.startswith(incomplete)]
+
+
+def setting_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The settings of models whose keys begin with ``incomplete``, with their meaning."""
+    from exam_pp.phases.grading.settings_files import SETTINGS
+
+    return [
+        CompletionItem(f"{key}=", help=meaning)
+        for key, meaning in SETTINGS.items()
+        if key.startswith(incomplete)
+    ]
 
 
 def model_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -124,20 +124,14 @@ def _note_journal(context: click.Context) -> None:
 
 
 def _note_model_files(context: click.Context) -> None:
-    """Note the files of local models and the JSON Schema of replies, whose options also have other values."""
+    """Note the files of local models, whose options also have other values."""
     from exam_pp.store.inputs import model_files
 
-    for name in ("model", "importance_model", "response_format"):
+    for name in ("model", "importance_model"):
         value = context.params.get(name)
-        if not isinstance(value, str):
-            continue
-        path = Path(value)
-        option = next(option for option in context.command.params if option.name == name)
-        if name == "response_format":
-            if path.is_file():
-                _files(context).inputs.append(NamedInput(path, option))
-        elif path.exists() and (files := model_files(value)) is not None:
-            _files(context).inputs.append(NamedInput(path, option, files))
+        if isinstance(value, str) and Path(value).exists() and (files := model_files(value)) is not None:
+            option = next(option for option in context.command.params if option.name == name)
+            _files(context).inputs.append(NamedInput(Path(value), option, files))
 
 
 def _with_runs(path: Path) -> list[Path]:

@@ -74,7 +74,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "doctor",
             "Show hardware and versions, and check that replies depend only on the prompt.",
         ),
-        "list": ("list", "List the prompts and models to grade with."),
+        "list": ("list", "List the prompts, the models and their settings to grade with."),
         "show": ("show", "Show a prompt in full."),
     },
     "tournaments": {

@@ -33,12 +33,12 @@ def load_llm(options: ModelOptions) -> LLM:
     """
     _refuse_misspelt_name(options)
     if options.pipeline not in _ENDPOINTS and (options.base_url or options.allow_redirects):
-        option = "--base-url" if options.base_url else "--allow-redirects"
+        option = "--base-url" if options.base_url else "-M allow_redirects=true"
         raise ModelError(f"{option} needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
     if options.thinking_tokens and options.model in _OWN_MODELS:
-        raise ModelError(f"--thinking-tokens cannot be used with the model {options.model!r}.")
+        raise ModelError(f"-M thinking_tokens cannot be used with the model {options.model!r}.")
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
-        raise ModelError("--thinking-tokens needs --model-pipeline text-generation or openai.")
+        raise ModelError("-M thinking_tokens needs --model-pipeline text-generation or openai.")
     _check_pair_scorer(options)
     check_decoding(options, has_own_rules=options.model in _OWN_MODELS)
     backend = BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))
@@ -78,7 +78,7 @@ def _check_pair_scorer(options: ModelOptions) -> None:
     if options.pipeline == "text-classification" and options.model not in _OWN_MODELS:
         return
     for name, value in (
-        ("--positive-class", options.positive_class),
+        ("-M positive_class", options.positive_class),
         ("--trust-remote-code", options.trust_remote_code),
     ):
         if value:

@@ -178,12 +178,12 @@ class CausalEncoder(PromptEncoder):
         """Raise ModelError if thinking text would be read as a reply."""
         if self._thinking_tokens and not self.is_chat:
             raise ModelError(
-                f"--thinking-tokens cannot be used with the model {self._model!r}: it has no chat template."
+                f"-M thinking_tokens cannot be used with the model {self._model!r}: it has no chat template."
             )
         if self.opening_tag and not self._thinking_tokens:
             raise ModelError(
-                f"The model {self._model!r} thinks before every reply: add --thinking-tokens, such as "
-                "--thinking-tokens 4096."
+                f"The model {self._model!r} thinks before every reply: add -M thinking_tokens, such as "
+                "-M thinking_tokens=4096."
             )
         if "<|channel|>" in self._template:  # gpt-oss
             raise ModelError(

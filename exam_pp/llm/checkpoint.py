@@ -111,7 +111,7 @@ def load_error(options: ModelOptions, error: BaseException) -> ModelError:
         )
     if "trust_remote_code" in str(error):
         remedy = (
-            "allow it with `exam-pp score-answers --trust-remote-code` and a commit as --revision"
+            "allow it with `exam-pp score-answers --trust-remote-code` and a commit as -M revision"
             if options.pipeline == "text-classification"
             else "serve it behind an endpoint (--model-pipeline openai)"
         )
@@ -164,17 +164,17 @@ class ModelCheckpoint:
         transformers = import_transformers()
         if self.pipeline in _ONLY_TRANSFORMERS and (options.engine == "ctranslate2" or options.compute_type):
             raise ModelError(
-                "--engine ctranslate2 and --compute-type cannot be used with --model-pipeline "
+                "-M engine=ctranslate2 and -M compute_type cannot be used with --model-pipeline "
                 f"{self.pipeline}."
             )
         if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
-            raise ModelError("--device-map cannot be used with --engine ctranslate2 or --compute-type.")
+            raise ModelError("-M device_map cannot be used with -M engine=ctranslate2 or -M compute_type.")
         self.options = options
         self.path = checkpoint_path(options)
         gguf = is_gguf(options.model)
         if options.revision and (gguf or Path(self.path).is_dir()):
             raise ModelError(
-                "--revision can only be used with a model of the Hugging Face Hub, but "
+                "-M revision can only be used with a model of the Hugging Face Hub, but "
                 f"{options.model!r} is a {'GGUF file' if gguf else 'folder'}."
             )
         try:
@@ -330,7 +330,7 @@ def pick_device(options: ModelOptions) -> str:
     import torch
 
     if options.device_map and options.device:
-        raise ModelError("--device-map cannot be used with --device.")
+        raise ModelError("-M device_map cannot be used with --device.")
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device.startswith("cuda"):
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -394,7 +394,7 @@ class PlacedModel:
     @property
     def overflow(self) -> str:
         """The reason for a missing reply after an overflow; the reply itself would be noise."""
-        return f"the model's numbers overflow in {self._dtype}; use another --dtype"
+        return f"the model's numbers overflow in {self._dtype}; use another -M dtype"
 
     def provenance(self) -> dict[str, str]:
         """Engine, dtype, device kind and versions."""

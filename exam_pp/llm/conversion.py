@@ -38,7 +38,7 @@ _NO_LOGPROB = -1e30
 
 
 def requests_ctranslate2(options: ModelOptions) -> bool:
-    """Whether ``--engine ctranslate2`` or ``--compute-type`` requests CTranslate2."""
+    """Whether ``-M engine=ctranslate2`` or ``-M compute_type`` requests CTranslate2."""
     return options.engine == "ctranslate2" or options.compute_type is not None
 
 

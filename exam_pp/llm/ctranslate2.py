@@ -51,8 +51,8 @@ _PROBES = (
 def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTranslate2Engine | None:
     """Start the engine; None if it is not installed or cannot run the checkpoint.
 
-    Raises the reason instead if the options request CTranslate2 (``--engine ctranslate2``,
-    ``--compute-type``).
+    Raises the reason instead if the options request CTranslate2 (``-M engine=ctranslate2``,
+    ``-M compute_type``).
     """
     return start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
 
@@ -128,7 +128,7 @@ class CTranslate2Engine:
         self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
     ) -> list[Completion]:
         known = [self._complete(result, lambda tokens: 1) for result in results]
-        overflow = Completion(error="the model's numbers overflow; use another --compute-type")
+        overflow = Completion(error="the model's numbers overflow; use another -M compute_type")
         return [
             choice(job.labels, logprobs) or overflow for logprobs in self._label_logprobs(source, rows, known)
         ]

@@ -108,7 +108,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         self, labels: Sequence[str], pieces: Sequence[Sequence[int]], logprobs: Sequence[float]
     ) -> Completion:
         chosen = choice(labels, exclusive(logprobs, pieces), "choice")
-        return chosen or Completion(error="the model's numbers overflow; use another --compute-type")
+        return chosen or Completion(error="the model's numbers overflow; use another -M compute_type")
 
     def _with_labels(
         self, requests: Sequence[Request], prompts: Sequence[list[int]], replies: Sequence[list[int]]

@@ -66,7 +66,7 @@ def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> Non
         if is_valid is not None and not is_valid(value):
             raise ModelError(f"{_option(name)} must be {expected}, not {value!r}.")
     if options.no_answer_at != "auto" and (has_own_rules or options.pipeline != "question-answering"):
-        raise ModelError("--no-answer-at needs --model-pipeline question-answering.")
+        raise ModelError("-M no_answer_at needs --model-pipeline question-answering.")
     if has_own_rules or options.model == BUNDLED:
         if given:
             raise ModelError(f"{_option(min(given))} cannot be used with the model {options.model!r}.")
@@ -105,24 +105,24 @@ def _check_sampling(options: ModelOptions) -> None:
         for name in _SAMPLING:
             if getattr(options, name) is not None:
                 raise ModelError(
-                    f"{_option(name)} needs --temperature above 0: at temperature 0 a local model always "
+                    f"{_option(name)} needs -M temperature above 0: at temperature 0 a local model always "
                     "takes the likeliest token."
                 )
         return
     if options.num_beams is not None and options.num_beams > 1:
-        raise ModelError("--temperature above 0 cannot be combined with beam search: use one beam.")
+        raise ModelError("-M temperature above 0 cannot be combined with beam search: use one beam.")
     if options.engine == "ctranslate2" or options.compute_type is not None:
         raise ModelError(
-            "--temperature above 0 needs --engine transformers: the samples of CTranslate2 depend on the "
+            "-M temperature above 0 needs -M engine=transformers: the samples of CTranslate2 depend on the "
             "batches."
         )
 
 
 def check_reply_limit(options: ModelOptions, limit: int) -> None:
-    """Raise :class:`ModelError` if ``--max-tokens`` is above the longest reply of a local model."""
+    """Raise :class:`ModelError` if ``-M max_tokens`` is above the longest reply of a local model."""
     if options.max_tokens is not None and options.max_tokens > limit:
         raise ModelError(
-            f"--max-tokens {options.max_tokens} is above the longest reply of the model {options.model!r}: "
+            f"-M max_tokens={options.max_tokens} is above the longest reply of the model {options.model!r}: "
             f"{limit} tokens."
         )
 
@@ -130,7 +130,7 @@ def check_reply_limit(options: ModelOptions, limit: int) -> None:
 def recorded_decoding(options: ModelOptions) -> dict[str, Any]:
     """The decoding options that differ from the defaults, as grades record them.
 
-    A JSON Schema is recorded as ``json-schema:HASH``. Without ``--max-tokens`` the limit is that of model
+    A JSON Schema is recorded as ``json-schema:HASH``. Without ``-M max_tokens`` the limit is that of model
     and prompt, which backends record as ``max_new_tokens``. Raises :class:`ModelError` for a schema that
     cannot be read.
     """
@@ -146,7 +146,7 @@ def recorded_decoding(options: ModelOptions) -> dict[str, Any]:
 
 
 def response_format(options: ModelOptions) -> dict[str, Any] | None:
-    """The ``response_format`` of a call to an endpoint; None without ``--response-format``.
+    """The ``response_format`` of a call to an endpoint; None without ``-M response_format``.
 
     Raises :class:`ModelError` for a file that is not a JSON Schema.
     """
@@ -159,13 +159,13 @@ def response_format(options: ModelOptions) -> dict[str, Any] | None:
         schema = json.loads(Path(name).read_text("utf-8"))
     except OSError as error:
         raise ModelError(
-            f"--response-format {name!r} is neither text nor json nor a readable file with a JSON Schema "
+            f"-M response_format={name!r} is neither text nor json nor a readable file with a JSON Schema "
             f"({error.strerror})."
         ) from error
     except ValueError as error:
-        raise ModelError(f"The JSON Schema {name!r} of --response-format is not JSON: {error}.") from error
+        raise ModelError(f"The JSON Schema {name!r} of -M response_format is not JSON: {error}.") from error
     if not isinstance(schema, dict):
-        raise ModelError(f"The JSON Schema {name!r} of --response-format is not a JSON object.")
+        raise ModelError(f"The JSON Schema {name!r} of -M response_format is not a JSON object.")
     title = re.sub(r"[^A-Za-z0-9_-]+", "_", str(schema.get("title") or "reply"))[:64]
     return {"type": "json_schema", "json_schema": {"name": title, "schema": schema, "strict": True}}
 
@@ -185,4 +185,4 @@ def _given(options: ModelOptions) -> dict[str, Any]:
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"-M {name}"

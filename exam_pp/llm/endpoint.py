@@ -53,7 +53,7 @@ LONGEST_CHOICE = 16
 _PROBE = Request((Part("Reply with the digit 1, or with the JSON object {}."),), max_new_tokens=64)
 """A request that every model can answer, to find out whether a server refuses all requests.
 
-With ``--response-format json``, OpenAI refuses prompts without the word JSON.
+With ``-M response_format=json``, OpenAI refuses prompts without the word JSON.
 """
 _CONNECTION_FAILURES = ("ConnectError", "ConnectTimeout")
 _TIMEOUTS = ("TimeoutError", "ReadTimeout", "WriteTimeout", "PoolTimeout")
@@ -200,7 +200,7 @@ class EndpointLLM:
         except RedirectError as error:
             raise self._error(
                 f"redirects requests to {error}: name that server with --base-url, or permit other servers "
-                "with --allow-redirects"
+                "with -M allow_redirects=true"
             ) from None
         except BadReplyError as error:
             raise AttemptError(str(error)) from None
@@ -232,7 +232,7 @@ class EndpointLLM:
         names = {kind.__name__ for kind in type(cause).__mro__}
         if names.isdisjoint(_CONNECTION_FAILURES):
             if not names.isdisjoint(_TIMEOUTS):
-                return AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)")
+                return AttemptError(f"no reply within {self._options.timeout:g} s (-M timeout)")
             return AttemptError(f"connection failed ({reason})")
         # A server that was never there is more likely a wrong address than a restart.
         if not self._retries.ever_reached:

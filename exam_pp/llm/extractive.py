@@ -232,7 +232,7 @@ def _adds_cls(options: ModelOptions, checkpoint: ExtractiveCheckpoint) -> bool:
     if tokenizer.cls_token_id is None:
         if options.no_answer_at == "cls":
             raise ModelError(
-                f"--no-answer-at cls cannot be used with the model {options.model!r}: its tokenizer has no "
+                f"-M no_answer_at=cls cannot be used with the model {options.model!r}: its tokenizer has no "
                 "classification token."
             )
         return False

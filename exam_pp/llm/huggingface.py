@@ -173,7 +173,7 @@ class TransformersEngine:
     @property
     def _overflow(self) -> str:
         """The reason for a missing reply after an overflow; the reply itself would be noise."""
-        return f"the model's numbers overflow in {self._dtype}; use another --dtype"
+        return f"the model's numbers overflow in {self._dtype}; use another -M dtype"
 
     def _pad_right(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         torch = self._torch

@@ -57,7 +57,7 @@ class PairCheckpoint(ModelCheckpoint):
                 f"not {options.revision!r}" if options.revision else "because the code of a branch can change"
             )
             raise ModelError(
-                f"--trust-remote-code needs the commit of {options.model!r} as --revision, all 40 digits, "
+                f"--trust-remote-code needs the commit of {options.model!r} as -M revision, all 40 digits, "
                 f"{given}."
             )
         super().__init__(options)
@@ -102,7 +102,7 @@ class PairCheckpoint(ModelCheckpoint):
         if wanted is None:
             raise ModelError(
                 f"With text-classification, the model {self.options.model!r} works only for `exam-pp "
-                "score-answers`, and needs its --positive-class, the name of the class of consistent claims: "
+                "score-answers`, and needs -M positive_class, the name of the class of consistent claims: "
                 f"{classes}."
             )
         matches = [index for index, name in names.items() if name == wanted] or [

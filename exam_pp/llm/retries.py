@@ -119,7 +119,7 @@ class Retries:
         left = self._unreachable_since + limit - now
         if left <= 0:
             raise self._error(
-                f"has not been reachable for {limit:g} s (--timeout; {reason}): start the server again and "
+                f"has not been reachable for {limit:g} s (-M timeout; {reason}): start the server again and "
                 "repeat the command, which continues with the replies so far"
             )
         return left

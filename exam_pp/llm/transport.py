@@ -176,7 +176,7 @@ def decoded(chunks: Iterable[bytes], encoding: str, max_mb: float) -> Iterator[b
     def checked(data: bytes, kind: int) -> bytes:
         sizes[kind] += len(data)
         if sizes[kind] > limit:
-            raise BadReplyError(f"the reply has more than {max_mb:g} MB (--max-reply-mb)")
+            raise BadReplyError(f"the reply has more than {max_mb:g} MB (-M max_reply_mb)")
         return data
 
     try:

@@ -15,6 +15,7 @@ import pytest
 import exam_pp
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.option_sections import OPTIONS
+from exam_pp.phases.grading.settings_files import SETTINGS
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from scripts.command_tree import commands
@@ -128,11 +129,14 @@ def test_every_option_in_a_text_exists() -> None:
     known |= {name for param in cli.params for name in param.opts} | {"--help", "--version"}
     known |= {option for options in OPTIONS.values() for option in options}
     named: dict[str, Path] = {}
+    settings: dict[str, Path] = {}
     for path in Path(exam_pp.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                settings |= dict.fromkeys(re.findall(r"(?<!\w)-M ([a-z]\w+)", node.value), path)
                 named |= dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z_-]+", node.value), path)
     assert len(named) > 100
+    assert {name: path for name, path in settings.items() if name not in SETTINGS} == {}
     of_others = {name for name in named if "_" in name or name in ("--num", "--no-deps")}  # accelerate's
     of_others |= {name for name, path in named.items() if "pictures" in path.parts}  # CSS variables
     assert {name: path for name, path in named.items() if name not in known | of_others} == {}

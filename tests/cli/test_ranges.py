@@ -16,7 +16,6 @@ from exam_pp.cli.main import main
         "bank clinic GRADED --bank BANK --too-easy nan",
         "bank clinic GRADED --bank BANK --discrimination NaN",
         "evaluate cover GRADED --confidence nan",
-        "grade GRADED -o out.jsonl --bank BANK --prompt-class X --model m --timeout nan",
     ],
 )
 def test_not_a_number(

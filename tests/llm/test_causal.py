@@ -352,7 +352,7 @@ def test_thinking_text_is_separated_from_the_reply(
     assert [without_thinking(reply) for reply in replies] == ["\n\n2", None]
     assert all(reply.startswith("<think>") for reply in replies)
     if opening:
-        with pytest.raises(ModelError, match="add --thinking-tokens"):
+        with pytest.raises(ModelError, match="add -M thinking_tokens"):
             load_llm(options(tmp_path, engine))
 
 
@@ -366,11 +366,11 @@ def test_channels_are_refused(causal_checkpoints: dict[str, Path], tmp_path: Pat
 
 
 def test_thinking_tokens_are_refused_for_models_without_thinking(causal_checkpoints: dict[str, Path]) -> None:
-    with pytest.raises(ModelError, match=r"--thinking-tokens .*chat template"):
+    with pytest.raises(ModelError, match=r"-M thinking_tokens .*chat template"):
         load_llm(options(causal_checkpoints["plain"], thinking_tokens=5))
-    with pytest.raises(ModelError, match=r"--thinking-tokens .*--model-pipeline"):
+    with pytest.raises(ModelError, match=r"-M thinking_tokens .*--model-pipeline"):
         load_llm(ModelOptions("bundled", pipeline="text2text", thinking_tokens=5))
-    with pytest.raises(ModelError, match=r"--thinking-tokens .*'fake'"):
+    with pytest.raises(ModelError, match=r"-M thinking_tokens .*'fake'"):
         load_llm(ModelOptions("fake", pipeline="text-generation", thinking_tokens=5))
 
 

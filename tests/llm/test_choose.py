@@ -120,9 +120,9 @@ def test_a_choice_is_recorded_instead_of_the_decoding(
         ({"model": "lexical"}, "its own rules"),
         ({"model": "bundled"}, "its own rules"),
         ({"pipeline": "question-answering"}, "--model-pipeline"),
-        ({"temperature": 0.5}, "--temperature cannot"),
-        ({"max_tokens": 3}, "--max-tokens cannot"),
-        ({"pipeline": "openai", "thinking_tokens": 9}, "--thinking-tokens cannot"),
+        ({"temperature": 0.5}, "-M temperature cannot"),
+        ({"max_tokens": 3}, "-M max_tokens cannot"),
+        ({"pipeline": "openai", "thinking_tokens": 9}, "-M thinking_tokens cannot"),
     ],
 )
 def test_options_that_a_choice_cannot_fulfil(more: dict[str, Any], message: str) -> None:

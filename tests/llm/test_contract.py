@@ -256,7 +256,7 @@ def test_a_base_url_without_its_pipeline_is_an_error(model: str) -> None:
 
 @pytest.mark.parametrize("pipeline", LOCAL)
 def test_a_folder_has_no_revisions(pipeline: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"--revision .* folder"):
+    with pytest.raises(ModelError, match=r"-M revision .* folder"):
         load_llm(ModelOptions(str(tmp_path), pipeline=pipeline, revision="main"))
 
 

@@ -193,7 +193,7 @@ def test_the_engine_is_used_only_on_request(causal_checkpoints: dict[str, Path])
     assert (provenance["engine"], provenance["dtype"]) == ("ctranslate2", "float32")
     with pytest.raises(ModelError, match="greedy"):
         load_llm(options(folder, num_beams=3))
-    with pytest.raises(ModelError, match=r"--device-map .*--engine ctranslate2"):
+    with pytest.raises(ModelError, match=r"-M device_map .*-M engine=ctranslate2"):
         load_llm(options(folder, device_map="auto"))
 
 

@@ -133,22 +133,25 @@ def test_everything_that_is_given_is_recorded() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pipeline": "text2text", "presence_penalty": 0.5}, r"--presence-penalty .* text2text.* openai or"),
-        ({"pipeline": "text-generation", "stop": ("a",)}, r"--stop cannot .*text-generation"),
-        ({"pipeline": "question-answering", "temperature": 1.0}, r"--temperature .*question-answering"),
-        ({"pipeline": "openai-completions", "reasoning_effort": "low"}, r"--reasoning-effort .*needs openai"),
-        ({"pipeline": "openai-completions", "thinking_tokens": 5}, r"--thinking-tokens needs"),
-        ({"model": "lexical", "sampling_seed": 1}, r"--sampling-seed cannot .*'lexical'"),
-        ({"model": "fake", "max_tokens": 5}, r"--max-tokens cannot .*'fake'"),
-        ({"model": "bundled", "temperature": 1.0}, r"--temperature cannot .*'bundled'"),
-        ({"pipeline": "text2text", "top_p": 0.5}, r"--top-p needs --temperature above 0"),
-        ({"pipeline": "text-generation", "sampling_seed": 5}, r"--sampling-seed needs --temperature"),
-        ({"temperature": 1.0, "engine": "ctranslate2"}, r"needs --engine transformers"),
-        ({"temperature": 1.0, "compute_type": "int8"}, r"needs --engine transformers"),
+        ({"pipeline": "text2text", "presence_penalty": 0.5}, r"-M presence_penalty .* text2text.* openai or"),
+        ({"pipeline": "text-generation", "stop": ("a",)}, r"-M stop cannot .*text-generation"),
+        ({"pipeline": "question-answering", "temperature": 1.0}, r"-M temperature .*question-answering"),
+        (
+            {"pipeline": "openai-completions", "reasoning_effort": "low"},
+            r"-M reasoning_effort .*needs openai",
+        ),
+        ({"pipeline": "openai-completions", "thinking_tokens": 5}, r"-M thinking_tokens needs"),
+        ({"model": "lexical", "sampling_seed": 1}, r"-M sampling_seed cannot .*'lexical'"),
+        ({"model": "fake", "max_tokens": 5}, r"-M max_tokens cannot .*'fake'"),
+        ({"model": "bundled", "temperature": 1.0}, r"-M temperature cannot .*'bundled'"),
+        ({"pipeline": "text2text", "top_p": 0.5}, r"-M top_p needs -M temperature above 0"),
+        ({"pipeline": "text-generation", "sampling_seed": 5}, r"-M sampling_seed needs -M temperature"),
+        ({"temperature": 1.0, "engine": "ctranslate2"}, r"needs -M engine=transformers"),
+        ({"temperature": 1.0, "compute_type": "int8"}, r"needs -M engine=transformers"),
         ({"temperature": 1.0, "num_beams": 4}, r"beam search"),
-        ({"temperature": -1.0}, r"--temperature must be at least 0, not -1"),
-        ({"pipeline": "openai", "top_p": 0.0}, r"--top-p must be above 0"),
-        ({"pipeline": "openai", "stop": ("",)}, r"--stop must be a text that is not empty"),
+        ({"temperature": -1.0}, r"-M temperature must be at least 0, not -1"),
+        ({"pipeline": "openai", "top_p": 0.0}, r"-M top_p must be above 0"),
+        ({"pipeline": "openai", "stop": ("",)}, r"-M stop must be a text that is not empty"),
         (
             {"pipeline": "openai", "base_url": "http://host/v1", "response_format": "no-such-file"},
             r"'no-such-file' is neither text nor",
@@ -177,7 +180,7 @@ def test_the_longest_reply_of_a_local_model_is_a_limit(
         (checkpoints["keyed"], "text2text", 511),
         (causal_checkpoints["chat"], "text-generation", 320),
     ):
-        with pytest.raises(ModelError, match=rf"--max-tokens 600 is above .* {limit} tokens"):
+        with pytest.raises(ModelError, match=rf"-M max_tokens=600 is above .* {limit} tokens"):
             load_llm(ModelOptions(str(folder), pipeline=pipeline, max_tokens=600))
         load_llm(ModelOptions(str(folder), pipeline=pipeline, max_tokens=limit))
 
@@ -359,7 +362,7 @@ def test_the_doctor_and_plans_run_with_decoding_options(
     checkpoints: dict[str, Path], tiny_passages: Path, tiny_bank: Path, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    sampled = ["--model", str(checkpoints["keyed"]), "--temperature", "0.7", "--max-tokens", "4"]
+    sampled = ["--model", str(checkpoints["keyed"]), "-M", "temperature=0.7", "-M", "max_tokens=4"]
     main(["doctor", *sampled])
     assert "sampling_seed" in capsys.readouterr().out
     output = tmp_path / "out.jsonl"
@@ -372,10 +375,10 @@ def test_a_local_model_refuses_penalties_in_one_sentence(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        grade_command(tiny_passages, tiny_bank, tmp_path / "out.jsonl", "--presence-penalty", "0.5")
+        grade_command(tiny_passages, tiny_bank, tmp_path / "out.jsonl", "-M", "presence_penalty=0.5")
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("exam-pp:")]
     assert lines == [
-        "exam-pp: --presence-penalty cannot be used with --model-pipeline text2text; it needs openai or "
+        "exam-pp: -M presence_penalty cannot be used with --model-pipeline text2text; it needs openai or "
         "openai-completions."
     ]
 
@@ -383,5 +386,7 @@ def test_a_local_model_refuses_penalties_in_one_sentence(
 def test_greedy_contradicts_a_temperature() -> None:
     from exam_pp.cli.main import cli
 
-    with pytest.raises(click.UsageError, match="--greedy"):
-        cli.main(["doctor", "--model", "m", "--greedy", "--temperature", "1"], standalone_mode=False)
+    with pytest.raises(click.UsageError, match="-M greedy=true"):
+        cli.main(
+            ["doctor", "--model", "m", "-M", "greedy=true", "-M", "temperature=1"], standalone_mode=False
+        )

@@ -1,4 +1,4 @@
-"""``--device-map auto`` with the CPU as the only device: replies equal those of a model on the CPU."""
+"""``-M device_map=auto`` with the CPU as the only device: replies equal those of a model on the CPU."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_replies_of_a_causal_model_with_device_map(
 
 def test_options_that_contradict_a_device_map(checkpoints: dict[str, Path]) -> None:
     model = str(checkpoints["keyed"])
-    with pytest.raises(ModelError, match=r"--device-map .*--device\b"):
+    with pytest.raises(ModelError, match=r"-M device_map .*--device\b"):
         load_llm(ModelOptions(model, device_map="auto", device="cuda:1"))
-    with pytest.raises(ModelError, match=r"--device-map .*--engine ctranslate2"):
+    with pytest.raises(ModelError, match=r"-M device_map .*-M engine=ctranslate2"):
         load_llm(ModelOptions(model, device_map="auto", engine="ctranslate2"))

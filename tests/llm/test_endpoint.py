@@ -423,7 +423,7 @@ def test_a_run_waits_for_a_server_that_is_restarted(limit: float) -> None:
         port = server.port
     llm._retries.timeout = limit or 0.2
     if not limit:
-        with pytest.raises(ModelError, match=r"reachable for 0\.2 s \(--timeout; .*repeat the command"):
+        with pytest.raises(ModelError, match=r"reachable for 0\.2 s \(-M timeout; .*repeat the command"):
             got.extend(replies)
         assert len(got) < 18
     else:

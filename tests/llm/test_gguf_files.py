@@ -125,7 +125,7 @@ def test_files_that_cannot_be_used(
     assert "No such file" in message(tmp_path / "missing.gguf")
     (tmp_path / "page.gguf").write_text("<html>")
     assert "is not a GGUF file" in message(tmp_path / "page.gguf")
-    assert "--revision" in message(gguf_file, revision="main")
+    assert "-M revision" in message(gguf_file, revision="main")
     checkpoint = causal_checkpoints["chat"]
     assert "lacks weights" in message(write_gguf(checkpoint, tmp_path / "part.gguf", left_out="blk.1.ffn_up"))
     assert "not supported" in message(write_gguf(checkpoint, tmp_path / "new.gguf", "unheard-of"))

@@ -164,7 +164,7 @@ def test_a_body_is_unpacked_up_to_its_limit(chunks: list[bytes], encoding: str, 
     if max(len(data), len(packed)) <= limit:
         assert b"".join(transport.decoded(pieces, encoding, limit / 1e6)) == data
     else:
-        with pytest.raises(transport.BadReplyError, match="--max-reply-mb"):
+        with pytest.raises(transport.BadReplyError, match="-M max_reply_mb"):
             list(transport.decoded(pieces, encoding, limit / 1e6))
 
 
@@ -214,7 +214,7 @@ def test_a_key_in_the_name_of_a_host_is_masked(monkeypatch: pytest.MonkeyPatch) 
 def test_a_redirect_to_another_server_stops_the_run(status: int) -> None:
     with serve() as other, serve(lambda *_: redirect(other.url, status)) as first:
         with pytest.raises(
-            ModelError, match=r"redirects requests to http://127\.0\.0\.1:\d+: .*--allow-redi"
+            ModelError, match=r"redirects requests to http://127\.0\.0\.1:\d+: .*-M allow_redi"
         ):
             list(load_llm(options(first.url)).generate([request("a")]))
         assert not other.bodies
@@ -236,7 +236,7 @@ def test_a_permitted_redirect_is_recorded_and_leads_to_one_server_only() -> None
 
 
 def test_redirects_concern_only_endpoints() -> None:
-    with pytest.raises(ModelError, match="--allow-redirects needs --model-pipeline openai"):
+    with pytest.raises(ModelError, match="-M allow_redirects=true needs --model-pipeline openai"):
         load_llm(ModelOptions("m", allow_redirects=True))
 
 

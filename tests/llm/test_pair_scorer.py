@@ -73,11 +73,11 @@ def test_single_classes_and_several_labels_are_independent(
 
 def test_the_positive_class_must_be_named(nli_checkpoint: Path) -> None:
     classes = "entailment, neutral, contradiction"
-    with pytest.raises(ModelError, match=f"needs its --positive-class, .*{classes}"):
+    with pytest.raises(ModelError, match=f"needs -M positive_class, .*{classes}"):
         load(nli_checkpoint, positive_class=None)
     with pytest.raises(ModelError, match=f"has no class 'consistent'.*{classes}"):
         load(nli_checkpoint, positive_class="consistent")
-    with pytest.raises(ModelError, match="--positive-class needs --model-pipeline text-classification"):
+    with pytest.raises(ModelError, match="-M positive_class needs --model-pipeline text-classification"):
         load_llm(ModelOptions("fake", positive_class="entailment"))
 
 

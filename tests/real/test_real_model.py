@@ -102,7 +102,7 @@ def test_grading_with_several_prompts(tmp_path: Path) -> None:
     output = tmp_path / "graded.jsonl"
     prompts = [f"--prompt-class={name}" for name in (RATING, EXTRACTION, "GradedRelevance")]
     main(["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--queries", str(queries),
-          "--model", "smollm2", "--threads", "1", "--max-tokens", "12", *prompts])  # fmt: skip
+          "--model", "smollm2", "--threads", "1", "-M", "max_tokens=12", *prompts])  # fmt: skip
     (query,) = read_passages(output)
     for passage in query.passages:
         rubrics = passage.rubric_grades or []
@@ -132,7 +132,7 @@ def test_generation_of_a_bank(tmp_path: Path) -> None:
     queries, bank = tmp_path / "queries.jsonl", tmp_path / "bank.jsonl"
     queries.write_text(json.dumps({"query_id": "q", "query_text": "What causes ocean tides?"}))
     main(["-q", "generate", "questions", str(queries), "-o", str(bank), "--model", "smollm2",
-          "--threads", "1", "--max-tokens", "48"])  # fmt: skip
+          "--threads", "1", "-M", "max_tokens=48"])  # fmt: skip
     (line,) = map(json.loads, bank.read_text().splitlines())
     assert line["items"]
     assert all(item["question_text"].strip() for item in line["items"])

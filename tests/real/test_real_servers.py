@@ -70,7 +70,7 @@ def test_a_server_that_is_killed_and_started_again(
     output = tmp_path / "graded.jsonl"
     command = ["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--prompt-class", RATING,
                "--model", real_server.model, "--model-pipeline", "openai", "--base-url", real_server.url,
-               "--concurrency", "1", "--max-tokens", "4", "--timeout", "6"]  # fmt: skip
+               "-M", "concurrency=1", "-M", "max_tokens=4", "-M", "timeout=6"]  # fmt: skip
     sent: list[str] = []
     create = EndpointLLM._create
 
@@ -87,7 +87,7 @@ def test_a_server_that_is_killed_and_started_again(
     finally:
         real_server.start()
     message = capsys.readouterr().err
-    assert "has not been reachable for 6 s (--timeout" in message
+    assert "has not been reachable for 6 s (-M timeout" in message
     assert not output.exists()
 
     killed_at = pairs + 1

@@ -127,11 +127,16 @@ def _with_options(
     if named:
         options["model"] = options["model"] or (config.model and config.model.model)
         if options["model"] is None:
-            raise click.UsageError(f"--{named[0].replace('_', '-')} needs --model or a table [model].")
+            raise click.UsageError(f"{_spelt(named[0])} needs --model or a table [model].")
+        keys = {text.partition("=")[0].replace("-", "_") for text in options["settings"]}
         given = take_model_options(options)
-        fields = {"num_beams" if name == "greedy" else name for name in named}
+        fields = {"num_beams" if name == "greedy" else name for name in keys.union(named) - {"settings"}}
         changes["model"] = replace(config.model or given, **{name: getattr(given, name) for name in fields})
     return config.model_copy(update=changes)
+
+
+def _spelt(name: str) -> str:
+    return "-M" if name == "settings" else f"--{name.replace('_', '-')}"
 
 
 def _settings(config: RagConfig) -> dict[str, str]:

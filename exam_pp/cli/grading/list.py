@@ -1,4 +1,4 @@
-"""The command group ``exam-pp list``: names for ``--model`` and ``--prompt-class``."""
+"""The command group ``exam-pp list``: names for ``--model``, ``-M`` and ``--prompt-class``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exam_pp.cli.options import emit_rendered, format_option, output_option
 
 @click.group("list", cls=Group)
 def command() -> None:
-    """List the prompts and models to grade with."""
+    """List the prompts, the models and their settings to grade with."""
 
 
 @command.command("models")
@@ -33,6 +33,25 @@ def models_command(form: str, output: Path) -> None:
     from exam_pp.reports.grading.catalogue import models_report
 
     emit_rendered(models_report(CATALOGUE), form, output)
+
+
+@command.command("settings")
+@format_option()
+@output_option()
+def settings_command(form: str, output: Path) -> None:
+    """List the settings of a model for -M KEY=VALUE, with their defaults.
+
+    Files that describe models, such as those of panels, have the same keys, but for allow_redirects.
+
+    Example:
+
+    \b
+      exam-pp list settings
+    """
+    from exam_pp.phases.grading.settings_files import SETTINGS, setting_defaults
+    from exam_pp.reports.grading.catalogue import settings_report
+
+    emit_rendered(settings_report(SETTINGS, setting_defaults()), form, output)
 
 
 @command.command("prompts")

@@ -27,15 +27,10 @@ from exam_pp.cli.progress import progress
 @required_output("Graded file to write.")
 @model_options()
 @click.option(
-    "--positive-class",
-    metavar="NAME",
-    help="Class of a text-classification model whose probability is the score, such as entailment.",
-)
-@click.option(
     "--trust-remote-code",
     is_flag=True,
     help="Run code from the files of a text-classification model; a model of the Hub needs its commit as "
-    "--revision.",
+    "-M revision.",
 )
 @click.option(
     "--prompt-class",
@@ -77,7 +72,7 @@ def command(passages: Path, output: Path, prompt_class: str | None, **options: A
 
     The model is a classifier of pairs (--model-pipeline text-classification), such as a model for natural
     language inference, or a language model, which answers a prompt with Yes or No. vectara's
-    hallucination_evaluation_model needs --trust-remote-code and its commit as --revision. If a pair is too
+    hallucination_evaluation_model needs --trust-remote-code and its commit as -M revision. If a pair is too
     long for the model, the source is shortened first. To continue an interrupted run, repeat the command.
 
     Examples:
@@ -85,7 +80,7 @@ def command(passages: Path, output: Path, prompt_class: str | None, **options: A
     \b
       exam-pp score-answers cited.jsonl.gz -o new-scored.jsonl.gz --model fake
       exam-pp score-answers cited.jsonl.gz -o scored-nli.jsonl.gz --model nli-model \\
-        --model-pipeline text-classification --positive-class entailment
+        --model-pipeline text-classification -M positive_class=entailment
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts

@@ -91,7 +91,7 @@ class TorchProcessGroup(ProcessGroup):
 
         if model.device_map and self.local_size > 1:
             raise SelectionError(
-                "--device-map spreads a model over all GPUs of a machine. Start only one process per machine."
+                "-M device_map spreads a model over all GPUs of a machine. Start one process per machine."
             )
         gpus = torch.cuda.device_count()
         if gpus and model.device in (None, "cuda") and not model.device_map:

@@ -309,7 +309,7 @@ def resolve_options(options: GradeOptions, llm: LLM, model: ModelOptions) -> Gra
         policy: Unparsed = "chat" if model.pipeline in CHAT_PIPELINES else "default"
         options = replace(options, unparsed=policy)
     if model.thinking_tokens and options.soft:
-        raise SelectionError("--soft cannot be combined with --thinking-tokens: use only one of them.")
+        raise SelectionError("--soft cannot be combined with -M thinking_tokens: use only one of them.")
     if options.soft is not None or model.thinking_tokens:
         return replace(options, soft=bool(options.soft))
     return replace(options, soft=not (isinstance(llm, HasExpensiveLabels) and llm.labels_are_expensive))

@@ -136,7 +136,7 @@ def make_consistency_grader(llm: LLM, model: ModelOptions, options: ScoreOptions
         return ConsistencyGrader(llm.name, llm.provenance())
     expensive = isinstance(llm, HasExpensiveLabels) and llm.labels_are_expensive
     if model.thinking_tokens and options.soft:
-        raise SelectionError("--soft cannot be combined with --thinking-tokens: use only one of them.")
+        raise SelectionError("--soft cannot be combined with -M thinking_tokens: use only one of them.")
     soft = not (model.thinking_tokens or expensive) if options.soft is None else options.soft
     unparsed, limit = reading_of(model)
     return ConsistencyGrader(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from exam_pp.errors import DataError, ModelError
+from exam_pp.errors import DataError, ModelError, SelectionError
 from exam_pp.llm.backends import may_be_local
 from exam_pp.llm.base import Dtype, Engine, ModelOptions, NoAnswerAt
 from exam_pp.llm.transport import check_url, default_url, is_same_server
@@ -36,44 +37,180 @@ REFUSED: Mapping[str, str] = {
 class ModelSettings(BaseModel):
     """All settings of a model that a file may hold: fields of :class:`ModelOptions`, but for :data:`REFUSED`.
 
-    Names, meanings and defaults are those of the fields. ``model_pipeline`` and ``greedy`` are those of the
-    options of commands.
+    Names, meanings and defaults are those of the fields. Those with a description are keys of ``-M``; the
+    others, ``model_pipeline`` included, are options of commands.
     """
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, populate_by_name=True, protected_namespaces=()
-    )
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, protected_namespaces=(),
+        allow_inf_nan=False,
+    )  # fmt: skip
 
     model: Name
     pipeline: str = Field(default="text2text", alias="model_pipeline")
-    revision: Name | None = None
-    engine: Engine = "auto"
-    compute_type: str | None = None
     device: str | None = None
-    device_map: Literal["auto"] | None = None
-    dtype: Dtype = "auto"
-    batch_tokens: Count | None = None
-    max_input_tokens: Count | None = None
     threads: Count | None = None
-    num_beams: Count | None = None
-    greedy: bool = False
-    thinking_tokens: Annotated[int, Field(ge=0)] = 0
     base_url: str | None = None
-    timeout: Positive = 120.0
-    concurrency: Count = 16
-    max_reply_mb: Positive = 16.0
-    temperature: Annotated[float, Field(ge=0)] = 0
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    sampling_seed: int | None = None
-    presence_penalty: Penalty | None = None
-    frequency_penalty: Penalty | None = None
-    max_tokens: Count | None = None
-    stop: list[Name] = []
-    reasoning_effort: Effort | None = None
-    response_format: Name | None = None
-    no_answer_at: NoAnswerAt = "auto"
     choose: bool = False
-    positive_class: str | None = None
+    revision: Name | None = Field(None, description="Branch, tag or commit of a Hugging Face model.")
+    engine: Engine = Field(
+        "auto",
+        description="Library that runs the checkpoint: transformers, ctranslate2, or auto, which is "
+        "CTranslate2 for T5-like models if possible.",
+    )
+    compute_type: str | None = Field(
+        None, description="Type in which CTranslate2 computes, such as float32, bfloat16 or int8."
+    )
+    device_map: Literal["auto"] | None = Field(
+        None, description="auto spreads a model that is too large for one GPU over all (transformers only)."
+    )
+    dtype: Dtype = Field(
+        "auto",
+        description="Precision of the weights: float32, bfloat16 or float16; auto is bfloat16 on GPUs that "
+        "support it, else float32.",
+    )
+    batch_tokens: Count | None = Field(
+        None,
+        description="Maximum number of tokens in a batch, with padding; by default it depends on the device.",
+    )
+    max_input_tokens: Count | None = Field(
+        None, description="Maximum number of tokens in a prompt; by default the limit of the model."
+    )
+    num_beams: Count | None = Field(
+        None, description="Beams of the search; by default 5 for text2text, as published, else 1."
+    )
+    greedy: bool = Field(False, description="true is greedy decoding in place of the published beam search.")
+    thinking_tokens: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="Tokens for thinking before each reply, with text-generation and openai; 0 switches "
+        "thinking off.",
+    )
+    timeout: Positive = Field(
+        120.0,
+        description="Seconds to wait for a reply of an endpoint before the request is repeated, and for a "
+        "connection before the run stops.",
+    )
+    concurrency: Count = Field(16, description="Number of simultaneous requests to an endpoint.")
+    max_reply_mb: Positive = Field(
+        16.0, description="Maximum size of a reply of an endpoint in megabytes; larger ones are failures."
+    )
+    temperature: Annotated[float, Field(ge=0)] = Field(
+        0,
+        description="Temperature of sampling; 0 takes the likeliest reply. Endpoints, and local models with "
+        "transformers.",
+    )
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None,
+        description="Sample from the likeliest tokens with this probability; by default from all, for "
+        "endpoints as the server does.",
+    )
+    sampling_seed: int | None = Field(
+        None, description="Seed of sampling; by default 0, for endpoints that of the server."
+    )
+    presence_penalty: Penalty | None = Field(
+        None,
+        description="Penalty for tokens that the reply contains (endpoints); by default that of the server.",
+    )
+    frequency_penalty: Penalty | None = Field(
+        None,
+        description="Penalty for each occurrence of a token in the reply (endpoints); by default that of the "
+        "server.",
+    )
+    max_tokens: Count | None = Field(
+        None,
+        description="Maximum number of tokens in a reply, without thinking; by default that of the prompt.",
+    )
+    stop: list[Name] = Field([], description="Text at which a reply ends (endpoints; may be repeated).")
+    reasoning_effort: Effort | None = Field(
+        None,
+        description="How much a model reasons before a reply (openai): none, minimal, low, medium, high, "
+        "xhigh or max; by default as the server does.",
+    )
+    response_format: Name | None = Field(
+        None, description="Form of the replies (openai): text, json, or a file with a JSON Schema."
+    )
+    no_answer_at: NoAnswerAt = Field(
+        "auto",
+        description='Token at which question-answering models score "no answer": cls puts the classification '
+        "token before the question, first is the first token; auto is cls for T5-like models that have this "
+        "token.",
+    )
+    positive_class: str | None = Field(
+        None,
+        description="Class of a text-classification model whose probability is the score (entailment).",
+    )
+
+
+class TypedSettings(ModelSettings):
+    """The settings that a person may type after ``-M``, but no file may hold, too."""
+
+    allow_redirects: bool = Field(
+        False,
+        description="true follows redirects of an endpoint to another server, which grades record; by "
+        "default the run stops.",
+    )
+
+
+SETTINGS: Mapping[str, str] = {
+    name: field.description for name, field in TypedSettings.model_fields.items() if field.description
+}
+"""Keys of ``-M KEY=VALUE`` with their meanings."""
+
+
+def setting_defaults() -> dict[str, Any]:
+    """The default of each key of :data:`SETTINGS`."""
+    return {key: TypedSettings.model_fields[key].default for key in SETTINGS}
+
+
+def typed_settings(texts: Collection[str]) -> TypedSettings:
+    """The settings of texts such as ``temperature=0.7``; a key with ``-`` in place of ``_`` is the same.
+
+    Raises :class:`SelectionError`. Numbers are those of JSON.
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        key = name.replace("-", "_")
+        if key not in SETTINGS or not equals:
+            raise SelectionError(f"-M {name}: {_not_a_setting(key)}")  # without the value, maybe a key
+        if key == "stop":
+            values.setdefault("stop", []).append(value)
+        elif key in values:
+            raise SelectionError(f"-M {text}: {key} is set twice.")
+        else:
+            values[key] = value
+    try:
+        return TypedSettings(model="-", **values)
+    except ValidationError as error:  # a text for a number or a flag
+        values |= {str(wrong["loc"][0]): _number(wrong["input"]) for wrong in error.errors()}
+    try:
+        return TypedSettings(model="-", **values)
+    except ValidationError as error:
+        found = data_error(error, "-M")
+        raise SelectionError(f"-M {found.field}={values[str(found.field)]}: {found.problem}") from error
+
+
+def _number(text: Any) -> Any:
+    """The number or flag that a text writes as JSON does; other values stay."""
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return text
+    return value if isinstance(value, int | float) else text
+
+
+def _not_a_setting(key: str) -> str:
+    if key in SETTINGS:
+        return f"has no value; write {key}=VALUE."
+    if key in TypedSettings.model_fields or key in ("model_pipeline", "trust_remote_code"):
+        return f"use the option --{'model_pipeline' if key == 'pipeline' else key}.".replace("_", "-")
+    if key in REFUSED:
+        return f"{key} {REFUSED[key]}"
+    close = get_close_matches(key, SETTINGS, n=1)
+    return (
+        f"{key!r} is no setting of models; "
+        f"{f'did you mean {close[0]!r}?' if close else '`exam-pp list settings` shows all.'}"
+    )
 
 
 T = TypeVar("T", bound=ModelSettings)

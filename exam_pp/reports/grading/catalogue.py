@@ -1,8 +1,9 @@
-"""Tables of the available models and prompts."""
+"""Tables of the available models, their settings, and prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from exam_pp.llm.catalogue import ModelInfo
 from exam_pp.prompts.base import Prompt
@@ -10,7 +11,7 @@ from exam_pp.rendering.document import Paragraph, Report, Table
 
 _MEMORY = (
     "The memory is that of the weights. Grading needs more, depending on the size of the batch "
-    "(--batch-tokens). T5 models can overflow in fp16: use fp32 or bf16. --model also accepts any other "
+    "(-M batch_tokens). T5 models can overflow in fp16: use fp32 or bf16. --model also accepts any other "
     "sequence-to-sequence model of the Hugging Face hub, local folders, and GGUF files of chat models."
 )
 
@@ -22,6 +23,18 @@ def models_report(models: Iterable[ModelInfo]) -> Report:
         (info.name, info.role, info.parameters, info.memory(4), info.memory(2), info.use) for info in models
     ]
     return Report("", [Table(columns, rows, decimals=2), Paragraph(_MEMORY)])
+
+
+def settings_report(meanings: Mapping[str, str], defaults: Mapping[str, Any]) -> Report:
+    """Settings of models with their defaults."""
+    rows = [(key, _default(defaults[key]), meaning) for key, meaning in meanings.items()]
+    return Report("", [Table(("setting", "default", "meaning"), rows)])
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value in (None, []) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def prompts_report(prompts: Iterable[Prompt]) -> Report:

@@ -67,4 +67,4 @@ def _conclusion(examination: Examination) -> str:
         return (
             f"{changed} changed. In reduced precision this is normal if two labels are about equally likely."
         )
-    return f"{changed} changed. In float32 this is a defect: use --engine transformers, and report it."
+    return f"{changed} changed. In float32 this is a defect: use -M engine=transformers, and report it."

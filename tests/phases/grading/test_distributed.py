@@ -146,7 +146,7 @@ def test_two_processes_with_a_real_model_continue_after_a_process_died(
     ]
     passages = write_jsonl("texts.jsonl", [["q1", texts], ["007", texts[:10]]])
     alone, output, script = tmp_path / "alone.jsonl.gz", tmp_path / "group.jsonl.gz", tmp_path / "mortal.py"
-    options = ["--engine", "transformers", "--batch-tokens", "400", "--device", "cpu"]
+    options = ["-M", "engine=transformers", "-M", "batch_tokens=400", "--device", "cpu"]
     main(["-q", *command(passages, tiny_bank, alone, *options, model="bundled")])
 
     script.write_text(MORTAL, "utf-8")

@@ -245,7 +245,7 @@ def test_a_model_that_thinks_gives_no_soft_grades(
     passages = [passage for line in read_passages(files.output) for passage in line.passages]
     new = [grades for passage in passages for grades in passage.grade_sets() if grades.model == "fake"]
     assert {rating for grades in new for rating in grades.entry_ratings().values()} == {3}
-    with pytest.raises(SelectionError, match=r"--soft .*--thinking-tokens"):
+    with pytest.raises(SelectionError, match=r"--soft .*-M thinking_tokens"):
         grade_file(files, model, GradeOptions([PROMPTS.get(RATING)], soft=True))
 
 
