@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from exam_pp.cli.command import WITH_ALL_OPTIONS
 from exam_pp.cli.main import cli
 from exam_pp.cli.option_sections import OPTIONS, REPEATABLE_ONLY_IN
 from exam_pp.phases.interchange.schemas import schemas
@@ -34,8 +35,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _help_text(path: str, command: click.Command) -> str:
-    """What ``exam-pp PATH --help`` prints, in 100 columns."""
+    """What ``exam-pp PATH --help-all`` prints, in 100 columns."""
     context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    context.meta[WITH_ALL_OPTIONS] = True
     context.help_option_names = ["-h", "--help"]
     return command.get_help(context)
 

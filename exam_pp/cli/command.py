@@ -15,7 +15,7 @@ import click
 
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.logs import log_options
-from exam_pp.cli.option_sections import OPTIONS, section_of
+from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, section_of
 from exam_pp.wording import listed
 
 log = logging.getLogger(__name__)
@@ -25,13 +25,16 @@ class Command(click.Command):
     """A command whose options have one meaning.
 
     Options that cannot be repeated are refused when they are named twice, ``-q`` and ``-v`` are accepted, and
-    ``--help`` begins with an example and has sections.
+    ``--help`` begins with an example and has sections. Of many options it shows those that are used most;
+    ``--help-all`` shows all.
     """
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters of the command, -q, -v and --help."""
+        """The parameters of the command, -q, -v, --help and, if that shows not all of them, --help-all."""
         *own, help_option = super().get_params(ctx)
-        return [*own, *log_options(), help_option]
+        every = [*own, *log_options(), help_option]
+        is_long = sum(isinstance(parameter, click.Option) for parameter in every) > MAX_SHOWN
+        return [*every, _HELP_ALL] if is_long else every
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
@@ -90,7 +93,10 @@ class Command(click.Command):
         """Write the options, in sections if there are many."""
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in OPTIONS}
         own = {name for parameter in self.params for name in parameter.opts}
-        for parameter in self.get_params(ctx):
+        parameters = self.get_params(ctx)
+        if _HELP_ALL in parameters and not ctx.meta.get(WITH_ALL_OPTIONS):
+            parameters = [parameter for parameter in parameters if not _is_advanced(parameter)]
+        for parameter in parameters:
             record = parameter.get_help_record(ctx)
             if isinstance(parameter, click.Option) and record is not None:
                 sections[section_of(_long_names(parameter.opts)[-1], own)].append(record)
@@ -103,6 +109,27 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
+def _show_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not ctx.resilient_parsing:
+        ctx.meta[WITH_ALL_OPTIONS] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+def _is_advanced(parameter: click.Parameter) -> bool:
+    return not (parameter.required or ADVANCED.isdisjoint(parameter.opts))
+
+
+WITH_ALL_OPTIONS = f"{__name__}.with_all_options"
+"""Key of the context: whether the help shows all options."""
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options.",
+)
 MAX_WITHOUT_SECTIONS = 9
 """Maximum number of options that ``--help`` lists without sections; -q, -v and --help count."""
 

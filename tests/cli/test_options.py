@@ -13,8 +13,9 @@ import click
 import pytest
 
 import exam_pp
+from exam_pp.cli.command import WITH_ALL_OPTIONS
 from exam_pp.cli.main import cli, main
-from exam_pp.cli.option_sections import OPTIONS
+from exam_pp.cli.option_sections import ADVANCED, OPTIONS
 from exam_pp.phases.grading.settings_files import SETTINGS
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
@@ -155,3 +156,31 @@ def test_report_formats_of_other_packages_are_options(
     monkeypatch.setitem(RENDERERS._values, "upper", upper)
     main(["list", "models", "--format", "upper"])
     assert capsys.readouterr().out == "2 BLOCKS\n"
+
+
+@pytest.mark.parametrize("path", list(commands(cli)))
+def test_the_help_shows_at_most_twenty_options_and_every_required_one(path: str) -> None:
+    command = commands(cli)[path]
+    context = click.Context(command, info_name=path)
+    short = command.get_help(context)
+    options = [option for option in command.get_params(context) if isinstance(option, click.Option)]
+    shown = [
+        option for option in options if re.search(rf"^  .*{max(option.opts, key=len)}\b", short, re.MULTILINE)
+    ]
+    assert len(shown) <= 20
+    assert all(option in shown for option in options if option.required)
+    context.meta[WITH_ALL_OPTIONS] = True
+    full = command.get_help(context)
+    assert all(max(option.opts, key=len) in full for option in options)
+
+
+def test_the_full_help_is_an_option_where_the_help_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["grade", "--help"])
+    assert "--journal" not in capsys.readouterr().out
+    main(["grade", "--help-all"])
+    assert "--journal" in capsys.readouterr().out
+
+
+def test_advanced_options_exist() -> None:
+    names = {name for command in commands(cli).values() for param in command.params for name in param.opts}
+    assert names.union(("--quiet", "--verbose")) >= ADVANCED
