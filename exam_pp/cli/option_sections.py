@@ -239,7 +239,7 @@ OPTIONS: dict[str, dict[str, str]] = {
 """Section to option to its meaning in all commands. A command has further details in its own help text."""
 
 ADVANCED = frozenset(
-    [
+    (
         "--all-pairs",
         "--answer-match",
         "--answers-cite",
@@ -328,7 +328,7 @@ ADVANCED = frozenset(
         "--variance",
         "--verbose",
         "--window-size",
-    ]
+    )
 )
 """Options that ``--help`` leaves to ``--help-all`` in commands with more than :data:`MAX_SHOWN` options."""
 MAX_SHOWN = 20
