@@ -193,9 +193,9 @@ grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-clas
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz
 import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
-score-answers cited.jsonl.gz -o scored.jsonl.gz --model fake
-grade-citations cited.jsonl.gz -o citations.jsonl.gz --model fake
-grade-answers cited.jsonl.gz --queries queries.jsonl -o rated.jsonl.gz --model fake
+grade cited.jsonl.gz -o scored.jsonl.gz --prompt-class FactualConsistency --model fake
+grade cited.jsonl.gz --prompt-class CitationSupport -o citations.jsonl.gz --model fake
+grade cited.jsonl.gz --queries queries.jsonl --prompt-class RAGEloCriteria -o rated.jsonl.gz --model fake
 show prompt RAGEloCriteria --as-file -o criteria.toml
 generate queries passages.tsv --max-windows 3 -o generated.jsonl --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical

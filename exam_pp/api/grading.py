@@ -174,7 +174,7 @@ def grade_citations(
     systems: Sequence[str] = (),
     regrade: bool = False,
 ) -> citation_files.CitationSummary:
-    """Grade the citations of answers in a passages file, like ``exam-pp grade-citations``.
+    """Grade the citations of answers in a passages file, as ``exam-pp grade`` with ``CitationSupport``.
 
     The model labels each part of an answer with each passage that it cites: full, partial or no support.
     :func:`exam_pp.citations` scores the systems. To continue an interrupted grading, repeat the call.
@@ -214,7 +214,7 @@ def grade_answers(
     max_passages: int | None = None,
     regrade: bool = False,
 ) -> answer_files.AnswerSummary:
-    """Rate the whole answers in a passages file by criteria, like ``exam-pp grade-answers``.
+    """Rate the whole answers in a passages file by criteria, as ``exam-pp grade``.
 
     The model reads the query, the documents of the system and its answer, and rates all criteria in one
     reply. :func:`exam_pp.criteria` scores the systems. To continue an interrupted grading, repeat the call.

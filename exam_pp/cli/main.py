@@ -52,28 +52,15 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),
     },
     "grading": {
-        "grade": ("grade", "Let a model grade every passage against every bank entry, or directly."),
+        "grade": (
+            "grade",
+            "Let a model grade passages against bank entries, or citations and answers.",
+        ),
         "verify-answers": (
             "verify_answers",
             "Let a model verify extracted answers against the gold answers.",
         ),
-        "grade-citations": (
-            "grade_citations",
-            "Grade how far cited passages support answers.",
-        ),
-        "grade-answers": (
-            "grade_answers",
-            "Rate whole answers by criteria, such as accuracy and completeness.",
-        ),
-        "score-answers": (
-            "score_answers",
-            "Score how consistent answers are with their sources.",
-        ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
-        "doctor": (
-            "doctor",
-            "Show hardware and versions, and check that replies depend only on the prompt.",
-        ),
         "list": ("list", "List the prompts, the models and their settings to grade with."),
         "show": ("show", "Show a prompt in full."),
     },

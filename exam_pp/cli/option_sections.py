@@ -13,7 +13,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--bank-writer": "Model that wrote the bank",
         "--base": "Bank before it was edited as a spreadsheet",
         "--candidates": "Retrieved segments of rank_llm, UMBRELA or AutoNuggetizer",
-        "--closed-book": "Grades without a passage",
+        "--closed-book": "Grades without a passage, or make them",
         "--criteria": "File with your own criteria",
         "--config": "File with the options of all steps",
         "--contexts": "Passages file with the contexts of answers",
@@ -250,7 +250,9 @@ ADVANCED = frozenset(
         "--calibrate",
         "--canaries",
         "--candidates",
+        "--claims",
         "--confidence",
+        "--criteria",
         "--description",
         "--discrimination",
         "--drop-repeated",
@@ -323,6 +325,7 @@ ADVANCED = frozenset(
         "--tie-margin",
         "--top-ups",
         "--trace",
+        "--trust-remote-code",
         "--umbrela",
         "--unparsed",
         "--variance",
@@ -345,7 +348,7 @@ REPEATABLE_ONLY_IN = {
     "--prompt-class": "in `grade`, to ask with several prompts; in `evaluate cover`, `evaluate qrels` and "
     "`evaluate elo`, for columns of each; in `consensus` and `analyze panel`, for the members; in `rename` "
     "as OLD=NEW",
-    "--prompt-file": "except in `show prompt`, `verify-answers` and `bank closed-book`, which use one",
+    "--prompt-file": "except in `show prompt`, `verify-answers` and `grade --closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query` and `db`, which hold several files",
     "--system": "except in `export candidates`, which writes one ranking, and in `gate`, which compares two "

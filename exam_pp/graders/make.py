@@ -43,9 +43,9 @@ def make_grader(
         return AssignmentGrader(prompt, model, options, unparsed, soft, limit, repairs=repairs)
     users = {
         "verification": "verify-answers",
-        "claim": "score-answers",
-        "support": "grade-citations",
-        "criteria": "grade-answers",
+        "claim": "grade",
+        "support": "grade",
+        "criteria": "grade",
         "generate": "generate",
         "query": "generate queries",
         "nuggetize": "nuggetize",

@@ -111,7 +111,7 @@ def load_error(options: ModelOptions, error: BaseException) -> ModelError:
         )
     if "trust_remote_code" in str(error):
         remedy = (
-            "allow it with `exam-pp score-answers --trust-remote-code` and a commit as -M revision"
+            "allow it with `exam-pp grade --trust-remote-code` and a commit as -M revision"
             if options.pipeline == "text-classification"
             else "serve it behind an endpoint (--model-pipeline openai)"
         )

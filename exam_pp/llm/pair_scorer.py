@@ -102,7 +102,7 @@ class PairCheckpoint(ModelCheckpoint):
         if wanted is None:
             raise ModelError(
                 f"With text-classification, the model {self.options.model!r} works only for `exam-pp "
-                "score-answers`, and needs -M positive_class, the name of the class of consistent claims: "
+                "grade`, and needs -M positive_class, the name of the class of consistent claims: "
                 f"{classes}."
             )
         matches = [index for index, name in names.items() if name == wanted] or [
@@ -184,7 +184,7 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
         if source is None or claim is None:
             raise ModelError(
                 f"The model {self.name!r} scores claims against their sources and does not answer prompts: "
-                "use it with `exam-pp score-answers`."
+                "use it with `exam-pp grade`."
             )
         source, claim = clean(source), clean(claim)
         inputs = self._inputs(source, claim)

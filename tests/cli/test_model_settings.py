@@ -17,6 +17,8 @@ from exam_pp.errors import OutputError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.settings_files import SETTINGS
 
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
 
 def options_of(*settings: str) -> ModelOptions:
     found: list[ModelOptions] = []
@@ -92,9 +94,10 @@ def test_the_file_of_a_setting_is_an_input(tiny_passages: Path, tiny_bank: Path)
     assert Path("schema.json").read_text() == "{}"
 
 
-def test_a_manifest_repeats_the_settings_as_a_command_line(tmp_path: Path) -> None:
-    output = tmp_path / "diagnosis.json"
-    words = "--manifest doctor --model random -M concurrency=3 -M timeout=7 --format json -o"
+def test_a_manifest_repeats_the_settings_as_a_command_line(tiny_bank: Path, tmp_path: Path) -> None:
+    output = tmp_path / "closed.jsonl"
+    words = f"--manifest grade --closed-book --bank {tiny_bank} --prompt-class {RATING} --model lexical"
+    words += " -M concurrency=3 -M timeout=7 -o"
     main([*words.split(), str(output)])
     manifest = json.loads(Path(f"{output}.manifest.json").read_text())
     (settings,) = [option["value"] for option in manifest["options"] if option["name"] == "-M"]

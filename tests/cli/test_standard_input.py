@@ -60,7 +60,7 @@ COMMANDS = (
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "
     "--official official.json --fill-holes qrels.txt -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
-    f"grade-answers cited.jsonl --queries queries.tsv --criteria criteria.toml {ASK} -o out",
+    f"grade cited.jsonl --queries queries.tsv --criteria criteria.toml {ASK} -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "

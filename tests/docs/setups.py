@@ -375,8 +375,8 @@ SETUPS = {
         before={
             "apply-ratings answers.jsonl.gz": in_order(
                 run(
-                    "grade-answers answers.jsonl.gz --queries queries.jsonl --model gpt-4o"
-                    " --model-pipeline openai -o by-gpt.jsonl.gz"
+                    "grade answers.jsonl.gz --queries queries.jsonl --prompt-class RAGEloCriteria "
+                    "--model gpt-4o --model-pipeline openai -o by-gpt.jsonl.gz"
                 ),
                 copies("answers.jsonl.gz=by-gpt.jsonl.gz"),
             ),

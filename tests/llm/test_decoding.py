@@ -363,7 +363,7 @@ def test_the_doctor_and_plans_run_with_decoding_options(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     sampled = ["--model", str(checkpoints["keyed"]), "-M", "temperature=0.7", "-M", "max_tokens=4"]
-    main(["doctor", *sampled])
+    main(["grade", "--plan", *sampled])
     assert "sampling_seed" in capsys.readouterr().out
     output = tmp_path / "out.jsonl"
     main(["grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--prompt-class", RATING,
@@ -388,5 +388,6 @@ def test_greedy_contradicts_a_temperature() -> None:
 
     with pytest.raises(click.UsageError, match="-M greedy=true"):
         cli.main(
-            ["doctor", "--model", "m", "-M", "greedy=true", "-M", "temperature=1"], standalone_mode=False
+            ["grade", "--plan", "--model", "m", "-M", "greedy=true", "-M", "temperature=1"],
+            standalone_mode=False,
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.banks.clinic import COMMANDS as CLINIC
+from exam_pp.cli.banks.clinic import clinic_command
 from exam_pp.cli.banks.edit import COMMANDS as EDITING
 from exam_pp.cli.banks.importance import command as importance
 from exam_pp.cli.command import Group
@@ -114,5 +114,5 @@ def export_command(bank: Path, form: Any, output: Path, *, bom: bool) -> None:
     log_summary(export_bank(bank, form, output, bom=bom))
 
 
-for member in (*EDITING, importance, *CLINIC):
+for member in (*EDITING, importance, clinic_command):
     command.add_command(member)

@@ -1,4 +1,4 @@
-"""The commands ``exam-pp bank clinic`` and ``exam-pp bank closed-book``, which find bad bank entries."""
+"""The commands ``exam-pp bank clinic`` and ``exam-pp grade --closed-book``, which find bad bank entries."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import prompt_names
-from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     GRADED,
-    JOURNAL,
     MIN_GRADE,
     MIN_RELEVANT,
     OUTPUT_PATH,
@@ -25,13 +22,10 @@ from exam_pp.cli.options import (
     filter_options,
     format_option,
     grade_filter,
-    journal_options,
     log_summary,
     output_option,
-    required_output,
     take,
 )
-from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 from exam_pp.phases.banks.signs import SIGN_NAMES, ClinicOptions
 from exam_pp.wording import counted
@@ -47,7 +41,7 @@ from exam_pp.wording import counted
 @click.option(
     "--closed-book",
     type=FILE,
-    help="Grades without a passage, made by `exam-pp bank closed-book`, for the sign closed-book.",
+    help="Grades without a passage, made by `exam-pp grade --closed-book`, for the sign closed-book.",
 )
 @click.option(
     "--too-easy",
@@ -147,46 +141,3 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
         write_edits(proposed, edits, inputs=inputs)
         removals = counted(len(proposed.bank), "proposed removal")
         log_summary([f"{removals} written to {edits}. Check the file before `exam-pp bank apply`."])
-
-
-@click.command("closed-book", cls=Command)
-@click.argument("bank", type=FILE)
-@required_output("Graded file to write.")
-@click.option(
-    "--prompt-class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Prompt with which the passages were graded.",
-)
-@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt, instead of --prompt-class.")
-@model_options()
-@journal_options
-def closed_book_command(
-    bank: Path, output: Path, prompt_class: str | None, prompt_file: Path | None, **options: Any
-) -> None:
-    """Grade every entry of BANK without a passage, to find entries that the model answers closed book.
-
-    The output holds one empty passage for each query. It is an input of `exam-pp bank clinic`, see its option
-    --closed-book. To continue an interrupted run, repeat the command.
-
-    Example:
-
-    \b
-      exam-pp bank closed-book questions.jsonl -o closed-book.jsonl.gz \\
-        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
-    """
-    from exam_pp.phases.banks.closed_book import closed_book
-    from exam_pp.phases.grading.prompt_files import read_prompt
-    from exam_pp.prompts import PROMPTS
-    from exam_pp.signals import STOP
-
-    if (prompt_class is None) == (prompt_file is None):
-        raise click.UsageError("bank closed-book needs either --prompt-class or --prompt-file.")
-    model = take_model_options(options)
-    prompt = PROMPTS.get(prompt_class) if prompt_class is not None else read_prompt(prompt_file or Path())
-    with STOP.on_sigterm(), progress("Grading", "pairs") as advance:
-        summary = closed_book(bank, output, model, prompt, **take(options, *JOURNAL), advance=advance)
-    log_summary(summary.lines())
-
-
-COMMANDS = (clinic_command, closed_book_command)

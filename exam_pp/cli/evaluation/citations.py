@@ -41,10 +41,10 @@ def command(
 ) -> None:
     """Score systems by whether the passages that their answers cite support them.
 
-    The grades are those of `exam-pp grade-citations`: full support is 1, partial support .5, no support 0.
-    Precision is the mean over the cited passages of an answer, recall the mean over its parts. A part without
-    citations, and a citation of a passage that is not in the file, count 0. Ungraded citations count 0; the
-    bounds show what they could change.
+    The grades are those of `exam-pp grade --prompt-class CitationSupport`: full support is 1, partial support
+    .5, no support 0. Precision is the mean over the cited passages of an answer, recall the mean over its
+    parts. A part without citations, and a citation of a passage that is not in the file, count 0. Ungraded
+    citations count 0; the bounds show what they could change.
 
     Example:
 

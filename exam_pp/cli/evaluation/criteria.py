@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """Score systems by the ratings of their answers by criteria.
 
-    The ratings are those of `exam-pp grade-answers`. The columns are the mean of all criteria, and the mean
+    The ratings are those of `exam-pp grade`. The columns are the mean of all criteria, and the mean
     rating by each criterion. Ungraded criteria count 0; the bounds show what they could change. If criteria
     have scales of different lengths, the mean of all is that of ratings divided by their highest level.
 

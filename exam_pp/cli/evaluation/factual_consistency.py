@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Score systems by how consistent their answers are with the sources.
 
-    The scores are those of `exam-pp score-answers`. FactualConsistency is the score of whole answers against
+    The scores are those of `exam-pp grade`. FactualConsistency is the score of whole answers against
     all their sources together, and FactualConsistency_parts the mean over the parts, each with its highest
     score over its sources. Higher means more consistent. Claims without a score are in no mean; a note counts
     them with their reasons.

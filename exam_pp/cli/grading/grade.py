@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import is_given
 from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     ANSWER_MATCH,
+    FILE,
     JOURNAL,
     OUTPUT_PATH,
-    PASSAGES,
     QUERIES_FILE,
     QUERY_FORMATS,
     bank_option,
@@ -28,7 +30,6 @@ from exam_pp.cli.options import (
     part_to_grade,
     prompt_file_option,
     repairs_option,
-    required_output,
     take,
     unparsed_option,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.grading.grade import GradeOptions, PairCounts
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.sharding import Shard
+    from exam_pp.prompts.base import Prompt
 
 GRADE_POLICY = "chat for text-generation, openai and openai-completions, else default"
 NO_REQUESTS = 3
@@ -57,9 +59,36 @@ _GRADE_OPTIONS = (
 """Options that are fields of ``GradeOptions``."""
 
 
+_ENTRIES = {
+    "bank", "queries", "soft", "choose", "calibrate", "unparsed", "answer_match", "repairs", "only_unjudged",
+    "role", "max_queries", "max_passages", "shard_text", "status_file", "planned", "form",
+}  # fmt: skip
+_USES = {
+    "": _ENTRIES,
+    "support": {"systems"},
+    "criteria": {"queries", "criteria_file", "systems", "max_passages"},
+    "claim": {"soft", "systems", "claims", "sources", "trust_remote_code"},
+    "closed-book": {"bank", "closed_book"},
+    "doctor": {"planned", "form"},
+}
+"""Kind of the work to its parameters, beside those of all kinds; "" grades passages with a bank or query."""
+_OF_ALL = {
+    "passages",
+    "output",
+    "prompt_classes",
+    "prompt_files",
+    "model",
+    "pipeline",
+    "settings",
+    "base_url",
+    "device",
+}
+_OF_ALL |= {"threads", "regrade", *JOURNAL}
+
+
 @click.command("grade", cls=Command)
-@PASSAGES
-@required_output("Graded file to write.")
+@click.argument("passages", type=FILE, required=False)
+@click.option("-o", "--output", type=OUTPUT_PATH, help="Graded file to write.  [required, unless --plan]")
 @bank_option("Test bank with the questions or nuggets to grade.")
 @click.option(
     "--queries", type=QUERIES_FILE,
@@ -70,7 +99,7 @@ _GRADE_OPTIONS = (
     help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.",
 )  # fmt: skip
 @prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
-@model_options()
+@model_options(required=False)
 @click.option(
     "--soft/--no-soft", default=None,
     help="Store soft grades (probabilities).  [default: --soft; --no-soft with CTranslate2, where they "
@@ -91,8 +120,43 @@ _GRADE_OPTIONS = (
 @unparsed_option(GRADE_POLICY)
 @ANSWER_MATCH
 @repairs_option("whose labels cannot be read (only for the prompt NuggetAssignment).")
-@click.option("--regrade", is_flag=True, help="Grade all pairs again, also those with a grade in PASSAGES.")
+@click.option("--regrade", is_flag=True, help="Grade everything again, also what has a grade in PASSAGES.")
 @part_to_grade
+@click.option(
+    "--system", "systems", multiple=True, metavar="NAME",
+    help="Grade only answers of this system (citations, criteria, claims); may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--criteria",
+    "criteria_file",
+    type=FILE,
+    help="Rate whole answers by the criteria of this TOML file.",
+)
+@click.option(
+    "--claims",
+    type=click.Choice(["both", "answer", "part"]),
+    default="both",
+    show_default=True,
+    help="Score whole answers (answer), their parts (part), or both (claims).",
+)
+@click.option(
+    "--sources",
+    type=click.Choice(["cited", "all"]),
+    default="cited",
+    show_default=True,
+    help="Passages against which a part is scored: those that it cites, or all of the answer (claims).",
+)
+@click.option(
+    "--trust-remote-code",
+    is_flag=True,
+    help="Run code from the files of a text-classification model; a model of the Hub needs its commit as "
+    "-M revision (claims).",
+)
+@click.option(
+    "--closed-book",
+    is_flag=True,
+    help="Grade the entries of --bank without passages, to find those that the model answers closed book.",
+)
 @journal_options
 @click.option(
     "--shard", "shard_text", metavar="I/N",
@@ -111,21 +175,43 @@ _GRADE_OPTIONS = (
     help="Do not grade; count the requests, time a sample, and estimate the total time.",
 )  # fmt: skip
 @format_option(help_text="Format of the report of --plan.")
+@click.pass_context
 def command(
-    passages: Path, output: Path, bank: Path | None, prompt_classes: tuple[str, ...], **options: Any
+    context: click.Context,
+    /,
+    *,
+    passages: Path | None,
+    output: Path | None,
+    bank: Path | None,
+    prompt_classes: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Let a model grade every passage in PASSAGES against every bank entry of its query, or directly.
 
     The prompt decides what is graded: questions or nuggets of --bank, or the passage for its query (a direct
-    prompt). Grades that PASSAGES already holds are kept and not computed again. To continue an interrupted
-    run, repeat the command.
+    prompt); of answers, their citations (CitationSupport), the whole answer by criteria (RAGEloCriteria, or
+    --criteria), or its consistency with the sources (FactualConsistency, or a classifier of pairs with
+    --model-pipeline text-classification). Grades that PASSAGES already holds are kept and not computed again.
+    To continue an interrupted run, repeat the command.
+
+    Citations: the model reads each part of an answer with each passage that it cites, and chooses
+    full_support, partial_support or no_support. Criteria: the model reads the query, the documents that the
+    system retrieved or cited, and the answer, and rates all criteria in one reply; `exam-pp show prompt
+    RAGEloCriteria --as-file` prints those of RAGElo as a file for --criteria. Claims: the sources of a whole
+    answer are all passages that its system retrieved or cited; a part is scored against each passage that it
+    cites, and its score is the highest, from 0 to 1. A low score points to a hallucination.
 
     To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
     with one process.
 
     With --plan, the command writes a report to standard output instead of -o. It keeps the replies to its
     sample in the journal, so that the grading does not ask for them again. The exit code is 0 if requests
-    are left to send, and 3 if no requests are left.
+    are left to send, and 3 if no requests are left. Without PASSAGES, --plan shows the hardware and the
+    versions of libraries and, with --model, whether its replies depend only on the prompt: it counts those
+    that change in batches. The exit code is 1 if one changes in float32, which is a defect.
+
+    With --closed-book and without PASSAGES, the output holds one empty passage for each query, for `exam-pp
+    bank clinic`.
 
     Examples:
 
@@ -134,28 +220,140 @@ def command(
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
       exam-pp grade passages.jsonl.gz --queries queries.jsonl -o new-labelled.jsonl.gz \\
         --prompt-class GradedRelevance --model gpt-4o --model-pipeline openai
+      exam-pp grade cited.jsonl.gz -o new-citations.jsonl.gz --prompt-class CitationSupport --model fake
+      exam-pp grade --closed-book --bank questions.jsonl -o closed-book.jsonl.gz \\
+        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
+      exam-pp grade --plan --model google/flan-t5-large
     """
-    from exam_pp.phases.grading.grade import GradeOptions
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.grading.sharding import Shard
-    from exam_pp.prompts.answer_key import with_answer_match
 
-    if not prompt_classes and not options["prompt_files"]:
+    if passages is None and options["planned"] and not options["closed_book"]:
+        _refuse_unused(context, "doctor", "--plan without PASSAGES")
+        _examine(options)
+        return
+    if options["model"] is None:
+        raise click.UsageError("Missing option '--model'.")
+    prompts = choose_prompts(prompt_classes, options["prompt_files"])
+    kind = _kind(prompts, options)
+    if options["closed_book"]:
+        kind = "closed-book"
+    elif passages is None:
+        raise click.UsageError("Missing argument 'PASSAGES'. (--closed-book grades without passages.)")
+    if output is None and not (options["planned"] and not kind):
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    _refuse_unused(context, kind, _GRADED[kind])
+    model = take_model_options(options, in_process_group=not kind)
+    source = passages if passages is not None else bank
+    if source is None:
+        raise click.UsageError("--closed-book needs --bank.")
+    files = GradeFiles(source, output or Path("-"), bank, **take(options, *JOURNAL, "queries"))
+    if kind:
+        _grade_answers(kind, files, model, prompts, options)
+    else:
+        _grade_passages(files, model, prompts, options)
+
+
+_GRADED = {
+    "": "passages",
+    "support": "citations",
+    "criteria": "answers by criteria",
+    "claim": "claims",
+    "closed-book": "entries without passages",
+}
+
+
+def _kind(prompts: Sequence[Prompt], options: dict[str, Any]) -> str:
+    """The kind of the prompts, as in ``_USES``."""
+    kinds = {prompt.kind if prompt.kind in _USES else "" for prompt in prompts}
+    if options["criteria_file"] is not None:
+        kinds.add("criteria")
+    if not prompts and options["pipeline"] == "text-classification":
+        kinds.add("claim")
+    if not kinds:
         raise click.UsageError(
             "grade needs --prompt-class or --prompt-file. For ratings of questions, use --prompt-class "
             "QuestionSelfRatedUnanswerablePromptWithChoices; `exam-pp list prompts` shows all prompts."
         )
-    model = take_model_options(options, in_process_group=True)
-    chosen = choose_prompts(prompt_classes, options["prompt_files"])
-    prompts = [with_answer_match(prompt, options["answer_match"]) for prompt in chosen]
+    if len(kinds) > 1 or (kinds != {""} and len(prompts) > 1):
+        raise click.UsageError(
+            "Prompts for citations, criteria and claims are used alone, and once; grade in several steps."
+        )
+    return kinds.pop()
+
+
+def _refuse_unused(context: click.Context, kind: str, what: str) -> None:
+    """Refuse options without an effect on this kind of work."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in _OF_ALL | _USES[kind] and is_given(context, name):
+            raise click.UsageError(
+                f"{max(parameter.opts, key=len)} has no effect on grades of {what}.", context
+            )
+
+
+def _grade_passages(
+    files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
+) -> None:
+    from exam_pp.phases.grading.grade import GradeOptions
+    from exam_pp.phases.grading.sharding import Shard
+    from exam_pp.prompts.answer_key import with_answer_match
+
+    prompts = [with_answer_match(prompt, options["answer_match"]) for prompt in prompts]
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
-    files = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
     if options["planned"]:
         _plan(files, model, grade_options, shard, options["form"])
     else:
         _grade(files, model, grade_options, shard, options["status_file"])
+
+
+def _grade_answers(
+    kind: str, files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
+) -> None:
+    """Grade citations, answers by criteria, claims, or entries without passages."""
+    from exam_pp.phases.banks.closed_book import closed_book
+    from exam_pp.phases.grading.grade_answers import AnswerOptions, grade_answers, read_criteria_file
+    from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
+    from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
+    from exam_pp.signals import STOP
+
+    prompt = prompts[0] if prompts else None
+    systems, regrade = options["systems"], options["regrade"]
+    with STOP.on_sigterm(), progress("Grading", "requests") as advance:
+        if kind == "support":
+            lines = grade_citations(files, model, CitationOptions(prompt, systems, regrade), advance).lines()
+        elif kind == "criteria":
+            own = options["criteria_file"]
+            criteria = None if own is None else read_criteria_file(own)
+            chosen = AnswerOptions(criteria, systems, options["max_passages"], regrade)
+            lines = grade_answers(files, model, chosen, advance).lines()
+        elif kind == "claim":
+            scored = ScoreOptions(
+                prompt=prompt, **take(options, "claims", "sources", "systems", "soft", "regrade")
+            )
+            lines = score_answers(files, model, scored, advance).lines()
+        else:
+            if len(prompts) != 1 or regrade:
+                raise click.UsageError("--closed-book asks with one prompt, and has nothing to --regrade.")
+            lines = closed_book(files, model, prompts[0], advance=advance).lines()
+    log_summary(lines)
+
+
+def _examine(options: dict[str, Any]) -> None:
+    """Write what ``--plan`` shows without passages."""
+    from exam_pp.phases.grading.doctor import doctor
+    from exam_pp.reports.grading.doctor import doctor_report
+
+    form = options["form"]
+    if options["model"] is None:
+        diagnosis = doctor(None)
+    else:
+        with progress("Examining", "requests") as advance:
+            diagnosis = doctor(take_model_options(options), advance=advance)
+    emit_rendered(doctor_report(diagnosis), form, Path("-"))
+    if not diagnosis.sound:
+        sys.exit(1)
 
 
 def _grade(

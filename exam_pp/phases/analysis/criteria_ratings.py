@@ -76,7 +76,8 @@ def _check(
 ) -> None:
     if not graders:
         raise SelectionError(
-            f"{graded} has no ratings of answers by criteria; make them with `exam-pp grade-answers`, or add "
+            f"{graded} has no ratings of answers by criteria; make them with `exam-pp grade "
+            "--prompt-class RAGEloCriteria`, or add "
             "those of a person with `exam-pp apply-ratings`."
         )
     if absent := [system for system in selection.systems if system not in systems]:

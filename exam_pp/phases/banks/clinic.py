@@ -166,7 +166,7 @@ def _closed_book(path: Path, grade_filter: GradeFilter, bank: TestBank) -> dict[
             if passage.passage_id != NO_PASSAGE:
                 raise DataError(
                     f"has the passage {passage.passage_id!r}, but --closed-book needs grades without a "
-                    "passage, made by `exam-pp bank closed-book`.",
+                    "passage, made by `exam-pp grade --closed-book`.",
                     file=str(path),
                 )
             grades.setdefault(query.query_id, {}).update(selector.ratings(passage))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
@@ -19,21 +17,14 @@ from exam_pp.store.passages.graded_file import passages_writer
 
 
 def closed_book(
-    bank: Path,
-    output: Path,
-    model: ModelOptions,
-    prompt: Prompt,
-    *,
-    journal: Path | None = None,
-    keep_journal: bool = False,
-    retry_failed: bool = False,
-    advance: Advance = lambda _steps, _total: None,
+    files: GradeFiles, model: ModelOptions, prompt: Prompt, *, advance: Advance = lambda _steps, _total: None
 ) -> FileSummary:
     """Write a graded file with one empty passage per query, graded on all entries of the prompt's kind.
 
-    An interrupted run continues from its journal. Raises :class:`exam_pp.errors.ExamError`.
+    ``files``: The test bank, in the place of passages, and the output. An interrupted run continues from its
+    journal. Raises :class:`exam_pp.errors.ExamError`.
     """
-    files = GradeFiles(bank, output, None, journal, keep_journal, retry_failed)
+    bank, output = files.passages, files.output
     check_output(output, [bank])
     if prompt.kind not in ("question", "nugget"):
         raise SelectionError(f"The prompt {prompt.name!r} does not grade questions or nuggets.")

@@ -60,7 +60,7 @@ def citations(
     citation, the last one with a label counts.
 
     Args:
-        source: A graded file of ``exam-pp grade-citations``, or its queries.
+        source: A graded file of ``exam-pp grade``, or its queries.
         selection: The grades that count; all must be by the same model, with the same prompt.
         rule: ``all`` citations of a part count, or only the ``first``, as in the TREC RAG track.
         queries: Ids of the queries to evaluate; None for all.

@@ -59,7 +59,7 @@ def criteria(
     last one counts.
 
     Args:
-        source: A graded file of ``exam-pp grade-answers``, or its queries.
+        source: A graded file of ``exam-pp grade``, or its queries.
         selection: The ratings that count; all must be by the same model, with the same prompt.
         queries: Ids of the queries to evaluate; None for all.
         missing_queries: ``zero``: a query without an answer of a system scores 0. ``skip``: it is not in the
@@ -86,7 +86,9 @@ def criteria(
                 system = distinct(output.key)
                 sets = [each for each in known if each.system == system and chosen.accepts(each)]
                 rated.add(system, query.query_id, sets)
-    grader = only_grader(rated.graders, name, "ratings of answers by criteria", "grade-answers")
+    grader = only_grader(
+        rated.graders, name, "ratings of answers by criteria", "grade --prompt-class RAGEloCriteria"
+    )
     systems = dict.fromkeys(system for system, _ in rated.answers)
     check_names(rated.queries, systems)
     notes = _notes(rated)

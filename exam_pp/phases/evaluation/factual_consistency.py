@@ -76,13 +76,14 @@ def factual_consistency(
         query_ids |= dict.fromkeys([query.query_id] if selected else [])
     if not graders:
         raise SelectionError(
-            f"{name} has no selected scores of factual consistency; make them with `exam-pp score-answers`."
+            f"{name} has no selected scores of factual consistency; make them with `exam-pp grade "
+            "--prompt-class FactualConsistency`."
         )
     if not scores:
         reason = next((str(g.error["failure_reason"]) for g in grades_of if g.error), "unknown reason")
         raise SelectionError(
             f"{name} has {counted(len(grades_of), 'claim')} without a score and none with a score, the first "
-            f"because {reason}; `exam-pp score-answers` lists the reasons."
+            f"because {reason}; `exam-pp grade` lists the reasons."
         )
     check_names(query_ids, {score.system for score in scores})
     ((model, prompt_class),) = graders

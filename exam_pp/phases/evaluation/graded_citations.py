@@ -117,7 +117,7 @@ class CitationReader:
 
     def grader(self, name: str) -> CitationGrader:
         """The grader of the grades that were read from the file ``name``."""
-        return only_grader(self.graders, name, "grades of citations", "grade-citations")
+        return only_grader(self.graders, name, "grades of citations", "grade --prompt-class CitationSupport")
 
 
 def grader_of(grades: OfOneModel) -> CitationGrader:

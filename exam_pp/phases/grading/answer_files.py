@@ -1,4 +1,4 @@
-"""Common parts of ``score-answers`` and ``grade-citations``, which grade answers."""
+"""Common parts of the grading of citations and of claims."""
 
 from __future__ import annotations
 

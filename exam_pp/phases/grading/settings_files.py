@@ -26,7 +26,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 REFUSED: Mapping[str, str] = {
     "trust_remote_code": "would run code of the model, which only you can permit: remove it, and use "
-    "`exam-pp score-answers --trust-remote-code` for this model.",
+    "`exam-pp grade --trust-remote-code` for this model.",
     "allow_redirects": "would send passages to servers without a name: remove it, and name the server to "
     "which the other one redirects.",
     "api_key": "is not read from files: remove it, and set OPENAI_API_KEY in the environment.",

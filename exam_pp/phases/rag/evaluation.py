@@ -382,7 +382,7 @@ class _Run:
         """Factual consistency of answers and of their parts."""
         step = self.config.hallucination
         model = self.config.model_of(step)
-        # Models with code of their own, such as HHEM, run in `exam-pp score-answers` alone.
+        # Models with code of their own, such as HHEM, run in `exam-pp grade` alone.
         if step.model is None and self._has_consistency_scores:
             evaluation = factual_consistency(self.passages)
             if model is not None:

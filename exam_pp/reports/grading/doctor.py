@@ -1,4 +1,4 @@
-"""Tables of ``exam-pp doctor``: environment, model and probe."""
+"""Tables of ``exam-pp grade --plan``: environment, model and probe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def doctor_report(diagnosis: Diagnosis) -> Report:
     blocks: list[Block] = [Table(("property", "value"), diagnosis.environment, "Environment")]
     if diagnosis.examination is not None:
         blocks += _examination(diagnosis.examination)
-    return Report("exam-pp doctor", blocks)
+    return Report("exam-pp grade --plan", blocks)
 
 
 def _examination(examination: Examination) -> list[Block]:

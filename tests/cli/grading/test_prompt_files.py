@@ -83,7 +83,7 @@ ASSIGN = f"grade passages.jsonl --bank nuggets.jsonl {ASK}"
         ("NuggetAssignmentPointwise", ASSIGN),
         ("GradedRelevance", f"grade passages.jsonl --queries queries.jsonl {ASK}"),
         ("FagB_few", f"grade passages.jsonl --queries queries.jsonl {ASK}"),
-        ("QuestionSelfRatedUnanswerablePromptWithChoices", f"bank closed-book bank.jsonl {ASK}"),
+        ("QuestionSelfRatedUnanswerablePromptWithChoices", f"grade --closed-book --bank bank.jsonl {ASK}"),
     ],
 )
 def test_grading_prompts(built_in: str, command: str, folder: Path) -> None:
@@ -124,7 +124,7 @@ def test_the_wrong_prompt_for_a_bank(folder: Path, capsys: pytest.CaptureFixture
     fails(f"generate questions queries.jsonl {ASK} {both}", "Two prompt files", capsys)
     nuggetize = f"nuggetize passages.jsonl --queries queries.jsonl {ASK}"
     fails(f"{nuggetize} --prompt-file own.toml", "kind = 'nuggetize'", capsys)
-    fails(f"bank closed-book bank.jsonl {ASK}", "--prompt-class or --prompt-file", capsys)
+    fails(f"grade --closed-book --bank bank.jsonl {ASK}", "--prompt-class or --prompt-file", capsys)
     assert not (folder / "out.jsonl").exists()
 
 

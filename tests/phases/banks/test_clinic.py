@@ -175,7 +175,7 @@ def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable
         backend(llm)
         book = tmp_path / "book.jsonl"
         main(
-            ["-q", "bank", "closed-book", str(bank), "-o", str(book), "--model", "fake",
+            ["-q", "grade", "--closed-book", "--bank", str(bank), "-o", str(book), "--model", "fake",
              "--prompt-class", RATING]
         )  # fmt: skip
         examination = examine(graded, bank, closed_book=book)

@@ -65,7 +65,7 @@ def test_a_change_in_float32_is_a_defect(
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
     monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": dtype})
     try:
-        main(["doctor", "--model", "fake"])
+        main(["grade", "--plan", "--model", "fake"])
         ended = 0
     except SystemExit as stop:
         ended = int(stop.code or 0)
@@ -139,5 +139,5 @@ def test_choices_are_compared_with_written_ratings(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_model_that_cannot_choose_is_reported(capsys: pytest.CaptureFixture[Any]) -> None:
-    main(["doctor", "--model", "lexical"])
+    main(["grade", "--plan", "--model", "lexical"])
     assert "--choose cannot be used with the model 'lexical'" in " ".join(capsys.readouterr().out.split())

@@ -207,7 +207,7 @@ def test_a_file_from_answers_to_a_leaderboard(
     assert f"1 × {NO_CITATION}" in notes
     assert "1 cited passage (gone)" in notes
 
-    with pytest.raises(SelectionError, match=r"no selected scores.*score-answers"):
+    with pytest.raises(SelectionError, match=r"no selected scores.*grade"):
         factual_consistency(output, selection=ConsistencyFilter(model="other"))
     again = tmp_path / "again.jsonl.gz"
     prompt = PROMPTS.get("GradedRelevance")

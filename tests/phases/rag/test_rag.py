@@ -176,7 +176,7 @@ def test_nuggets_are_made_and_assigned(tides: Path, tmp_path: Path) -> None:
 
 
 def test_scores_of_consistency_in_the_file_count_beside_a_model(tides: Path, tmp_path: Path) -> None:
-    """Models with code of their own, such as HHEM, run in `score-answers` alone."""
+    """Models with code of their own, such as HHEM, run in `grade` alone."""
     evaluate_rag(tides, tmp_path / "first", FAKE)
     scored = tmp_path / "first" / "steps" / "scored.jsonl.gz"
     lexical = RagConfig(model=ModelOptions("lexical"))

@@ -9,6 +9,7 @@ import pytest
 
 from exam_pp.cli.grading.grade import command as grade
 from exam_pp.errors import DataError
+from exam_pp.phases.grading.settings_files import SETTINGS
 from exam_pp.phases.trust.panel_file import GraderTable, read_panel
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -16,7 +17,8 @@ EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 FOR_THE_FILE = {
     *("passages", "output", "bank", "queries", "role", "regrade", "only_unjudged", "max_queries"),
     *("max_passages", "journal", "keep_journal", "retry_failed", "shard_text", "status_file", "planned"),
-    *("form", "help"),
+    *("form", "help", "systems", "criteria_file", "claims", "sources", "trust_remote_code", "closed_book"),
+    "settings",
 }
 """Options of `exam-pp grade` that are not those of a grader."""
 
@@ -30,17 +32,17 @@ def panel(folder: Path, text: str) -> Path:
 def test_a_table_has_the_options_of_grade_with_their_defaults() -> None:
     renamed = {"prompt_classes": "prompt_class", "prompt_files": "prompt_file"}
     options = {
-        renamed.get(param.name or "", param.name): param
+        renamed.get(param.name or "", str(param.name)): param
         for param in grade.params
         if isinstance(param, click.Option) and param.name not in FOR_THE_FILE
     }
-    of_python = {"num_beams", "max_input_tokens", "positive_class"}
-    assert set(options) - {"allow_redirects"} == set(GraderTable.model_fields) - of_python
+    settings = set(SETTINGS) - {"allow_redirects"}
+    assert set(options) | settings == set(GraderTable.model_fields)
     fields = GraderTable.model_fields
     defaults = grade.make_context("grade", [__file__, "-o", "-", "--model", "m"]).params
     for name, option in options.items():
-        if name not in ("model", "prompt_class", "prompt_file", "stop", "allow_redirects"):
-            assert fields[str(name)].default == defaults[str(option.name)], name
+        if name not in ("model", "prompt_class", "prompt_file"):
+            assert fields[name].default == defaults[str(option.name)], name
 
 
 def test_the_options_of_a_grader(tmp_path: Path) -> None:
