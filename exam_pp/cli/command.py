@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import cleandoc
 from time import monotonic
+from typing import Any
 
 import click
 
@@ -165,12 +166,40 @@ class Group(click.Group):
             formatter.write_dl(rows)
 
 
-def group_of_files(name: str, purpose: str, room: str, commands: Iterable[str]) -> Group:
-    """A group of the commands in the files ``exam_pp/cli/ROOM/COMMAND.py``; each file defines ``command``."""
-    group = Group(name, help=purpose)
-    for command in commands:
-        group.add_command(import_module(f"exam_pp.cli.{room}.{command}").command)
-    return group
+class LazyGroup(Group):
+    """A group that imports a command when it is used. ``members``: Name to (module, one-line help)."""
+
+    def __init__(self, *args: Any, members: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.members = members
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands, in the order of ``members``."""
+        return list(self.members)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and return its ``command``; None for an unknown name."""
+        if cmd_name not in self.members:
+            return None
+        command: click.Command = import_module(self.members[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands in ``--help`` without importing any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in self.members.items()])
+
+
+def group_of_files(name: str, purpose: str, room: str, commands: Mapping[str, str]) -> LazyGroup:
+    """A group of the commands in the files ``exam_pp/cli/ROOM/COMMAND.py``; each file defines ``command``.
+
+    ``commands``: Name to one-line help, which is the first line of the command's own.
+    """
+    members = {
+        command: (f"exam_pp.cli.{room}.{command.replace('-', '_')}", line)
+        for command, line in commands.items()
+    }
+    return LazyGroup(name, help=purpose, members=members)
 
 
 def _long_names(names: Iterable[str]) -> list[str]:

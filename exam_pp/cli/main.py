@@ -10,12 +10,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
 import click
 
-from exam_pp.cli.command import Group
+from exam_pp.cli.command import LazyGroup
 from exam_pp.cli.guard import WITH_MANIFESTS
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError, StoppedError
@@ -115,8 +114,8 @@ TITLES = {"banks": "Test banks", "sql": "SQL"}
 """Section headings in ``--help`` that differ from the capitalized package name."""
 
 
-class LazyGroup(Group):
-    """A group that imports a command when it is used."""
+class Root(LazyGroup):
+    """All commands of ``exam-pp``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; fails for one that is not UTF-8, which no output could name."""
@@ -125,18 +124,6 @@ class LazyGroup(Group):
                 shown = in_one_line(argument)
                 raise click.UsageError(f"The argument '{shown}' is not UTF-8. Rename a file of such a name.")
         return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands, in the order of the phases."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module and return its ``command``; None for an unknown name."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(COMMANDS[cmd_name][0])
-        command: click.Command = module.command
-        return command
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; exit silently with 141 if the reader of a pipe has gone (`exam-pp ... | head`)."""
@@ -161,7 +148,9 @@ _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Root,
+    members=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
     "--manifest",

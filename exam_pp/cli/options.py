@@ -19,7 +19,6 @@ from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
-from exam_pp.manifest import SUFFIX as MANIFEST
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.temporary import temporary_folder
@@ -119,10 +118,12 @@ class OutputPath(click.Path):
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         """Return the path; raises :class:`OutputError`, or BadParameter if another option has the path."""
+        from exam_pp.manifest import SUFFIX  # imports pydantic, which would make --help slow
+
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if os.path.realpath(path).endswith(MANIFEST):  # also a link to a manifest
+        if os.path.realpath(path).endswith(SUFFIX):  # also a link to a manifest
             raise OutputError(
-                f"{path} has the name of a manifest. Choose a name that does not end in {MANIFEST}."
+                f"{path} has the name of a manifest. Choose a name that does not end in {SUFFIX}."
             )
         if not self._folders:
             check_output(path, option=param.opts[0] if param is not None else "-o")
