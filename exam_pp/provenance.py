@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exam_pp import __version__
-from exam_pp.grade_filter import GradeKey
 from exam_pp.wording import counted, in_one_line, listed
+
+if TYPE_CHECKING:  # reports are imported for the help of every command, grades are not
+    from exam_pp.grade_filter import GradeKey
 
 VERSION = __version__
 """Version in reports; golden files replace it."""

@@ -47,3 +47,9 @@ def test_help_imports_only_click_and_the_list_of_commands() -> None:
         "exam_pp", "exam_pp.cli", "exam_pp.cli.command", "exam_pp.cli.guard", "exam_pp.cli.logs",
         "exam_pp.cli.main", "exam_pp.cli.option_sections", "exam_pp.errors", "exam_pp.wording",
     ]  # fmt: skip
+
+
+def test_the_help_of_a_group_or_command_imports_no_records() -> None:
+    probe = PROBE.replace(repr(HEAVY), repr((*HEAVY, "pydantic", "exam_pp.data_model")))
+    for words in (["evaluate", "--help"], ["bank", "--help"], ["grade", "--help"]):
+        assert run(sys.executable, "-c", probe.format(arguments=words)).stderr.strip() == "[]"
