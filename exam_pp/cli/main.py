@@ -53,7 +53,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "grading": {
         "grade": (
             "grade",
-            "Let a model grade passages against bank entries, or citations and answers.",
+            "Let a model grade passages against a test bank, or citations and answers.",
         ),
         "verify-answers": (
             "verify_answers",
@@ -114,6 +114,10 @@ TITLES = {"banks": "Test banks", "sql": "SQL"}
 """Section headings in ``--help`` that differ from the capitalized package name."""
 
 
+PATH = ("import", "bank", "grade", "review", "evaluate")
+"""Commands that a first evaluation needs, in this order."""
+
+
 class Root(LazyGroup):
     """All commands of ``exam-pp``."""
 
@@ -136,11 +140,20 @@ class Root(LazyGroup):
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands in ``--help`` without importing any command."""
-        width = max(map(len, COMMANDS))
-        for room, commands in SECTIONS.items():
-            with formatter.section(TITLES.get(room, room.capitalize())):
-                formatter.write_dl([(name.ljust(width), purpose) for name, (_, purpose) in commands.items()])
+        """Write the commands of the path with their purposes, then the others in groups of a line each."""
+        with formatter.section("The path from files to a leaderboard"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in PATH])
+        with formatter.section("Other commands"):
+            formatter.write_dl(
+                [
+                    (
+                        TITLES.get(room, room.capitalize()),
+                        ", ".join(name for name in names if name not in PATH),
+                    )
+                    for room, names in SECTIONS.items()
+                    if not set(PATH).issuperset(names)
+                ]
+            )
 
 
 _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
