@@ -1,8 +1,8 @@
 """Edits files (``edits.json``): ratings, labels of citations, decided games, and changes of a test bank.
 
 The review page writes the ratings, labels and bank changes of a reviewer, the page of games the winners of
-games, and `exam-pp bank clinic` proposes removals. `exam-pp apply-edits` applies ratings and labels to a
-graded file, `exam-pp apply-games` makes games, and `exam-pp bank apply` changes a bank.
+games, and `exam-pp bank clinic` proposes removals. `exam-pp apply` adds ratings and labels to a
+graded file and makes games of decided games; `exam-pp bank apply` changes a bank.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class HumanSupport(Record):
 class HumanGame(Record):
     """The decision of a reviewer on a game between two answers, whose systems the reviewer does not know.
 
-    ``game_id`` (in files ``id``) stands for the answers and their places; ``exam-pp apply-games`` finds them
+    ``game_id`` (in files ``id``) stands for the answers and their places; ``exam-pp apply`` finds them
     by it. ``winner`` is None for a skipped game, which is not a tie.
     """
 

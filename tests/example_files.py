@@ -188,7 +188,7 @@ grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lex
 rename 2.gz --grader random=human:ana -o labelled-pairs.jsonl.gz
 rename 3.gz --grader lexical={LARGE} --grader random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
-apply-ratings answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl
+apply answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz

@@ -69,13 +69,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "review": {
         "verify": ("verify", "Write reports to check the grades of a model."),
         "review": ("review", "Write an HTML page to read, correct and comment on grades."),
-        "apply-edits": ("apply_edits", "Add the ratings of reviewers to a graded file."),
-        "apply-ratings": (
-            "apply_ratings",
-            "Add a person's ratings of answers by criteria to a graded file.",
-        ),
         "review-games": ("review_games", "Write an HTML page to compare answers without names of systems."),
-        "apply-games": ("apply_games", "Turn the decisions of reviewers on answers into games."),
+        "apply": ("apply", "Add what reviewers decided to a graded file, or make games of it."),
     },
     "evaluation": {
         "evaluate": ("evaluate", "Compute scores, qrels and leaderboards from grades or judgments."),

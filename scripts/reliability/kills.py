@@ -59,7 +59,7 @@ _MORE = (
     "evaluate criteria cited.jsonl -o out --plot criteria.svg",
     "analyze graders rated.jsonl --per-criterion --samples 100 -o out --plot kappa.svg "
     "--plot-differences differences.svg",
-    "apply-games compared.jsonl decisions.json --games judged-games.jsonl -o out",
+    "apply compared.jsonl decisions.json --games judged-games.jsonl -o out",
     "query graded.jsonl 'SELECT * FROM ratings' --format parquet -o out",
     "db graded.jsonl --bank bank.jsonl --runs runs -o out",
     "db graded.jsonl --bank bank.jsonl --runs runs --format parquet -o out",

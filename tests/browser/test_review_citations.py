@@ -84,7 +84,7 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
         "Saved.",
     ):
         assert part in page.text("main")
-    assert "exam-pp apply-edits graded.jsonl edits.json -o corrected" in page.text("main pre")
+    assert "exam-pp apply graded.jsonl edits.json -o corrected" in page.text("main pre")
     page.page.click("table:has-text('Labels of citations') button >> nth=0")
     assert page.text("#status") == "1 label: not saved"
     page.page.set_input_files("#load-file", edits)
@@ -100,7 +100,7 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
 
     # Apply the labels, and evaluate them.
     output = tmp_path / "labelled.jsonl"
-    run("apply-edits", graded, edits, "-o", output)
+    run("apply", graded, edits, "-o", output)
     run("evaluate", "citations", output, "--grader", "human:ana", "-o", tmp_path / "scores.tsv")
     evaluation = citations(read_passages(output), selection=SupportFilter(model="human:ana"))
     values = {score.metric: score.value for score in evaluation.scores}

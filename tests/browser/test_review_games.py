@@ -76,7 +76,7 @@ def test_from_the_page_to_games(page_file: Path, tab: OpenTab, tmp_path: Path) -
     edits = save(page, tmp_path)
     assert page.text("#status") == "5 of 6 decided, 1 skipped: saved"
     output = tmp_path / "games.jsonl"
-    run("apply-games", tmp_path / "answers.jsonl", edits, "--seed", SEED, "--queries",
+    run("apply", tmp_path / "answers.jsonl", edits, "--seed", SEED, "--queries",
         tmp_path / "queries.tsv", "-o", output)  # fmt: skip
     texts = {
         (game.query_id, output.system): output.text

@@ -65,7 +65,7 @@ def test_labels_of_all_sampled_pairs_by_keyboard(
     assert {(rating["query_id"], rating["passage_id"], rating["id"]) for rating in saved} == drawn
     assert len(saved) == len(drawn)
     run(
-        "apply-edits",
+        "apply",
         demo / "graded.jsonl.gz",
         edits,
         "--prompt-class",

@@ -217,7 +217,7 @@ def test_nugget_assignment_from_scratch(write_jsonl: WriteLines, tmp_path: Path,
     with page.page.expect_download() as download:
         page.press("Control+s")
     download.value.save_as(tmp_path / "edits.json")
-    run("apply-edits", graded, tmp_path / "edits.json", *chosen, "--bank", bank, "-o", tmp_path / "out.jsonl")
+    run("apply", graded, tmp_path / "edits.json", *chosen, "--bank", bank, "-o", tmp_path / "out.jsonl")
     (line,) = [json.loads(text) for text in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assigned = [
         {item["nugget_id"]: item["assignment"] for item in one["exam_grades"][0]["assignments"]}

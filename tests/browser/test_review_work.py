@@ -104,7 +104,7 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     assert read_edits(edits).bank[2].reason == "too easy"
 
     # Apply ratings and bank edits.
-    run("apply-edits", demo / "graded.jsonl.gz", edits, "-o", tmp_path / "people.jsonl.gz")
+    run("apply", demo / "graded.jsonl.gz", edits, "-o", tmp_path / "people.jsonl.gz")
     run("bank", "apply", demo / "bank.jsonl", edits, "-o", tmp_path / "bank.jsonl")
     people = {
         (query.query_id, passage.passage_id, key): rating

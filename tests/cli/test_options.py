@@ -38,7 +38,7 @@ INPUTS = [
     "diff here IN",
     "import --texts IN -o out",
     "import --answers IN -o out",
-    "apply-edits IN here -o out",
+    "apply IN here -o out",
     "merge here --like IN -o out",
     "show prompt --prompt-file IN",
 ]

@@ -52,9 +52,9 @@ COMMANDS = (
     f"reread graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
     f"verify grading graded.jsonl --bank bank.jsonl {SET} -o out",
     f"review graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",
-    "apply-ratings answers-passages.jsonl ratings.csv --reviewer ann -o out",
-    "apply-edits graded.jsonl ratings.json --prompt-file prompt.toml --bank bank.jsonl --force -o out",
-    "apply-games compared.jsonl decisions.json --games judged-games.jsonl --queries queries.tsv -o out",
+    "apply answers-passages.jsonl ratings.csv --reviewer ann -o out",
+    "apply graded.jsonl ratings.json --prompt-file prompt.toml --bank bank.jsonl --force -o out",
+    "apply compared.jsonl decisions.json --games judged-games.jsonl --queries queries.tsv -o out",
     f"evaluate cover graded.jsonl --bank bank.jsonl --queries queries.json --official official.json {SET} "
     "-o out",
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "

@@ -256,7 +256,7 @@ SETUPS = {
             encoder("FacebookAI/xlm-roberta-large", layers=24),
             text("scores.jsonl", SCORES),
         ),
-        before={"apply-edits citations.jsonl.gz": labels_of_citations},
+        before={"apply citations.jsonl.gz": labels_of_citations},
     ),
     "docs/how-to/audit.md": Setup(f"{SMALL} families.toml games.jsonl.gz", prepare=small_file),
     "docs/how-to/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
@@ -373,7 +373,7 @@ SETUPS = {
             halves("texts.tsv", "documents.tsv", "more-documents.tsv"),
         ),
         before={
-            "apply-ratings answers.jsonl.gz": in_order(
+            "apply answers.jsonl.gz": in_order(
                 run(
                     "grade answers.jsonl.gz --queries queries.jsonl --prompt-class RAGEloCriteria "
                     "--model gpt-4o --model-pipeline openai -o by-gpt.jsonl.gz"
@@ -406,8 +406,8 @@ SETUPS = {
     "docs/how-to/verification.md": Setup(
         "nuggets.jsonl answers.jsonl.gz citations.jsonl.gz",
         before={
-            "apply-edits graded.jsonl.gz": edits_of("graded.jsonl.gz", "data/demo/questions.jsonl"),
-            "apply-edits answers.jsonl.gz": edits_of("answers.jsonl.gz", "nuggets.jsonl"),
+            "apply graded.jsonl.gz": edits_of("graded.jsonl.gz", "data/demo/questions.jsonl"),
+            "apply answers.jsonl.gz": edits_of("answers.jsonl.gz", "nuggets.jsonl"),
         },
     ),
     "docs/reference/data-model.md": Setup(
@@ -417,7 +417,7 @@ SETUPS = {
     "docs/reference/prompts.md": Setup(prepare=in_order(text("dev.json", SQUAD), text("lessons.json", TQA))),
     "docs/start/laptop-review.md": Setup(
         before={
-            "apply-edits graded.jsonl.gz edits-ana.json": in_order(
+            "apply graded.jsonl.gz edits-ana.json": in_order(
                 edits_of("graded.jsonl.gz", "bank.jsonl", "ana", "edits-ana.json"),
                 edits_of("graded.jsonl.gz", "bank.jsonl", "bo", "edits-bo.json"),
             ),

@@ -74,7 +74,7 @@ def command(
     Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and Altman). A further table
     has α of all graders.
 
-    Reviewers often rate only some pairs of passage and entry (`exam-pp apply-edits`). To include them, use
+    Reviewers often rate only some pairs of passage and entry (`exam-pp apply`). To include them, use
     --per-entry. Ratings of whole answers by criteria, by models and people, are compared by --per-criterion.
 
     Examples:

@@ -60,7 +60,7 @@ def command(
 
     The page opens from disk in any browser of 2023 or later, without a network. It shows one prompt class,
     with all models that graded with it. The reviewer saves ratings, comments and changes of the bank as an
-    edits file: `exam-pp apply-edits` adds the ratings to GRADED, and `exam-pp bank apply` changes the bank.
+    edits file: `exam-pp apply` adds the ratings to GRADED, and `exam-pp bank apply` changes the bank.
     Beside parts of answers, the page shows the cited passages, so that the reviewer labels their support.
 
     To collect ratings for passages without grades, use --prompt-class and --bank. To label a sample of pairs,

@@ -57,7 +57,7 @@ from exam_pp.cli.ranges import IntRange
     type=int,
     default=0,
     show_default=True,
-    help="Seed of the places A and B, of the order, and of the drawn games. `exam-pp apply-games` needs it.",
+    help="Seed of the places A and B, of the order, and of the drawn games. `exam-pp apply` needs it.",
 )
 @click.option(
     "--reviewer", default="", metavar="NAME", help="Name of the reviewer, which can be changed on the page."
@@ -70,7 +70,7 @@ def command(
     The page opens from disk in any browser of 2023 or later, without a network. It shows a query with two
     answers and their passages; the reviewer decides which answer is better, with buttons or keys. The page
     has no names or ids, and the places A and B are drawn at random. The reviewer saves the decisions as an
-    edits file, which `exam-pp apply-games` turns into games.
+    edits file, which `exam-pp apply` turns into games.
 
     To compare people with a model, use --games with the games of the model.
 
@@ -95,6 +95,6 @@ def command(
         log_summary(
             [
                 f"Page with {material.size}: {output} ({size:.1f} MB). Open it in a browser.",
-                f"Then: exam-pp apply-games {passages} edits.json --seed {chosen.seed} -o games.jsonl.gz",
+                f"Then: exam-pp apply {passages} edits.json --seed {chosen.seed} -o games.jsonl.gz",
             ]
         )

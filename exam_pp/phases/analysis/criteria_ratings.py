@@ -78,7 +78,7 @@ def _check(
         raise SelectionError(
             f"{graded} has no ratings of answers by criteria; make them with `exam-pp grade "
             "--prompt-class RAGEloCriteria`, or add "
-            "those of a person with `exam-pp apply-ratings`."
+            "those of a person with `exam-pp apply`."
         )
     if absent := [system for system in selection.systems if system not in systems]:
         names = counted_names(absent, "system", "systems")

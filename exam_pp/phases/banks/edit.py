@@ -34,7 +34,7 @@ class AppliedEdits:
         yield f"{edits} applied{f': {operations}' if operations else ''}."
         if self.ratings:
             ratings = counted(self.ratings, "rating")
-            yield f"The edits file also has {ratings} of passages; `exam-pp apply-edits` applies them."
+            yield f"The edits file also has {ratings} of passages; `exam-pp apply` applies them."
 
 
 def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:

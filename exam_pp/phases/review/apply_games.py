@@ -98,7 +98,7 @@ def _read_decisions(edits: Sequence[Path], reviewer: str | None) -> Decisions:
     for path in edits:
         contents = read_edits(path)
         if not contents.games:
-            raise SelectionError(f"{path} has no games; apply its ratings with `exam-pp apply-edits`.")
+            raise SelectionError(f"{path} has no games.")
         of_reviewer = decisions.setdefault(reviewer_name(reviewer, contents, path), {})
         for number, decision in enumerate(contents.games, 1):
             earlier, file = of_reviewer.get(decision.game_id, (decision, path))

@@ -54,7 +54,6 @@ class AppliedRatings:
     labels_differing: int = 0
     labels_compared: int = 0
     bank_edits: int = 0
-    games: int = 0
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
@@ -77,8 +76,6 @@ class AppliedRatings:
         if self.bank_edits:
             skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
             yield f"{skipped} not applied: use `exam-pp bank apply`."
-        if self.games:
-            yield f"{counted(self.games, 'game was', 'games were')} not applied: use `exam-pp apply-games`."
 
 
 @reading()
@@ -121,7 +118,6 @@ def apply_ratings(
         survey.check(edits_of_file, path, graded, bank)
         sources.append((path, edits_of_file.ratings))
         summary.bank_edits += len(edits_of_file.bank)
-        summary.games += len(edits_of_file.games)
         if edits_of_file.ratings:
             ratings = by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
             summary.replaced += _add_later(ratings, edits_of_file.ratings)
@@ -131,7 +127,6 @@ def apply_ratings(
     if not by_grader and not supports_by_grader:
         names = ", ".join(map(str, edits))
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
-        hint += " Apply games with `exam-pp apply-games`." if summary.games else ""
         raise SelectionError(f"No ratings and no labels of citations in {names}.{hint}")
     rated = None
     if by_grader:

@@ -13,7 +13,6 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.phases.review.apply_games import apply_games
-from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.store.games import read_games, write_games
 from tests.conftest import data_error
 from tests.phases.review.answers import answers_file, decided, game_edits, games_in, queries_file
@@ -178,15 +177,13 @@ def test_contradictions_between_files_of_a_reviewer(tmp_path: Path) -> None:
     assert [game["winner"] for game in games] == ["A", "C"]
 
 
-def test_files_without_decisions(tmp_path: Path, tiny_passages: Path) -> None:
+def test_files_without_decisions(tmp_path: Path) -> None:
     passages = answers_file(tmp_path)
     first, *_ = games_in(passages)
-    with pytest.raises(SelectionError, match="has no games; apply its ratings with"):
+    with pytest.raises(SelectionError, match="has no games"):
         apply_games(passages, [game_edits(tmp_path)], tmp_path / "out.jsonl")
     with pytest.raises(SelectionError, match="all are skipped"):
         apply_games(passages, [game_edits(tmp_path, decided(first, None))], tmp_path / "out.jsonl")
-    with pytest.raises(SelectionError, match="Apply games with `exam-pp apply-games`"):
-        apply_ratings(tiny_passages, [game_edits(tmp_path, decided(first, "A"))], tmp_path / "x", force=True)
     with pytest.raises(OutputError):
         apply_games(passages, [game_edits(tmp_path, decided(first, "A"))], passages)
 
@@ -198,7 +195,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game_edits(tmp_path, *(decided(game, "A") for game in games_in(passages, seed=2)))
     for line in (
         "review-games answers.jsonl --queries queries.tsv --seed 2 -o page.html",
-        "apply-games answers.jsonl edits.json --seed 2 --queries queries.tsv -o games.jsonl.gz",
+        "apply answers.jsonl edits.json --seed 2 --queries queries.tsv -o games.jsonl.gz",
         "review-games answers.jsonl --games games.jsonl.gz --grader human:ana --seed 2 -o again.html",
     ):
         main(["-q", *shlex.split(line)])

@@ -136,14 +136,14 @@ def test_edits_of_another_file_are_refused(
     ):
         edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), graded_sha256=known)
         with pytest.raises(SystemExit) as stop:
-            main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output)])
+            main(["-q", "apply", str(tiny_passages), str(edits), "-o", str(output)])
         assert stop.value.code == 1
         error = capsys.readouterr().err
         assert f"{edits}, graded_sha256: " in error
         assert reason in error
         assert error.count("\n") == 1
         assert not output.exists()
-    main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output), "--force"])
+    main(["-q", "apply", str(tiny_passages), str(edits), "-o", str(output), "--force"])
     assert output.exists()
 
 

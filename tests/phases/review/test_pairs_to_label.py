@@ -150,7 +150,7 @@ def test_from_the_sample_to_labels_in_the_file(
         "bank": [],
     }
     Path("edits.json").write_text(json.dumps(edits), encoding="utf-8")
-    run("apply-edits graded.jsonl edits.json -o people.jsonl")
+    run("apply graded.jsonl edits.json -o people.jsonl")
     labelled = {
         (query.query_id, read.passage_id, entry_id): rating
         for query in read_passages("people.jsonl")

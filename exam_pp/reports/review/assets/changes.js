@@ -22,7 +22,7 @@ function commands() {
   const { graded, bank, prompt } = review.head;
   const bankOption = bank ? ` --bank ${quoted(bank.name)}` : "";
   const promptOption = prompt.name ? ` --prompt-class ${quoted(prompt.name)}` : "";
-  const apply = `exam-pp apply-edits ${quoted(graded.name)} edits.json${promptOption}${bankOption} -o corrected.jsonl.gz`;
+  const apply = `exam-pp apply ${quoted(graded.name)} edits.json${promptOption}${bankOption} -o corrected.jsonl.gz`;
   return bank ? `${apply}\nexam-pp bank apply ${quoted(bank.name)} edits.json -o edited-bank.jsonl.gz` : apply;
 }
 

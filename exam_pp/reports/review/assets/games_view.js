@@ -99,7 +99,7 @@ function renderDecisions(main) {
     rows.length > 0 && el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Decisions" }, decisionTable(rows, refresh)),
     el("h2", {}, "Next steps"),
     el("p", {}, "Save the edits, and give the file to the maker of this page, who turns it into games:"),
-    el("pre", {}, `exam-pp apply-games ${quoted(review.head.passages)} edits.json --seed SEED -o games.jsonl.gz`),
+    el("pre", {}, `exam-pp apply ${quoted(review.head.passages)} edits.json --seed SEED -o games.jsonl.gz`),
   );
 }
 

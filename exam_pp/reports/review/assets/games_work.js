@@ -150,7 +150,7 @@ function progress() {
   return { decided, skipped: own.length - decided };
 }
 
-/** Checks everything that the page reads, by the rules of `exam-pp apply-games`; throws an Error. */
+/** Checks everything that the page reads, by the rules of `exam-pp apply`; throws an Error. */
 function checkEdits(edits) {
   if (edits?.format !== FORMAT) throw new Error(`This is not an edits file: its "format" is not ${FORMAT}.`);
   const games = edits.games;

@@ -283,7 +283,7 @@ const BANK_OPS = {
   add_gold_answer: [(edit) => isFilled(edit.value), 'a "value" that is a text and not empty'],
 };
 
-/** Checks everything that the page reads, by the rules of `exam-pp apply-edits` and `exam-pp bank apply`; throws an Error. */
+/** Checks everything that the page reads, by the rules of `exam-pp apply` and `exam-pp bank apply`; throws an Error. */
 function checkEdits(edits) {
   if (edits?.format !== FORMAT) throw new Error(`This is not an edits file: its "format" is not ${FORMAT}.`);
   const lists = [edits.ratings ?? [], edits.supports ?? [], edits.bank ?? []];

@@ -1,0 +1,162 @@
+"""``exam-pp apply``: add what people decided to graded files, or make games of it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
+from exam_pp.cli.completion import prompt_names
+from exam_pp.cli.options import (
+    FILE,
+    PASSAGES,
+    QUERIES_FILE,
+    QUERY_TEXTS,
+    bank_option,
+    log_summary,
+    prompt_file_option,
+    required_output,
+)
+from exam_pp.cli.ranges import IntRange
+from exam_pp.errors import DataError, SelectionError
+
+RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "decisions on games"
+"""What a file of DECISIONS holds."""
+
+
+@click.command("apply", cls=Command)
+@PASSAGES
+@click.argument("decisions", nargs=-1, required=True, type=FILE)
+@required_output("Graded file to write, or games file for decisions on games.")
+@click.option(
+    "--reviewer",
+    metavar="NAME",
+    help="Name of the reviewer, for a single edits file; required for spreadsheets.  [default: the name in "
+    "the edits file]",
+)
+@click.option(
+    "--prompt-class",
+    shell_complete=prompt_names,
+    metavar="NAME",
+    help="Prompt class of the ratings; required if PASSAGES have several.  [default: that of the grades in "
+    "PASSAGES, or CriteriaRatings for a spreadsheet]",
+)
+@prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
+@bank_option("Test bank; required for ratings of entries without grades in PASSAGES.")
+@click.option(
+    "--force", is_flag=True, help="Also apply edits that were made for another version of PASSAGES."
+)
+@click.option(
+    "--max-rating",
+    type=IntRange(1),
+    help="Highest rating of a spreadsheet; the lowest is 0.  [default: that of the ratings in PASSAGES, or "
+    "2]",
+)
+@click.option("--games", type=FILE, help="Games file to which games are added.  [default: a new file]")
+@click.option("--queries", type=QUERIES_FILE, help=f"{QUERY_TEXTS} For games.  [default: those in --games]")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed that was given to `exam-pp review-games`."
+)
+def command(
+    *,
+    passages: Path,
+    decisions: tuple[Path, ...],
+    output: Path,
+    reviewer: str | None,
+    prompt_class: str | None,
+    prompt_files: tuple[Path, ...],
+    bank: Path | None,
+    force: bool,
+    max_rating: int | None,
+    games: Path | None,
+    queries: Path | None,
+    seed: int,
+) -> None:
+    """Add the ratings of people to PASSAGES, as grades by `human:NAME`, or make games of their decisions.
+
+    DECISIONS are files of one kind. Grades of models stay as they are.
+
+    Edits files of `exam-pp review`: the new grades have the prompt class of the reviewed grades, so that
+    `exam-pp analyze graders` can compare reviewers and models. Labels of citations are added, too, for
+    `exam-pp evaluate citations --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank
+    apply` for them.
+
+    Edits files of `exam-pp review-games`: the output is a games file. Skipped games are left out. A decision
+    that does not fit the answers in PASSAGES, or contradicts another one of the same reviewer, is refused,
+    and then no file is written.
+
+    CSV files with a person's ratings of answers by criteria, with the columns query_id and system, and a
+    column for each criterion; or with the columns query_id, system, criterion and rating. A column comment is
+    optional, an empty cell is no rating. `exam-pp analyze graders --per-criterion` compares the ratings with
+    those of models, `exam-pp analyze paired` compares systems by them.
+
+    Examples:
+
+    \b
+      exam-pp apply graded.jsonl.gz edits.json -o corrected.jsonl.gz
+      exam-pp apply answers.jsonl.gz ratings.csv --reviewer ann -o rated-by-ann.jsonl.gz
+      exam-pp apply answers.jsonl.gz game-edits.json --seed 7 --games games.jsonl.gz -o all.jsonl.gz
+    """
+    kind = _kind_of(decisions)
+    if kind != RATINGS:
+        refuse_without(RATINGS, "bank", "prompt_files", "force")
+    if kind != SPREADSHEET:
+        refuse_without(SPREADSHEET, "max_rating")
+    if kind != GAMES:
+        refuse_without(GAMES, "games", "queries", "seed")
+    if kind == GAMES:
+        from exam_pp.phases.review.apply_games import apply_games
+
+        refuse_without("ratings", "prompt_class")
+        lines = apply_games(
+            passages, decisions, output, games=games, queries=queries, reviewer=reviewer, seed=seed
+        ).lines()
+    elif kind == SPREADSHEET:
+        from exam_pp.phases.review.criteria_spreadsheet import apply_criteria_ratings
+
+        if reviewer is None:
+            raise click.UsageError(
+                f"{decisions[0]} is no edits file, and a spreadsheet needs --reviewer NAME."
+            )
+        lines = apply_criteria_ratings(
+            passages, decisions, output,
+            reviewer=reviewer, prompt_class=prompt_class, max_rating=max_rating,
+        ).lines()  # fmt: skip
+    else:
+        from exam_pp.phases.grading.prompt_files import choose_prompts
+        from exam_pp.phases.review.apply_ratings import apply_ratings
+
+        prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
+        lines = apply_ratings(
+            passages, decisions, output,
+            prompt_class=prompt_class, bank=bank, reviewer=reviewer, prompts=prompts, force=force,
+        ).lines()  # fmt: skip
+    log_summary(lines)
+
+
+def _kind_of(decisions: tuple[Path, ...]) -> str:
+    """The kind of all files; raises SelectionError if they differ."""
+    kinds = {kind: file for file in decisions for kind in _kinds_in(file)}
+    if len(kinds) > 1:
+        shown = ", but ".join(f"{file} has {kind}" for kind, file in kinds.items())
+        raise SelectionError(f"{shown}: apply one kind of decisions at a time.")
+    return next(iter(kinds))
+
+
+def _kinds_in(file: Path) -> list[str]:
+    from exam_pp.store.banks.edits import read_edits
+    from exam_pp.store.files import is_read_once, read_lines
+
+    if is_read_once(file):
+        raise DataError(
+            "is read twice and cannot be a pipe: name a file, or - for standard input.", file=str(file)
+        )
+    if not any(line.startswith((b"{", b"[")) for _, line in islice(read_lines(file), 1)):
+        return [SPREADSHEET]
+    edits = read_edits(file)
+    if not edits.games:
+        return [RATINGS]
+    return [RATINGS, GAMES] if edits.ratings or edits.supports else [GAMES]
