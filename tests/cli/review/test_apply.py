@@ -39,7 +39,7 @@ def test_the_output_is_that_of_the_kind(line: str, content: str) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        ("cited.jsonl ratings.csv", 2, "ratings.csv is no edits file, and a spreadsheet needs --reviewer NAME."),
+        ("cited.jsonl ratings.csv", 2, "is no edits file, and a spreadsheet needs --reviewer NAME."),
         ("cited.jsonl ratings.csv --reviewer ann --force", 2, "--force needs edits of ratings."),
         ("cited.jsonl ratings.csv --reviewer ann --seed 1", 2, "--seed needs decisions on games."),
         ("graded.jsonl ratings.json --max-rating 3", 2, "--max-rating needs a spreadsheet of ratings."),
