@@ -248,7 +248,7 @@ class GradeSelector:
             )
         if self.filter.choice == "merge":
             versions = f"{len(self.hashes)} versions of the prompt"
-            check_one(sorted(self.hashes), f"The grades in {file} were made with {versions}", "--prompt-hash")
+            check_one(sorted(self.hashes), f"The grades in {file} were made with {versions}", "--grades hash")
 
     @property
     def key(self) -> GradeKey:

@@ -93,7 +93,7 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
         *page, folder / "panel.html",
     )  # fmt: skip
     run(
-        "sample-pairs", graded, *bank, *rated, "--grader", "lexical", "--budget", 400, "--by", "entry",
+        "sample-pairs", graded, *bank, *rated, "--grader", "lexical", "--count", 400, "--by", "entry",
         "--cutoff", CUTOFF, "-o", folder / "pairs.json",
     )  # fmt: skip
     run(

@@ -92,7 +92,7 @@ make "$graded" grade "$of_questions" --bank "$nuggets" --prompt-class "$nuggets_
 has_gold_answers=false
 if [[ $(gzip -cdf "$questions" | grep -c '"gold_answers": *\[') -gt 0 ]]; then
     has_gold_answers=true
-    make "verified--$graded" verify-answers "$graded" --bank "$questions" --answers-class "$extracted" "${grading[@]}"
+    make "verified--$graded" verify-answers "$graded" --bank "$questions" --grades answers="$extracted" "${grading[@]}"
     graded=verified--$graded
 fi
 
@@ -100,7 +100,7 @@ fi
 # verify BANK PROMPT_CLASS ANSWERS_CLASS SUFFIX
 verify() {
     local selected=(--bank "$1" --prompt-class "$2")
-    run verify grading "$graded" "${selected[@]}" --answers-class "$3" -o "$prefix-verify-grading$4.txt"
+    run verify grading "$graded" "${selected[@]}" --grades answers="$3" -o "$prefix-verify-grading$4.txt"
     run verify spurious "$graded" "${selected[@]}" --min-grade 4 --min-judgment 1 -o "$prefix-bad-question$4.txt"
     run verify uncovered "$graded" "${selected[@]}" --min-grade 4 --min-judgment "$min_judgment" \
         -o "$prefix-uncovered-passages$4.txt"

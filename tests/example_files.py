@@ -178,7 +178,7 @@ def _make_games() -> None:
 _SETUP = f"""
 bank export questions.jsonl --to csv -o questions.csv
 import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
-split passages.jsonl.gz --parts 2 -o .
+split passages.jsonl.gz --count 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 rename 1.gz --grader lexical={LARGE} -o graded.jsonl.gz
 canaries 1.gz -o canaries.gz --bank questions.jsonl --canary query
@@ -206,7 +206,7 @@ evaluate cover graded.jsonl.gz --bank questions.jsonl --per-query --format tsv -
 evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
 evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
 export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
-sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 30 -o pairs.json
+sample-pairs graded.jsonl.gz --bank questions.jsonl --count 30 -o pairs.json
 """
 
 

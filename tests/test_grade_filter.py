@@ -113,7 +113,7 @@ def test_versions_of_a_prompt_are_not_merged() -> None:
         grades({"a": 4}, prompt_hash="old"), grades({"b": 2}, prompt_hash="new"), grades({"c": 1})
     )
     selector, _ = selected(GradeFilter(), versions)
-    with pytest.raises(SelectionError, match="--prompt-hash: new, old"):
+    with pytest.raises(SelectionError, match="--grades hash: new, old"):
         selector.check("file")
     chosen, ratings = selected(GradeFilter(prompt_hash="new"), versions)
     assert ratings == [{"b": 2, "c": 1}]

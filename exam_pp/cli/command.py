@@ -5,21 +5,35 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import cleandoc
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from exam_pp.cli.command_line import is_given
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
+from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
 from exam_pp.cli.logs import log_options
-from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, section_of
+from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
 from exam_pp.wording import listed
 
 log = logging.getLogger(__name__)
+
+
+class Kind(NamedTuple):
+    """One kind of the work of a command.
+
+    Attributes:
+        help: Its purpose, details and examples.
+        uses: Names of parameters that it uses, of those that not all kinds use.
+    """
+
+    help: str
+    uses: Collection[str] = ()
 
 
 class Command(click.Command):
@@ -27,19 +41,32 @@ class Command(click.Command):
 
     Options that cannot be repeated are refused when they are named twice, ``-q`` and ``-v`` are accepted, and
     ``--help`` begins with an example and has sections. Of many options it shows those that are used most;
-    ``--help-all`` shows all.
+    ``--help-all`` shows all. Keys of options such as ``-S`` are options of their own
+    (:mod:`exam_pp.cli.keyed_options`).
+
+    ``kinds``: If one parameter, ``chosen_by``, decides what the command does, the kinds of its work with
+    their help and parameters. The help of a kind shows only what it uses, and other options are refused.
     """
+
+    def __init__(
+        self, *args: Any, kinds: Mapping[str, Kind] | None = None, chosen_by: str = "kind", **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        self.kinds = kinds or {}
+        self.chosen_by = chosen_by
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters of the command, -q, -v, --help and, if that shows not all of them, --help-all."""
         *own, help_option = super().get_params(ctx)
         every = [*own, *log_options(), help_option]
-        is_long = sum(isinstance(parameter, click.Option) for parameter in every) > MAX_SHOWN
-        return [*every, _HELP_ALL] if is_long else every
+        with_help_all = [_HELP_ALL] if _number_of_options(every) > MAX_SHOWN else []
+        return [*own, *_keyed(own), *log_options(), help_option, *with_help_all]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
+        ctx.meta[_ARGUMENTS] = args
         if not ctx.resilient_parsing:
+            args = with_keys(args, self.params, ctx)
             _, rest, order = self.make_parser(ctx).parse_args(list(args))
             self._refuse_repeated(ctx, order)
             self._refuse_patterns(ctx, args, rest)
@@ -48,6 +75,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command, with its inputs protected. It may write manifests. With -v, its time is logged."""
         started = monotonic()
+        self._refuse_unused(ctx)
         with guarded(ctx) as ran:
             try:
                 result: object = super().invoke(ctx)
@@ -57,6 +85,26 @@ class Command(click.Command):
             self._write_manifests(ran)
         log.debug("%s took %.1f seconds.", ctx.command_path, monotonic() - started)
         return result
+
+    def _refuse_unused(self, ctx: click.Context) -> None:
+        """Refuse options without an effect on the chosen kind of work."""
+        kind = str(ctx.params.get(self.chosen_by))
+        if kind not in self.kinds:
+            return
+        for parameter in self.params:
+            if not self._uses(kind, parameter) and is_given(ctx, parameter.name or ""):
+                name = max(parameter.opts, key=len)
+                raise click.UsageError(f"{name} has no effect on `{ctx.command_path} {kind}`.", ctx)
+
+    def _uses(self, kind: str, parameter: click.Parameter) -> bool:
+        """Whether a kind uses a parameter; those that no kind names are for all."""
+        special = {name for each in self.kinds.values() for name in each.uses}
+        return parameter.name not in special - set(self.kinds[kind].uses)
+
+    def _named_kind(self, ctx: click.Context) -> str | None:
+        """The kind that the arguments name, also before they are parsed."""
+        words = [word for argument in ctx.meta.get(_ARGUMENTS, ()) for word in argument.split("=")]
+        return next((word for word in words if word in self.kinds), None)
 
     def _write_manifests(self, ran: Ran) -> None:
         if ran.running.written and ran.context.meta.get(WITH_MANIFESTS):
@@ -83,24 +131,40 @@ class Command(click.Command):
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the purpose, the examples, and then the details."""
-        described = self.help
-        self.help = _examples_first(described or "")
+        described, kind = self.help, self._named_kind(ctx)
+        self.help = _examples_first((self.kinds[kind].help if kind else described) or "")
         try:
             super().format_help_text(ctx, formatter)
         finally:
             self.help = described
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, in sections if there are many."""
+        """Write the kinds of work, and the options, in sections if there are many.
+
+        Without a kind, these are the options of all kinds; ``--help-all`` shows those of each, too.
+        """
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in OPTIONS}
         own = {name for parameter in self.params for name in parameter.opts}
-        parameters = self.get_params(ctx)
-        if _HELP_ALL in parameters and not ctx.meta.get(WITH_ALL_OPTIONS):
+        parameters, with_all = self.get_params(ctx), ctx.meta.get(WITH_ALL_OPTIONS)
+        if (kind := self._named_kind(ctx)) is not None:
+            parameters = [parameter for parameter in parameters if self._uses(kind, parameter)]
+        elif self.kinds:
+            with formatter.section(self.chosen_by.capitalize()):
+                formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])
+            if not with_all:
+                parameters = [
+                    each for each in parameters if all(self._uses(kind, each) for kind in self.kinds)
+                ]
+        if with_all or _number_of_options(parameters) <= MAX_SHOWN:
+            parameters = [parameter for parameter in parameters if not isinstance(parameter, KeyedOption)]
+        else:
             parameters = [parameter for parameter in parameters if not _is_advanced(parameter)]
         for parameter in parameters:
             record = parameter.get_help_record(ctx)
             if isinstance(parameter, click.Option) and record is not None:
-                sections[section_of(_long_names(parameter.opts)[-1], own)].append(record)
+                name = _long_names(parameter.opts)[-1]
+                shown = record[0].replace(f"{name} ", f"{name}=", 1) if " " in name else record[0]
+                sections[section_of(name, own)].append((shown, record[1]))
         records = [record for section in sections.values() for record in section]
         if len(records) <= MAX_WITHOUT_SECTIONS:
             sections = {"Options": records}
@@ -108,6 +172,23 @@ class Command(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
+
+
+def _purpose(text: str) -> str:
+    """The first paragraph of a help text in one line."""
+    return " ".join(cleandoc(text).partition("\n\n")[0].split())
+
+
+def _number_of_options(parameters: Iterable[click.Parameter]) -> int:
+    return sum(type(parameter) is click.Option for parameter in parameters)
+
+
+def _keyed(parameters: Sequence[click.Parameter]) -> Iterator[KeyedOption]:
+    """The lines of options with keys, which have no plain values."""
+    plain = {name for parameter in parameters for name in parameter.opts}
+    for option, keys in keys_of(parameters).items():
+        if option not in plain:
+            yield KeyedOption(option, keys, meaning_of(option))
 
 
 def _show_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> None:
@@ -118,9 +199,13 @@ def _show_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> N
 
 
 def _is_advanced(parameter: click.Parameter) -> bool:
+    if any(" " in name for name in parameter.opts):  # a key
+        return True
     return not (parameter.required or ADVANCED.isdisjoint(parameter.opts))
 
 
+_ARGUMENTS = f"{__name__}.arguments"
+"""Key of the context: the arguments as they were typed."""
 WITH_ALL_OPTIONS = f"{__name__}.with_all_options"
 """Key of the context: whether the help shows all options."""
 _HELP_ALL = click.Option(

@@ -52,8 +52,10 @@ def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
     if parameter.is_flag:
         yield name if value or not parameter.secondary_opts else parameter.secondary_opts[0]
         return
+    option, is_keyed, key = name.partition(" ")
     for item in values:
-        yield from (name, "***" if SECRET.search(parameter.name or "") else _without_key(name, str(item)))
+        shown = "***" if SECRET.search(parameter.name or "") else _without_key(name, str(item))
+        yield from (option, f"{key}={shown}" if is_keyed else shown)
 
 
 def _without_key(option: str, value: str) -> str:

@@ -38,14 +38,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 BANK = bank_option("Test bank whose queries and entries are evaluated.", default="those with grades")
 OFFICIAL = "Official leaderboard: ranks or scores (JSON or TSV)."
 SAMPLES = click.option(
-    "--samples",
+    "-S samples",
+    "samples",
     type=Repetitions(100),
     default=2000,
     show_default=True,
     help="Number of bootstrap samples.",
 )
 TOP = click.option(
-    "--top-systems",
+    "-S top-systems",
+    "top_systems",
     type=IntRange(min=1),
     default=5,
     show_default=True,
@@ -64,9 +66,10 @@ SEED = click.option(
 
 
 def confidence_option(help_text: str = "Confidence level of the intervals.") -> Callable[[F], F]:
-    """``--confidence``, from 0.5 up to 1, which is excluded."""
+    """``-S confidence``, from 0.5 up to 1, which is excluded."""
     return click.option(
-        "--confidence",
+        "-S confidence",
+        "confidence",
         type=NumberRange(0.5, 1, max_open=True),
         default=0.95,
         show_default=True,

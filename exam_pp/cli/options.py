@@ -380,7 +380,8 @@ PROMPT_CLASS = click.option(
     help="Only grades with this prompt class.",
 )
 PROMPT_HASH = click.option(
-    "--prompt-hash",
+    "--grades hash",
+    "prompt_hash",
     metavar="HASH",
     help="Only grades with the version of the prompt that has this hash (see `exam-pp show prompt`).",
 )
@@ -401,19 +402,22 @@ support_filter_options = together(
 
 grades_options = together(
     click.option(
-        "--prompt-type",
+        "--grades type",
+        "prompt_type",
         type=click.Choice(["question", "nugget", "direct"]),
         help="Only grades for questions, for nuggets, or for the query itself (direct).",
     ),
     PROMPT_HASH,
     click.option(
-        "--question-set",
+        "--grades set",
+        "question_set",
         type=click.Choice(["tqa", "genq", "question-bank"]),
         help="Only grades for entries of this origin, detected from their ids: Textbook Question Answering "
         "(tqa), the first published format of banks (genq), or any other bank (question-bank).",
     ),
     click.option(
-        "--grade-choice",
+        "--grades choice",
+        "grade_choice",
         type=click.Choice(["merge", "first"]),
         default="merge",
         show_default=True,
@@ -474,7 +478,8 @@ panel_members = together(
         "lowest (majority).",
     ),
     click.option(
-        "--min-graders",
+        "-S min-graders",
+        "min_graders",
         type=IntRange(1),
         default=2,
         show_default=True,
@@ -549,7 +554,7 @@ def _kinds(prompt_classes: Sequence[str]) -> Sequence[str]:
 
 
 def answers_class_option(function: F) -> F:
-    """``--answers-class``; accepts any name of a prompt, and the command receives its canonical name."""
+    """``--grades answers``; accepts any name of a prompt, and the command receives its canonical name."""
 
     def name_of(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
         from exam_pp.prompts import PROMPTS
@@ -558,7 +563,8 @@ def answers_class_option(function: F) -> F:
         return value if prompt is None else prompt.name
 
     return click.option(
-        "--answers-class",
+        "--grades answers",
+        "answers_class",
         shell_complete=prompt_names,
         metavar="NAME",
         callback=name_of,

@@ -121,7 +121,7 @@ class AssignmentSummary:
         if self.inconsistent:
             ids = ", ".join(self.inconsistent[:5])
             count = counted(len(self.inconsistent), "query has", "queries have")
-            yield f"{count} different nuggets for different answers; --bank-output writes all of them: {ids}"
+            yield f"{count} different nuggets for different answers; --also bank writes all of them: {ids}"
         yield from self.dropped.lines()
 
 

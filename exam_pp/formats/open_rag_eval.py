@@ -318,7 +318,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
             texts = dict(target.contexts.get(answer.query_id, {})) | dict(answer.texts)
             target.dropped.add("document ids", len(references))
             missing = sum(docid not in texts for docid in references)
-            target.dropped.add("document texts missing from --contexts", missing)
+            target.dropped.add("document texts missing from --passages", missing)
             passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.dropped) for docid in references}
             query_text = trimmed(query_text, target.dropped)
             yield Generation(answer.query_id, query_text, run, passages, text)
@@ -373,7 +373,7 @@ register(
     ),
     Format(
         "open-rag-eval-passages", "passages", "passages of Open RAG Eval, CSV",
-        read=_read_passages, written_by="--to open-rag-eval --contexts",
+        read=_read_passages, written_by="--to open-rag-eval --passages",
     ),
     Format(
         "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", fits(_are_scores, Fit.FAIR),

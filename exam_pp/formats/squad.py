@@ -146,7 +146,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
         target.dropped.add("query ids", query_id_when_read != line.query_id)
         query_text_when_read = " ".join(title.replace("_", " ").split())
         target.dropped.add("query texts", query_text_when_read != line.query_text)
-        target.dropped.add("paragraphs missing from --contexts", line.query_id not in target.contexts)
+        target.dropped.add("paragraphs missing from --passages", line.query_id not in target.contexts)
     data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
     text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n"
     write_text(target.path, text, inputs=target.inputs)
@@ -169,6 +169,6 @@ register(
             lambda path: (paragraph.passages for paragraph in read_squad(path)),
             {"data": used("title", paragraphs=used("context"))},
         ),
-        written_by="--to squad2 --contexts",
+        written_by="--to squad2 --passages",
     ),
 )  # fmt: skip

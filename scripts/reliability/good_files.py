@@ -322,7 +322,7 @@ class Target:
     keeps: bool = False
 
 
-_SET = "--grader model --prompt-type question"
+_SET = "--grader model --grades type=question"
 _GRADED_COMMANDS = (
     f"evaluate cover {{}} {_SET} -o out",
     f"evaluate cover {{}} --bank bank.jsonl {_SET} -o out",
@@ -338,7 +338,7 @@ _GRADED_COMMANDS = (
     f"verify disagreements {{}} --bank bank.jsonl {_SET} -o out",
     f"verify unparsed {{}} --bank bank.jsonl {_SET} -o out",
     f"verify sample {{}} --bank bank.jsonl {_SET} -o out",
-    f"sample-pairs {{}} --bank bank.jsonl --budget 2 {_SET} -o out",
+    f"sample-pairs {{}} --bank bank.jsonl --count 2 {_SET} -o out",
     f"review {{}} --bank bank.jsonl --pairs pairs.json --force {_SET} -o out",
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
     f"analyze agreement {{}} {_SET} -o out",
@@ -349,7 +349,7 @@ _GRADED_COMMANDS = (
     f"reread {{}} {_SET} -o out",
     "export runs {} -o out",
     f"export games {{}} --bank bank.jsonl {_SET} -o out",
-    f"evaluate elo {{}} --from-grades --bank bank.jsonl {_SET} --tournaments 3 --samples 100 -o out",
+    f"evaluate elo {{}} --from-grades --bank bank.jsonl {_SET} --elo tournaments=3 -S samples=100 -o out",
     "filter {} --judged --system a -o out",
     "sample {} --max-passages 1 --by-judgment equal -o out",
     "strip {} --remove texts --remove replies --remove human -o out",
@@ -369,7 +369,7 @@ _KEEPING_COMMANDS = (
     f"grade {{}} --bank bank.jsonl --model fake --prompt-class {RATED} -o out",
     "apply {} ratings.json --force -o out",
     "consensus {} -o out",
-    "grade-panel {} --panel panel.toml --bank bank.jsonl -o out",
+    "grade-panel {} --config panel.toml --bank bank.jsonl -o out",
 )
 # File, its format, target format.
 _CONVERSIONS = (
@@ -417,11 +417,11 @@ _GAMES_COMMANDS = (
     "strip {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
-    "evaluate elo {} --grader model --tournaments 3 --samples 100 -o out",
-    "evaluate elo {} --grader model -m bradley-terry --all-pairs --samples 100 --format html -o out",
+    "evaluate elo {} --grader model --elo tournaments=3 -S samples=100 -o out",
+    "evaluate elo {} --grader model -m bradley-terry --all-pairs -S samples=100 --format html -o out",
     "analyze biases {} -o out",
     "analyze biases {} --families families.toml --format tsv -o out",
-    "analyze verdicts {} --samples 100 -o out",
+    "analyze verdicts {} -S samples=100 -o out",
 )
 _GAMES_KEEPING_COMMANDS = (
     "merge {} -o out",
@@ -432,14 +432,15 @@ _GAMES_KEEPING_COMMANDS = (
 _COMPARE = "compare compared.jsonl --queries queries.tsv --model fake -o out"
 # File, command, whether the output contains all data of the file.
 _TOURNAMENT_COMMANDS = (
-    ("ragelo_games.csv", "evaluate elo {} --tournaments 3 --samples 100 -o out", False),
-    ("ragelo_games.jsonl", "evaluate elo {} --tournaments 3 --samples 100 -o out", False),
-    ("board.tsv", "evaluate elo all.games.jsonl --grader model --tournaments 3 --official {} -o out", False),
+    ("ragelo_games.csv", "evaluate elo {} --elo tournaments=3 -S samples=100 -o out", False),
+    ("ragelo_games.jsonl", "evaluate elo {} --elo tournaments=3 -S samples=100 -o out", False),
+    ("board.tsv", "evaluate elo all.games.jsonl --grader model --elo tournaments=3 "
+     "--official {} -o out", False),
     ("families.toml", "analyze biases all.games.jsonl --families {} -o out", False),
     ("families.json", "analyze biases all.games.jsonl --families {} -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake --both-orders -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake -o out", False),
-    ("reasoned.jsonl", "compare {} --queries queries.tsv --model fake --evidence both --min-relevance 1 "
+    ("reasoned.jsonl", "compare {} --queries queries.tsv --model fake --evidence both --min-judgment 1 "
      "--both-orders -o out", False),
     ("queries.tsv", "compare compared.jsonl --queries {} --model fake -o out", False),
     ("judged-games.jsonl", f"{_COMPARE} --games {{}}", True),
@@ -447,7 +448,7 @@ _TOURNAMENT_COMMANDS = (
     ("all.games.jsonl", "apply compared.jsonl decisions.json --games {} -o out", True),
     ("cited.jsonl", "apply {} ratings.csv --reviewer ann -o out", True),
     ("rated.jsonl", "analyze paired {} --grader m -o out", False),
-    ("rated.jsonl", "analyze graders {} --per-criterion --samples 100 --format html -o out", False),
+    ("rated.jsonl", "analyze graders {} --per-criterion -S samples=100 --format html -o out", False),
     ("ratings.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("rows.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("criteria.toml", "grade cited.jsonl --queries queries.tsv --criteria {} --model fake -o out",
@@ -458,7 +459,7 @@ _TOURNAMENT_COMMANDS = (
     ("texts.jsonl", "generate queries {} --model fake -o out", False),
     ("graded.jsonl", "generate queries {} --model fake -o out", False),
     ("kinds.jsonl", "generate queries texts.tsv --pool {} --model fake -o out", True),
-    ("queries.tsv", "generate queries texts.tsv --example-queries {} --model fake -o out", False),
+    ("queries.tsv", "generate queries texts.tsv --queries {} --model fake -o out", False),
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
     ("eval.txt", "export games {} -m F1 -o out", False),
@@ -521,10 +522,10 @@ TARGETS: tuple[Target, ...] = (
     Target("tqa.json", "bank import --from tqa {} -o out"),
     Target("autojudge.json", "bank import --from autojudge {} -o out"),
     Target("bank.csv", "bank import --from csv {} -o out"),
-    Target("panel.toml", "grade-panel graded.jsonl --panel {} --bank bank.jsonl -o out"),
+    Target("panel.toml", "grade-panel graded.jsonl --config {} --bank bank.jsonl -o out"),
     Target(
         "families.toml",
-        f"analyze audit graded.jsonl --bank bank.jsonl --families {{}} {_SET} --samples 100 -o out",
+        f"analyze audit graded.jsonl --bank bank.jsonl --families {{}} {_SET} -S samples=100 -o out",
     ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )

@@ -44,21 +44,21 @@ from scripts.reliability.good_files import RATED, TARGETS, lay_out
 _SET = f"--grader model --prompt-class {RATED}"
 _MORE = (
     f"review graded.jsonl --bank bank.jsonl {_SET} -o out",
-    f"bank clinic graded.jsonl --bank bank.jsonl {_SET} -o out --write-edits edits.json",
-    "bank split bank.jsonl --secret 0.5 -o out --secret-output secret",
-    f"evaluate qrels graded.jsonl {_SET} --runs runs -o out --qrels-output qrels.out",
+    f"bank clinic graded.jsonl --bank bank.jsonl {_SET} -o out --also edits=edits.json",
+    "bank split bank.jsonl --secret 0.5 -o out --also secret=secret",
+    f"evaluate qrels graded.jsonl {_SET} --runs runs -o out --also qrels=qrels.out",
     f"evaluate report graded.jsonl --bank bank.jsonl {_SET} -o out",
-    "convert graded.jsonl --from graded --to qrels -o out --dropped-fields dropped.json",
+    "convert graded.jsonl --from graded --to qrels -o out --also dropped-fields=dropped.json",
     f"grade graded.jsonl --bank bank.jsonl --model fake --prompt-class {RATED} -o out --status status",
     "generate answers queries.jsonl --model fake -o out",
     "compare compared.jsonl --queries queries.tsv --model fake --games judged-games.jsonl -o out "
     "--journal compare.journal",
     "generate queries texts.tsv --pool kinds.jsonl --model fake -o out --journal queries.journal",
-    "evaluate elo all.games.jsonl --grader model --tournaments 3 --samples 100 -o out --plot ratings.svg "
-    "--plot-matrix matrix.svg",
+    "evaluate elo all.games.jsonl --grader model --elo tournaments=3 -S samples=100 -o out "
+    "--plot ratings.svg --plot matrix=matrix.svg",
     "evaluate criteria cited.jsonl -o out --plot criteria.svg",
-    "analyze graders rated.jsonl --per-criterion --samples 100 -o out --plot kappa.svg "
-    "--plot-differences differences.svg",
+    "analyze graders rated.jsonl --per-criterion -S samples=100 -o out --plot kappa.svg "
+    "--plot differences=differences.svg",
     "apply compared.jsonl decisions.json --games judged-games.jsonl -o out",
     "query graded.jsonl 'SELECT * FROM ratings' --format parquet -o out",
     "db graded.jsonl --bank bank.jsonl --runs runs -o out",

@@ -25,7 +25,7 @@ def folder(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve expected pairs of the demo collection, and their pages with and without grades."""
     folder = tmp_path_factory.mktemp("pairs")
     options = ("--bank", demo / "bank.jsonl", "--prompt-class", RATED)
-    run("sample-pairs", demo / "graded.jsonl.gz", *options, "--budget", 12, "-o", folder / "pairs.json")
+    run("sample-pairs", demo / "graded.jsonl.gz", *options, "--count", 12, "-o", folder / "pairs.json")
     for name, blind in (("blind.html", ["--blind"]), ("open.html", [])):
         run("review", demo / "graded.jsonl.gz", *options, "--pairs", folder / "pairs.json", *blind,
             "-o", folder / name)  # fmt: skip

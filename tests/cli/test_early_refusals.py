@@ -54,7 +54,10 @@ def test_outputs_are_checked_before_inputs_are_read(
     [
         ("evaluate cover notes.txt --seed 0", "--seed needs --intervals or --significance."),
         ("evaluate qrels notes.txt --method-name tag", "--method-name needs --runs."),
-        ("analyze correlation notes.txt --official notes.txt --samples 200", "--samples needs --intervals."),
+        (
+            "analyze correlation notes.txt --official notes.txt -S samples=200",
+            "-S samples needs --intervals.",
+        ),
         ("analyze sweep notes.txt --official notes.txt -m RR", "--measure needs --runs."),
         (
             "analyze sweep notes.txt --official notes.txt --intervals queries --format published",
@@ -64,7 +67,7 @@ def test_outputs_are_checked_before_inputs_are_read(
         ("import --runs notes.txt --unit whole", "--unit needs --answers."),
         ("import -o o", "import needs --runs, --pages, --answers, or --qrels with --judged."),
         ("import --judged -o o", "--judged needs --qrels."),
-        ("generate answers notes.txt -o o --model fake --max-passages 5", "--max-passages needs --contexts."),
+        ("generate answers notes.txt -o o --model fake --max-passages 5", "--max-passages needs --passages."),
         (
             "nuggetize notes.txt -o o --queries notes.txt --model fake --grader m",
             "--grader needs --relevance model.",
@@ -107,7 +110,7 @@ def test_wrong_files_are_named(refused: Refused, tiny_passages: Path) -> None:
     assert "names no measures, so it is not a leaderboard" in refused("evaluate", "nuggets", "notes.txt")[1]
     assert "notes.txt is not a passages file" in refused("analyze", "agreement", "notes.txt")[1]
     assert "empty.jsonl: has no queries, so it gives no order" in refused(
-        "merge", tiny_passages, "--like", "empty.jsonl", "-o", "out.jsonl"
+        "merge", tiny_passages, "--passages", "empty.jsonl", "-o", "out.jsonl"
     )[1]  # fmt: skip
 
 

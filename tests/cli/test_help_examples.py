@@ -91,7 +91,7 @@ def test_the_example_works(path: str, line: str, folder: Path) -> None:
 
 def _assert_manifests(written: set[Path], line: str) -> None:
     """Every output of an example has a manifest, which describes it."""
-    others = {"--trace", "--status", "--journal", ">", "tee"}
+    others = {"--also", "trace=--status", "--journal", ">", "tee"}
     words = shlex.split(line)
     unmade = {Path(word).name for before, word in pairwise(words) if before in others}
     for output in sorted(written):

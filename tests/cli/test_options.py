@@ -39,7 +39,7 @@ INPUTS = [
     "import --texts IN -o out",
     "import --answers IN -o out",
     "apply IN here -o out",
-    "merge here --like IN -o out",
+    "merge here --passages IN -o out",
     "show prompt --prompt-file IN",
 ]
 
@@ -101,12 +101,12 @@ def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "bank clinic here --bank here -o OUT --write-edits SAME",
-        "import --assignments here -o OUT --bank-output SAME",
-        "evaluate qrels here --runs . -o OUT --qrels-output SAME",
-        "evaluate qrels here --runs . --qrels-output OUT --plot SAME",
+        "bank clinic here --bank here -o OUT --also edits=SAME",
+        "import --assignments here -o OUT --also bank=SAME",
+        "evaluate qrels here --runs . -o OUT --also qrels=SAME",
+        "evaluate qrels here --runs . --also qrels=OUT --plot SAME",
         "analyze correlation here --official here -o OUT --plot SAME",
-        "analyze nuggets here --plot OUT --plot-length SAME",
+        "analyze nuggets here --plot OUT --plot length=SAME",
         "grade here --bank here --model fake -o OUT --journal SAME",
     ],
 )

@@ -12,10 +12,10 @@ from exam_pp.cli.main import main
 @pytest.mark.parametrize(
     "command",
     [
-        "bank split BANK --secret nan -o a.jsonl --secret-output b.jsonl",
-        "bank clinic GRADED --bank BANK --too-easy nan",
-        "bank clinic GRADED --bank BANK --discrimination NaN",
-        "evaluate cover GRADED --confidence nan",
+        "bank split BANK --secret nan -o a.jsonl --also secret=b.jsonl",
+        "bank clinic GRADED --bank BANK -S too-easy=nan",
+        "bank clinic GRADED --bank BANK -S discrimination=NaN",
+        "evaluate cover GRADED -S confidence=nan",
     ],
 )
 def test_not_a_number(
@@ -33,10 +33,10 @@ def test_not_a_number(
 @pytest.mark.parametrize(
     "command",
     [
-        "evaluate cover GRADED --samples 1000000000",
-        "evaluate elo GRADED --tournaments 1000000000",
-        "bank clinic GRADED --samples 1000000000",
-        "canaries GRADED --depth 100000000 -o out",
+        "evaluate cover GRADED -S samples=1000000000",
+        "evaluate elo GRADED --elo tournaments=1000000000",
+        "bank clinic GRADED -S samples=1000000000",
+        "canaries GRADED --top 100000000 -o out",
     ],
 )
 def test_numbers_that_would_take_days_or_all_memory(

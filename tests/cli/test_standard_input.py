@@ -17,7 +17,7 @@ from exam_pp.cli.options import InputPath
 from scripts.reliability.good_files import RATED, lay_out
 from tests.conftest import without_times
 
-SET = "--grader model --prompt-type question"
+SET = "--grader model --grades type=question"
 ASK = "--model fake"
 COMMANDS = (
     "import --runs runs/a.run --texts texts.tsv --qrels qrels.txt --queries queries.tsv -o out",
@@ -32,14 +32,14 @@ COMMANDS = (
     "convert official.tsv --to official-json -o out",
     "convert open_rag_eval.csv --to rag24 -o out",
     "convert runs/a.run --to run -o out",
-    "merge graded.jsonl --like other.jsonl -o out",
-    "merge all.games.jsonl --like all.games.jsonl -o out",
+    "merge graded.jsonl --passages other.jsonl -o out",
+    "merge all.games.jsonl --passages all.games.jsonl -o out",
     "split graded.jsonl -n 2 -o out",
     "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
     "canaries graded.jsonl --queries queries.tsv -o out",
     f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
-    "bank import bank.csv --from csv --base bank.jsonl -o out",
+    "bank import bank.csv --from csv --bank bank.jsonl -o out",
     "bank import nuggets.jsonl --from nuggetizer -o out",
     "bank import squad.json --from squad2 -o out",
     "bank import tqa.json --from tqa -o out",
@@ -48,7 +48,7 @@ COMMANDS = (
     "bank apply bank.jsonl bank_edits.json --force -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-file prompt.toml --queries queries.tsv -o out",
     f"grade passages.jsonl --bank bank.jsonl --model lexical --prompt-class {RATED} -o out",
-    "grade-panel passages.jsonl --panel panel.toml --bank bank.jsonl --queries queries.tsv -o out",
+    "grade-panel passages.jsonl --config panel.toml --bank bank.jsonl --queries queries.tsv -o out",
     f"reread graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
     f"verify grading graded.jsonl --bank bank.jsonl {SET} -o out",
     f"review graded.jsonl --bank bank.jsonl --pairs pairs.json --force {SET} -o out",

@@ -275,7 +275,7 @@ SETUPS = {
         prepare=in_order(
             small_file,
             run(
-                "sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 1000 --by entry --cutoff 3"
+                "sample-pairs graded.jsonl.gz --bank questions.jsonl --count 1000 --by entry --cutoff 3"
                 " -o pairs.json"
             ),
             labels_of_pairs("edits.json"),
@@ -299,7 +299,7 @@ SETUPS = {
         "runs passages.tsv rag.run=runs/dense-large.run rag.jsonl=answers.jsonl",
         before={
             "paragraphs.jsonl": trec_car,
-            "--contexts passages.jsonl.gz": run(
+            "--passages passages.jsonl.gz": run(
                 "import --runs data/demo/runs --texts data/demo/passages.tsv --top 5 -o passages.jsonl.gz"
             ),
         },
@@ -336,7 +336,7 @@ SETUPS = {
             "-o umbrela.qrels": copies("labelled.jsonl.gz=judged.jsonl.gz"),
             "nuggetize passages.jsonl.gz": copies("passages.jsonl.gz=demo.jsonl.gz"),
             "bank importance edited.jsonl": copies("edited.jsonl=draft.jsonl"),
-            "--assignments manual.jsonl --grader-name human:nist": run(
+            "--assignments manual.jsonl --name human:nist": run(
                 "export assignments assigned.jsonl.gz --bank nuggets.jsonl.gz -o manual.jsonl"
             ),
             "--bank auto.jsonl --bank edited.jsonl": in_order(

@@ -72,7 +72,7 @@ def test_spreadsheet_round_trip(demo_data: Path, tmp_path: Path, name: str) -> N
     """Without edits: the same bank; without the base bank, the same entries."""
     bank, sheet = demo_data / name, tmp_path / "bank.csv"
     run("export", bank, "--to", "csv", "-o", sheet)
-    run("import", sheet, "--from", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
+    run("import", sheet, "--from", "csv", "--bank", bank, "-o", tmp_path / "back.jsonl")
     run("import", sheet, "--from", "csv", "-o", tmp_path / "alone.jsonl")
     assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
     for query in read_bank(bank):
@@ -94,7 +94,7 @@ def test_edited_spreadsheet(tiny_bank: Path, tmp_path: Path, separator: str) -> 
     ]
     with sheet.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, delimiter=separator).writerows([columns, *rows])
-    run("import", sheet, "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "new.jsonl")
+    run("import", sheet, "--from", "csv", "--bank", tiny_bank, "-o", tmp_path / "new.jsonl")
     first, second = read_bank(tmp_path / "new.jsonl").lines
     assert [item.entry_id for item in first.items] == [
         entry_id("q1", "What text is that?"), entry_id("q1", "When?"),
@@ -144,7 +144,7 @@ def test_a_lost_zero_of_a_query_id_is_suggested(
     sheet = tmp_path / "bank.csv"
     sheet.write_text("query_id,text,entry_id\n7,Where?,007/a\n", encoding="utf-8")
     with pytest.raises(SystemExit):
-        run("import", sheet, "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "new.jsonl")
+        run("import", sheet, "--from", "csv", "--bank", tiny_bank, "-o", tmp_path / "new.jsonl")
     assert "may have removed zeros from the query id" in capsys.readouterr().err
 
 
@@ -166,7 +166,7 @@ def test_fields_without_a_column_are_kept(demo_data: Path, tmp_path: Path) -> No
         writer = csv.DictWriter(written, ["query_id", "entry_id", "text"], extrasaction="ignore")
         writer.writeheader()
         writer.writerows(csv.DictReader(read))
-    run("import", narrow, "--from", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
+    run("import", narrow, "--from", "csv", "--bank", bank, "-o", tmp_path / "back.jsonl")
     assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
 
 
@@ -182,7 +182,7 @@ def test_ignored_cells_are_counted(
         writer = csv.DictWriter(stream, [*rows[0], "note"])
         writer.writeheader()
         writer.writerows({**row, "note": "see below"} for row in rows)
-    main(["bank", "import", *map(str, (sheet, "--from", "csv", "--base", tiny_bank, "-o", tmp_path / "b"))])
+    main(["bank", "import", *map(str, (sheet, "--from", "csv", "--bank", tiny_bank, "-o", tmp_path / "b"))])
     messages = capsys.readouterr().err
     assert ": query_text (1), kind (1)." in messages
     assert f": field 'note' ({len(rows)})." in messages

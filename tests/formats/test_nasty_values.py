@@ -62,7 +62,7 @@ MADE: dict[str, Callable[[str, str, str, str, float], Any]] = {
     "passages": lambda a, b, c, d, _: _passages(a, b, c, d),
 }
 ALWAYS_DROPPED = {
-    "squad2": {"field 'version'", "paragraphs missing from --contexts"},
+    "squad2": {"field 'version'", "paragraphs missing from --passages"},
     "tqa": {"field 'questions.nonDiagramQuestions.*.globalID'"},
     "rag24": {"field 'response_length'"},
 }

@@ -84,7 +84,7 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
     back = Conversion(
         tmp_path / "a.jsonl", tmp_path / "b.csv", "open-rag-eval", contexts=tmp_path / "p.jsonl"
     )
-    assert convert(back).counts["document texts missing from --contexts"] == 1
+    assert convert(back).counts["document texts missing from --passages"] == 1
     before, after = (
         {(g.query_id, g.run): [*g.passages.values()] for g in generations_of(read_cells(p, GENERATIONS), p)}
         for p in (source, tmp_path / "b.csv")

@@ -138,7 +138,7 @@ def test_banks_survive_except_for_dropped_fields(form: str, lines: list[BankLine
             - FIELD_OF.keys()
             - {
                 "queries without entries",
-                "paragraphs missing from --contexts",
+                "paragraphs missing from --passages",
                 "entries with a duplicate text",
             }
         )
@@ -400,10 +400,10 @@ def test_a_folder_holds_runs(tmp_path: Path) -> None:
 def test_the_dropped_fields_output_is_not_the_output(tmp_path: Path) -> None:
     source, target = tmp_path / "q.tsv", tmp_path / "q.json"
     source.write_text("1\tone\n")
-    with pytest.raises(SelectionError, match="--dropped-fields and -o "):
+    with pytest.raises(SelectionError, match="--also dropped-fields and -o "):
         convert(Conversion(source, target, "queries-json"), target)
     assert not target.exists()
-    with pytest.raises(SelectionError, match=r"--dropped-fields and -o .*, -;"):
+    with pytest.raises(SelectionError, match=r"--also dropped-fields and -o .*, -;"):
         convert(Conversion(source, Path("-"), "queries-json"), Path("-"))
 
 

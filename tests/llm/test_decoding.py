@@ -231,7 +231,7 @@ def test_a_repair_is_plain_text(causal_checkpoints: dict[str, Path], tmp_path: P
     with serve(behave) as server:
         main(["-q", "generate", "questions", str(tmp_path / "queries.tsv"), "-o", str(output), "--model", "m",
               "--model-pipeline", "openai-completions", "--base-url", server.url,
-              "--top-ups", "0"])  # fmt: skip
+              "-S", "top-ups=0"])  # fmt: skip
         first, again = (body["prompt"] for body in server.bodies)
     assert again.startswith(f"{first}\n\nHere they are: ...\n\n")
     assert "Why do tides rise?" in output.read_text()

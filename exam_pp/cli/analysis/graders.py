@@ -46,7 +46,8 @@ from exam_pp.cli.options import (
 @output_option()
 @plot_option("the weighted κ of every two graders")
 @click.option(
-    "--plot-differences",
+    "--plot differences",
+    "plot_differences",
     type=FIGURE_PATH,
     help="Also draw the differences of two graders against their means, with bias and limits of agreement "
     "(.svg).",
@@ -81,7 +82,7 @@ def command(
 
     \b
       exam-pp analyze graders two-models.jsonl.gz --bank questions.jsonl
-      exam-pp analyze graders two-models.jsonl.gz --per-entry --plot-differences differences.svg
+      exam-pp analyze graders two-models.jsonl.gz --per-entry --plot differences=differences.svg
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.graders import criteria_graders

@@ -33,7 +33,8 @@ from exam_pp.cli.options import (
 @SCORING_RULES
 @plot_option("V_strict of the first condition against the second")
 @click.option(
-    "--plot-length",
+    "--plot length",
+    "plot_length",
     type=FIGURE_PATH,
     help="Also draw V_strict of the second condition against answer length, with the Pareto front (.svg).",
 )

@@ -33,12 +33,14 @@ def command() -> None:
 )
 @required_output("Test bank to write.")
 @click.option(
-    "--passages-output",
+    "--also passages",
+    "passages_output",
     type=OUTPUT_PATH,
     help="With --from squad2: also write the paragraphs as a passages file.",
 )
 @click.option(
-    "--base",
+    "--bank",
+    "base",
     type=FILE,
     help="With --from csv: the bank that was exported; fields that the spreadsheet lacks are taken from it.",
 )
@@ -69,12 +71,12 @@ def import_command(
     Example:
 
     \b
-      exam-pp bank import questions.csv --from csv --base questions.jsonl -o new-questions.jsonl
+      exam-pp bank import questions.csv --from csv --bank questions.jsonl -o new-questions.jsonl
     """
     if passages_output is not None and form != "squad2":  # The other formats have no passages.
-        raise click.UsageError("--passages-output needs --from squad2.")
+        raise click.UsageError("--also passages needs --from squad2.")
     if base is not None and form != "csv":
-        raise click.UsageError("--base needs --from csv.")
+        raise click.UsageError("--bank needs --from csv.")
     if title_queries and form in ("tqa", "squad2"):
         raise click.UsageError("--title-queries cannot be combined with --from tqa or squad2.")
     if form in ("tqa", "squad2"):

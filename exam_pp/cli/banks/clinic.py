@@ -44,14 +44,16 @@ from exam_pp.wording import counted
     help="Grades without a passage, made by `exam-pp grade --closed-book`, for the sign closed-book.",
 )
 @click.option(
-    "--too-easy",
+    "-S too-easy",
+    "too_easy",
     type=NumberRange(0, 1),
     default=0.95,
     show_default=True,
     help="Lowest share of passages that cover an entry, for the sign too-easy.",
 )
 @click.option(
-    "--often",
+    "-S often",
+    "often",
     type=IntRange(min=1),
     default=3,
     show_default=True,
@@ -60,7 +62,8 @@ from exam_pp.wording import counted
     "the sign non-relevant.",
 )
 @click.option(
-    "--mostly",
+    "-S mostly",
+    "mostly",
     type=NumberRange(0, 1),
     default=0.5,
     show_default=True,
@@ -68,14 +71,16 @@ from exam_pp.wording import counted
     "non-relevant.",
 )
 @click.option(
-    "--discrimination",
+    "-S discrimination",
+    "discrimination",
     type=NumberRange(-1, 1),
     default=0.1,
     show_default=True,
     help="Highest correlation of an entry with the rest of the exam, for the sign discrimination.",
 )
 @click.option(
-    "--samples",
+    "-S samples",
+    "samples",
     type=Repetitions(),
     default=20,
     show_default=True,
@@ -84,7 +89,8 @@ from exam_pp.wording import counted
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random banks.")
 @click.option("--limit", type=IntRange(min=1), help="Maximum number of rows of each list.  [default: all]")
 @click.option(
-    "--write-edits",
+    "--also edits",
+    "write_edits",
     type=OUTPUT_PATH,
     help="Also write the proposed removals with their reasons to this edits file.",
 )
@@ -117,7 +123,7 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     \b
       exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl
       exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl --propose too-easy \\
-        --write-edits removals.json
+        --also edits=removals.json
     """
     from exam_pp.phases.banks.clinic import examine, proposed_edits
     from exam_pp.reports.banks.clinic import clinic_report

@@ -130,7 +130,7 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
 def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     """Apply the changes of an edits file to BANK.
 
-    EDITS is a file of the page of `exam-pp review`, or of `exam-pp bank clinic --write-edits`. If an edit
+    EDITS is a file of the page of `exam-pp review`, or of `exam-pp bank clinic --also edits`. If an edit
     does not fit the bank, no edit is applied. Every edit is recorded in the history of the bank. A reworded
     entry gets a new id, so that `exam-pp grade` grades only this entry again.
 
@@ -155,7 +155,11 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random split.")
 @required_output("Test bank to write, with the public part.")
 @click.option(
-    "--secret-output", type=OUTPUT_PATH, required=True, help="Test bank to write, with the secret part."
+    "--also secret",
+    "secret_output",
+    type=OUTPUT_PATH,
+    required=True,
+    help="Test bank to write, with the secret part.",
 )
 def split_command(bank: Path, secret: float, seed: int, output: Path, secret_output: Path) -> None:
     """Split BANK into a public and a secret part, so that no system can be trained on all of it.
@@ -166,7 +170,7 @@ def split_command(bank: Path, secret: float, seed: int, output: Path, secret_out
     Example:
 
     \b
-      exam-pp bank split questions.jsonl --secret 0.3 -o public.jsonl --secret-output secret.jsonl
+      exam-pp bank split questions.jsonl --secret 0.3 -o public.jsonl --also secret=secret.jsonl
     """
     from exam_pp.phases.banks.edit import split_file
 

@@ -40,7 +40,8 @@ _generate_options = together(
     click.option("--no-facets", is_flag=True, help="Ignore facets, and generate entries for whole queries."),
     repairs_option("without a list.", default=1),
     click.option(
-        "--top-ups",
+        "-S top-ups",
+        "top_ups",
         type=IntRange(0, 10),
         default=2,
         show_default=True,
@@ -110,33 +111,36 @@ def nuggets_command(**options: Any) -> None:
 )
 @prompt_file_option("TOML file with your own prompt, for another system; may be repeated.")
 @click.option(
-    "--contexts",
+    "--passages",
+    "contexts",
     type=FILE,
     help="Passages file whose top passages the prompt shows, so that answers cite them.",
 )
 @click.option(
-    "--ranking",
+    "--system",
+    "ranking",
     metavar="SYSTEM",
-    help="With --contexts: the system whose top passages are shown.  [default: reciprocal rank fusion of all "
+    help="With --passages: the system whose top passages are shown.  [default: reciprocal rank fusion of all "
     "systems]",
 )
 @click.option(
     "--max-passages",
     type=IntRange(1, 100),
-    help="With --contexts: maximum number of passages per query.  [default: 5]",
+    help="With --passages: maximum number of passages per query.  [default: 5]",
 )
 @click.option(
-    "--system-name",
+    "--name",
+    "system_name",
     metavar="NAME",
     help="Name of the system in the file, followed by the style if there are several.  [default: the name of "
-    "the model and the style, such as gpt-4o-direct, and with --contexts gpt-4o-direct-cited]",
+    "the model and the style, such as gpt-4o-direct, and with --passages gpt-4o-direct-cited]",
 )
 @click.option(
     "--to",
     "form",
     type=click.Choice(["plain", "rag24", "rag25", "ragtime"]),
     help="Format: JSON lines of query_id, system and text (plain), TREC RAG 2024 (rag24) or 2025 (rag25), or "
-    "NeuCLIR and RAGTIME (ragtime).  [default: plain, or rag24 with --contexts, as plain has no citations]",
+    "NeuCLIR and RAGTIME (ragtime).  [default: plain, or rag24 with --passages, as plain has no citations]",
 )
 @MAX_QUERIES
 @model_options()
@@ -153,8 +157,8 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
     \b
       exam-pp generate answers queries.jsonl -o new-answers.jsonl --style wikipedia --style direct \\
         --model gpt-4o --model-pipeline openai
-      exam-pp generate answers queries.jsonl -o cited-answers.jsonl --contexts passages.jsonl.gz \\
-        --ranking bm25 --model gpt-4o --model-pipeline openai
+      exam-pp generate answers queries.jsonl -o cited-answers.jsonl --passages passages.jsonl.gz \\
+        --system bm25 --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.banks.generate_answers import (
         DEFAULT_CONTEXTS,
@@ -165,7 +169,7 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.signals import STOP
 
     if options["contexts"] is None:
-        refuse_without("--contexts", "ranking", "max_passages")
+        refuse_without("--passages", "ranking", "max_passages")
     model = take_model_options(options)
     prompts = choose_prompts((), options["prompt_files"])
     answer_options = AnswerOptions(
@@ -185,20 +189,22 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
 @click.argument("documents", type=FILE)
 @required_output("File of queries to write (JSON lines).")
 @click.option(
-    "--example-queries",
+    "--queries",
     "examples",
     type=QUERIES_FILE,
     help="Queries of users, which the prompt shows as examples.",
 )
 @click.option(
-    "--per-window",
+    "--count",
+    "per_window",
     type=IntRange(1, 100),
     default=10,
     show_default=True,
     help="Maximum number of queries about a window of a document.",
 )
 @click.option(
-    "--window-tokens",
+    "-S window-tokens",
+    "window_tokens",
     type=IntRange(20),
     default=2000,
     show_default=True,
@@ -217,7 +223,8 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
 )
 @repairs_option("without a list.", default=1)
 @click.option(
-    "--top-ups",
+    "-S top-ups",
+    "top_ups",
     type=IntRange(0, 10),
     default=2,
     show_default=True,
@@ -238,7 +245,7 @@ def queries_command(documents: Path, output: Path, **options: Any) -> None:
     Example:
 
     \b
-      exam-pp generate queries passages.tsv -o new-queries.jsonl --example-queries queries.jsonl \\
+      exam-pp generate queries passages.tsv -o new-queries.jsonl --queries queries.jsonl \\
         --max-windows 3 --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.banks.generate_queries import QueryOptions, generate_queries_file

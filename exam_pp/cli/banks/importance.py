@@ -29,7 +29,9 @@ from exam_pp.cli.ranges import IntRange
 @click.argument("bank", type=FILE)
 @required_output("Test bank to write.")
 @click.option("--queries", type=QUERIES_FILE, help=f"{QUERY_TEXTS}  [default: those in BANK]")
-@click.option("--relabel", is_flag=True, help="Ask again for the importance of entries that have one.")
+@click.option(
+    "--regrade", "relabel", is_flag=True, help="Ask again for the importance of entries that have one."
+)
 @click.option(
     "--keep",
     type=IntRange(1),
@@ -50,7 +52,7 @@ def command(bank: Path, output: Path, queries: Path | None, **options: Any) -> N
     Example:
 
     \b
-      exam-pp bank importance nuggets.jsonl -o labelled.jsonl --relabel --keep 20 \\
+      exam-pp bank importance nuggets.jsonl -o labelled.jsonl --regrade --keep 20 \\
         --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.banks.importance import ImportanceOptions, importance_file

@@ -68,15 +68,15 @@ if TYPE_CHECKING:
     help="With --relevance model: the prompt of the direct grades.  [default: GradedRelevance]",
 )
 @click.option(
-    "--ranking", metavar="SYSTEM",
+    "--system", "ranking", metavar="SYSTEM",
     help="Order passages by the ranking of this system.  [default: reciprocal rank fusion of all systems]",
 )  # fmt: skip
 @click.option(
-    "--max-nuggets", type=IntRange(1, 100), default=30, show_default=True,
+    "--count", "max_nuggets", type=IntRange(1, 100), default=30, show_default=True,
     help="Maximum number of nuggets in the list of a query.",
 )  # fmt: skip
 @click.option(
-    "--max-words", type=IntRange(1),
+    "-S max-words", "max_words", type=IntRange(1),
     help="Drop nuggets with more words; the prompt asks for at most 12.  [default: keep them]",
 )  # fmt: skip
 @click.option(
@@ -85,11 +85,11 @@ if TYPE_CHECKING:
     help="Drop a nugget that occurs earlier in its list; case, spaces and final punctuation are ignored.",
 )
 @click.option(
-    "--window-size", type=IntRangeOrAll(1), default=10, show_default=True,
+    "-S window-size", "window_size", type=IntRangeOrAll(1), default=10, show_default=True,
     help="Number of passages that the model reads at a time, or all.",
 )  # fmt: skip
 @click.option(
-    "--iterations", type=IntRange(1, 100), default=1, show_default=True,
+    "-S iterations", "iterations", type=IntRange(1, 100), default=1, show_default=True,
     help="How often at most the passages update the list; a full or unchanged list ends this.",
 )  # fmt: skip
 @click.option(
@@ -118,7 +118,7 @@ if TYPE_CHECKING:
     help="URL of the endpoint of --importance-model.  [default: that of --base-url, with the same backend]",
 )
 @click.option(
-    "--trace", type=OUTPUT_PATH, metavar="FILE",
+    "--also trace", "trace", type=OUTPUT_PATH, metavar="FILE",
     help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
 )  # fmt: skip
 @prompt_file_option(

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 )
 @click.option("--stem", is_flag=True, help="ROUGE compares stems of words.")
 @click.option(
-    "--encoder",
+    "--model",
+    "encoder",
     shell_complete=model_names,
     metavar="MODEL",
     help="Also compare answers by BERTScore, with this encoder: a Hugging Face model or checkpoint folder.",
@@ -62,7 +63,8 @@ if TYPE_CHECKING:
     "(sample).",
 )
 @click.option(
-    "--pairs-output",
+    "--also pairs",
+    "pairs_output",
     type=OUTPUT_PATH,
     help="JSON lines with precision, recall and F1 of each pair of answers, to write, too.",
 )
@@ -86,7 +88,7 @@ def command(
     """Compare the answers of repeated runs of each system, and describe the spread of their scores.
 
     A score is the mean F1 over all pairs of repeats of an answer: ROUGE-1, ROUGE-2, ROUGE-L, and BERTScore
-    with --encoder. Higher means more consistent. With --scores, further columns have the mean, variance,
+    with --model. Higher means more consistent. With --scores, further columns have the mean, variance,
     coefficient of variation (cv: sd/mean, lower is more consistent) and mean/(1+sd) (adjusted) of each score
     over the repeats. Missing answers and scores are in no number, and are counted below the table.
 

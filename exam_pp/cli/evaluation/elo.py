@@ -89,29 +89,34 @@ _method = together(
         "order of games (bradley-terry); may be repeated. The first one orders the systems.  [default: elo]",
     ),
     click.option(
-        "--tournaments",
+        "--elo tournaments",
+        "tournaments",
         type=Repetitions(),
         default=500,
         show_default=True,
         help="Number of tournaments over which Elo ratings are averaged; each has a random order of games.",
     ),
     click.option(
-        "--k-factor",
+        "--elo k",
+        "k_factor",
         type=NumberRange(0, 10_000, min_open=True),
         default=32.0,
         show_default=True,
         help="K of Elo: the most points that a system can win in a game.",
     ),
     click.option(
-        "--start-rating",
+        "--elo start",
+        "start_rating",
         type=NumberRange(-1_000_000, 1_000_000),
         default=1000.0,
         show_default=True,
         help="Elo rating of every system before its first game.",
     ),
     click.option(
-        "--elo-integer",
-        is_flag=True,
+        "--elo integer",
+        "elo_integer",
+        type=bool,
+        default=False,
         help="Truncate Elo ratings to integers after every game, as published by RAGElo.",
     ),
 )
@@ -139,14 +144,16 @@ _statistics = together(
         help="Confidence intervals of ratings and ranks, from bootstrap samples of the queries.",
     ),
     click.option(
-        "--confidence",
+        "-S confidence",
+        "confidence",
         type=NumberRange(0.5, 1, max_open=True),
         default=0.95,
         show_default=True,
         help="Confidence level of the intervals.",
     ),
     click.option(
-        "--samples",
+        "-S samples",
+        "samples",
         type=Repetitions(100),
         default=1000,
         show_default=True,
@@ -174,7 +181,9 @@ _statistics = together(
     help=f"{OFFICIAL} Adds a column of these ranks, and the correlation with them.",
 )
 @plot_option("the ratings with their intervals")
-@click.option("--plot-matrix", type=FIGURE_PATH, help="Also draw the win matrix as a heat map (.svg).")
+@click.option(
+    "--plot matrix", "plot_matrix", type=FIGURE_PATH, help="Also draw the win matrix as a heat map (.svg)."
+)
 @format_option("trec_eval")
 @output_option()
 def command(
@@ -201,7 +210,7 @@ def command(
     With `--from-grades`, the systems of a graded file play: every rubric grading is also a tournament. `-m`
     is the kind of rating, `--games-by` the measure of the grades that decides a game.
 
-    `--elo-integer` repeats the published figures of RAGElo, whose ratings sink below 1000.
+    `--elo integer=yes` repeats the published figures of RAGElo, whose ratings sink below 1000.
 
     Examples:
 
@@ -334,7 +343,7 @@ def _check_usage(
         raise click.UsageError("--official cannot be combined with --format trec_eval.")
     if several and plot_matrix is not None:
         raise click.UsageError(
-            "--plot-matrix draws the games of one judge; use --grader and --prompt-class once."
+            "--plot matrix draws the games of one judge; use --grader and --prompt-class once."
         )
 
 

@@ -78,7 +78,8 @@ SCORING_RULES = together(
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated.")
 @RUN_TYPES
 @click.option(
-    "--plot-length",
+    "--plot length",
+    "plot_length",
     type=FIGURE_PATH,
     help="Also draw V_strict against answer length, with the Pareto front (.svg).",
 )
@@ -210,7 +211,7 @@ def _draw(
     run_types: Path | None,
     inputs: list[Path | None],
 ) -> None:
-    """Draw the figures of --plot and --plot-length for the first condition."""
+    """Draw the figures of --plot and --plot length for the first condition."""
     output.draw(conditions[0].primary, inputs)
     if plot_length is not None:
         from exam_pp.reports.analysis.nugget_conditions import length_picture

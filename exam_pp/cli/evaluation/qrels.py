@@ -79,7 +79,10 @@ _LEVELLED = ("max", "mean")
 @ROLE
 @CANARIES
 @click.option(
-    "--qrels-output", type=OUTPUT_PATH, help="With --runs or --rankings: also write the qrels to this file."
+    "--also qrels",
+    "qrels_output",
+    type=OUTPUT_PATH,
+    help="With --runs or --rankings: also write the qrels to this file.",
 )
 @click.option(
     "--fill-holes",
@@ -395,7 +398,7 @@ def _check_usage(output: LeaderboardOutput, *, scored: bool, leaderboard_values:
     )
     if not scored and (any(leaderboard_values) or output.significance):
         raise click.UsageError(
-            "-m, --qrels-output, --official, --plot, --per-query, --intervals and "
+            "-m, --also qrels, --official, --plot, --per-query, --intervals and "
             "--significance need --runs or --rankings."
         )
     if not scored and output.form != "text":

@@ -29,9 +29,12 @@ from exam_pp.grade_filter import GradeFilter
 @GRADED
 @required_output("Graded file to write.")
 @bank_option("Test bank of questions with gold answers.", required=True)
-@click.option("--answers-grader", metavar="MODEL", help="Only answers extracted by this model.")
 @click.option(
-    "--answers-class",
+    "--grades answers-grader", "answers_grader", metavar="MODEL", help="Only answers extracted by this model."
+)
+@click.option(
+    "--grades answers",
+    "answers_class",
     shell_complete=prompt_names,
     metavar="NAME",
     help="Only answers extracted with this prompt class.",

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 )
 @click.option("--to", "target_format", metavar="FORMAT", help="Format to write.")
 @click.option(
-    "--dropped-fields",
+    "--also dropped-fields",
     "dropped_fields_output",
     type=OUTPUT_PATH,
     help="Also write the counts of dropped fields to this JSON file.",
@@ -63,7 +63,10 @@ log = logging.getLogger(__name__)
 )
 @METHOD_NAME
 @click.option(
-    "--contexts", type=FILE, help="With --to squad2 or open-rag-eval: passages file with the passage texts."
+    "--passages",
+    "contexts",
+    type=FILE,
+    help="With --to squad2 or open-rag-eval: passages file with the passage texts.",
 )
 @click.option(
     "--queries",
@@ -94,7 +97,7 @@ def command(
 
     \b
       exam-pp convert nuggets.jsonl --to bank-csv -o nuggets.csv
-      exam-pp convert passages.jsonl.gz --to qrels -o judgments.qrels --dropped-fields dropped.json
+      exam-pp convert passages.jsonl.gz --to qrels -o judgments.qrels --also dropped-fields=dropped.json
     """
     from exam_pp.phases.interchange.convert import Conversion, convert
 

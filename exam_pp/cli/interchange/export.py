@@ -166,7 +166,8 @@ def candidates(passages: Path, system: str, queries: Path, output: Path) -> None
 @click.option("-m", "--measure", metavar="NAME", help=f"Measure that decides the games: {GAMES_BY}")
 @scored_options
 @click.option(
-    "--grader-name",
+    "--name",
+    "grader_name",
     metavar="NAME",
     help="Name of the grader to store.  [default: the grader of the grades; the file name of scores]",
 )

@@ -17,7 +17,7 @@ from exam_pp.cli.ranges import IntRange
 @output_option("Run file to write.  [default: standard output]")
 @click.option(
     "-k",
-    "--rank-constant",
+    "-S rank-constant",
     "k",
     type=IntRange(0),
     default=60,
@@ -33,7 +33,8 @@ from exam_pp.cli.ranges import IntRange
     "--max-passages", type=IntRange(min=1), help="Number of passages to write per query.  [default: all]"
 )
 @click.option(
-    "--system-name",
+    "--name",
+    "system_name",
     metavar="NAME",
     help="Name of the fused system in the run.  [default: the name of the output file without extensions, or "
     "fused]",

@@ -119,7 +119,8 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
     help="With --assignments or --umbrela: passages file to which the assignments or labels are added.",
 )
 @click.option(
-    "--grader-name",
+    "--name",
+    "grader_name",
     metavar="NAME",
     help="With --assignments or --umbrela: name of the grader, such as human:alice.  [default: nuggetizer or "
     "umbrela]",
@@ -129,12 +130,14 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
     default="ids are digests of the texts",
 )
 @click.option(
-    "--bank-output",
+    "--also bank",
+    "bank_output",
     type=OUTPUT_PATH,
     help="With --assignments: also write the nuggets as a test bank to this file.",
 )
 @click.option(
-    "--queries-output",
+    "--also queries",
+    "queries_output",
     type=OUTPUT_PATH,
     help="With --assignments or --candidates: also write the texts of the queries to this file.",
 )
@@ -182,7 +185,7 @@ def _check_companions(tool_options: dict[str, Any], options: dict[str, Any]) -> 
     named = [name for name in _COMPANIONS if tool_options[name]]
     if len(named) != 1:
         raise click.UsageError(
-            "--passages, --grader-name, --bank, --bank-output and --queries-output need one of --candidates, "
+            "--passages, --name, --bank, --also bank and --also queries need one of --candidates, "
             "--assignments and --umbrela."
             if not named
             else f"{' and '.join(f'--{name}' for name in named)} cannot be combined; use one of them."
@@ -194,7 +197,7 @@ def _check_companions(tool_options: dict[str, Any], options: dict[str, Any]) -> 
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --{named[0]}.")
     if tool_options["bank"] and tool_options["bank_output"]:
         raise click.UsageError(
-            "--bank and --bank-output cannot be combined; the nuggets are already in --bank."
+            "--bank and --also bank cannot be combined; the nuggets are already in --bank."
         )
     if tool_options["umbrela"] and not (tool_options["passages"] and options["queries"]):
         raise click.UsageError(

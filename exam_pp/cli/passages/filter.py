@@ -60,7 +60,7 @@ def command(
     passages are dropped.
 
     PASSAGES may also be a games file: --query, --queries, --system, --grader, --prompt-class and
-    --prompt-hash select games.
+    --grades hash select games.
 
     Examples:
 

@@ -15,7 +15,7 @@ from exam_pp.wording import counted
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @required_output("File to write.")
 @click.option(
-    "--like", type=FILE,
+    "--passages", "like", type=FILE,
     help="Passages file that gives the order of queries and passages; FILES must hold all of its queries.",
 )  # fmt: skip
 @click.option(
@@ -39,7 +39,7 @@ def command(
     Example:
 
     \b
-      exam-pp merge passages-1-of-2.jsonl.gz passages-2-of-2.jsonl.gz --like passages.jsonl.gz \\
+      exam-pp merge passages-1-of-2.jsonl.gz passages-2-of-2.jsonl.gz --passages passages.jsonl.gz \\
         -o merged.jsonl.gz
     """
     from exam_pp.phases.passages.merge import merge_files

@@ -23,7 +23,9 @@ from exam_pp.wording import counted
     required=True,
     help="Folder to write; created if missing.",
 )
-@click.option("-n", "--parts", type=IntRange(min=1), help="Number of files to write, of nearly equal size.")
+@click.option(
+    "-n", "--count", "parts", type=IntRange(min=1), help="Number of files to write, of nearly equal size."
+)
 @click.option(
     "--by-query", is_flag=True, help="Write a file for each query, named by its percent-encoded id."
 )
@@ -35,12 +37,12 @@ def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> 
     Example:
 
     \b
-      exam-pp split passages.jsonl.gz --parts 2 -o shards
+      exam-pp split passages.jsonl.gz --count 2 -o shards
     """
     from exam_pp.phases.passages.split import split_by_query, split_in_parts
 
     if (parts is None) != by_query:
-        raise click.UsageError("split needs either --parts N or --by-query.")
+        raise click.UsageError("split needs either --count N or --by-query.")
     split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
     files, queries = counted(len(split.files), "file"), counted(sum(split.files.values()), "query")
     log_summary([f"Written to {folder}: {files} with {queries}."])

@@ -157,7 +157,8 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
 @MIN_GRADE
 @MIN_RELEVANT
 @click.option(
-    "--often",
+    "-S often",
+    "often",
     type=IntRange(min=1),
     default=3,
     show_default=True,
@@ -179,7 +180,7 @@ def spurious(min_relevant: int, often: int, max_examples: int, limit: int | None
     Example:
 
     \b
-      exam-pp verify spurious graded.jsonl.gz --bank questions.jsonl --often 2
+      exam-pp verify spurious graded.jsonl.gz --bank questions.jsonl -S often=2
     """
     from exam_pp.phases.review.verification.spurious import Spurious
     from exam_pp.reports.review.verification.spurious import REPORT

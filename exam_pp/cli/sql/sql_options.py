@@ -45,7 +45,8 @@ source_options = together(
 
 limit_options = together(
     click.option(
-        "--memory-limit",
+        "-S memory-limit",
+        "memory_limit",
         default="512MB",
         show_default=True,
         metavar="SIZE",

@@ -87,20 +87,23 @@ _OPTIONS = (
     "text]",
 )
 @click.option(
-    "--min-relevance",
+    "--min-judgment",
+    "min_relevance",
     type=int,
     metavar="LABEL",
     help="Show only documents with at least this label of direct grades; the paper uses 2.  [default: "
     "show all]",
 )
 @click.option(
-    "--reasons-grader",
+    "--grades reasons-grader",
+    "reasons_grader",
     shell_complete=model_names,
     metavar="NAME",
     help="Take labels and reasons of documents from direct grades by this model or reviewer.",
 )
 @click.option(
-    "--reasons-class",
+    "--grades reasons",
+    "reasons_class",
     shell_complete=prompt_names,
     metavar="NAME",
     help="Take labels and reasons of documents from direct grades with this prompt class.",
@@ -171,8 +174,8 @@ def _compare_options(options: dict[str, Any]) -> CompareOptions:
     uses_grades = options["evidence"] in ("reason", "both") or options["min_relevance"] is not None
     if not uses_grades and (options["reasons_grader"] or options["reasons_class"]):
         raise click.UsageError(
-            "--reasons-grader and --reasons-class have an effect only with --evidence reason, --evidence "
-            "both or --min-relevance."
+            "--grades reasons-grader and --grades reasons have an effect only with --evidence reason, "
+            "--evidence both or --min-judgment."
         )
     names = [options["prompt_class"]] if options["prompt_class"] else []
     prompts = choose_prompts(names, options["prompt_files"])

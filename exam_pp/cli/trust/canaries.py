@@ -36,7 +36,8 @@ from exam_pp.phases.trust.canary_texts import CANARIES
     help="Only this canary; may be repeated.  [default: all]",
 )
 @click.option(
-    "--depth",
+    "--top",
+    "depth",
     type=IntRange(1, 1000),
     default=1,
     show_default=True,
@@ -70,7 +71,7 @@ def command(
     \b
       exam-pp canaries passages.jsonl.gz --bank questions.jsonl -o with-canaries.jsonl.gz
       exam-pp canaries passages.jsonl.gz --bank questions.jsonl --canary empty --canary keywords \\
-        --depth 3 -o with-canaries.jsonl.gz
+        --top 3 -o with-canaries.jsonl.gz
       exam-pp canaries passages.jsonl.gz --queries queries.jsonl -o with-canaries.jsonl.gz
     """
     from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries

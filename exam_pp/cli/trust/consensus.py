@@ -16,7 +16,7 @@ from exam_pp.cli.options import GRADED, grade_filter, log_summary, panel_members
 @required_output("Graded file to write.")
 @panel_members
 @click.option(
-    "--grader-name", metavar="NAME", help="Name of the consensus.  [default: panel:median, by --rule]"
+    "--name", "grader_name", metavar="NAME", help="Name of the consensus.  [default: panel:median, by --rule]"
 )
 def command(
     *,
@@ -32,7 +32,7 @@ def command(
     """Add the consensus of the graders of GRADED, as a grader of its own name.
 
     A grader is a model with a prompt class, or a reviewer. The consensus has a rating for every pair of
-    passage and entry that at least --min-graders of them rated, also for direct grades and assigned nuggets.
+    passage and entry that at least -S min-graders of them rated, also for direct grades and assigned nuggets.
     Ties are resolved downwards, so that a doubtful pair is not covered. All graders need the same prompt
     class, or prompt classes with the same scale.
 
@@ -43,7 +43,7 @@ def command(
 
     \b
       exam-pp consensus two-models.jsonl.gz -o with-consensus.jsonl.gz
-      exam-pp consensus two-models.jsonl.gz --rule mean --grader-name both -o with-mean.jsonl.gz
+      exam-pp consensus two-models.jsonl.gz --rule mean --name both -o with-mean.jsonl.gz
     """
     from exam_pp.phases.trust.consensus import consensus
     from exam_pp.store.files import allow_rereading

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 @click.command("grade-panel", cls=Command)
 @PASSAGES
-@click.option("--panel", required=True, type=FILE, help="TOML file with a table [[grader]] for each grader.")
+@click.option(
+    "--config", "panel", required=True, type=FILE, help="TOML file with a table [[grader]] for each grader."
+)
 @required_output("Graded file to write.")
 @bank_option("Test bank with the questions or nuggets to grade.")
 @click.option(
@@ -73,7 +75,7 @@ def command(
     Example:
 
     \b
-      exam-pp grade-panel passages.jsonl.gz --panel panel.toml --bank questions.jsonl -o panel.jsonl.gz
+      exam-pp grade-panel passages.jsonl.gz --config panel.toml --bank questions.jsonl -o panel.jsonl.gz
     """
     from exam_pp.phases.grading.distributed import refuse_process_group
     from exam_pp.phases.trust.grade_panel import PanelFiles, PanelOptions, grade_panel

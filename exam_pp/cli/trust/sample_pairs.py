@@ -29,7 +29,8 @@ from exam_pp.pair_sample import SampledBy
 @bank_option("Test bank; only pairs with its entries are drawn.", default="all graded entries")
 @required_output("File with the sampled pairs to write.")
 @click.option(
-    "--budget",
+    "--count",
+    "budget",
     type=IntRange(min=1),
     required=True,
     help="Number of pairs to expect; the drawn number is random.",
@@ -81,7 +82,7 @@ def command(
     The pairs are graded by one model (the first --grader) with one prompt. Every pair is drawn independently
     of the others (with --by entry, every entry with all its pairs), and its probability is in the file, so
     that scores can be corrected without bias. The draw depends only on the seed and the ids; a larger
-    --budget keeps the pairs of a smaller one.
+    --count keeps the pairs of a smaller one.
 
     With --by disagreement, a quarter of the budget is spread evenly over all pairs, and the rest by the
     range of the ratings of the graders.
@@ -91,9 +92,9 @@ def command(
     Examples:
 
     \b
-      exam-pp sample-pairs graded.jsonl.gz --bank questions.jsonl --budget 300 --by rating -o pairs.json
+      exam-pp sample-pairs graded.jsonl.gz --bank questions.jsonl --count 300 --by rating -o pairs.json
       exam-pp sample-pairs two-models.jsonl.gz --bank questions.jsonl --grader google/flan-t5-large \\
-        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --budget 300 --by disagreement \\
+        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --count 300 --by disagreement \\
         -o pairs.json
     """
     from exam_pp.phases.trust.pairs import sample_pairs

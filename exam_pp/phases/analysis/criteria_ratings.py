@@ -55,7 +55,7 @@ def criteria_ratings(
     _check(graded, selection, list(graders), systems, bool(ratings))
     for key, versions in hashes.items():
         subject = f"The ratings of answers by {key.model} in {graded} were made with {len(versions)} versions"
-        check_one(sorted(versions), f"{subject} of the prompt", "--prompt-hash")
+        check_one(sorted(versions), f"{subject} of the prompt", "--grades hash")
     return {key: ratings[key] for key in sorted(ratings, key=lambda key: (key.is_reviewer, key))}
 
 

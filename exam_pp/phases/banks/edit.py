@@ -229,7 +229,7 @@ def split_file(bank: Path, public: Path, secret: Path, share: float, seed: int) 
     for path in (public, secret):
         check_output(path, [bank])
     if public.resolve() == secret.resolve():
-        raise OutputError(f"--output and --secret-output are the same file: {public}.")
+        raise OutputError(f"--output and --also secret are the same file: {public}.")
     parts = split_bank(read_bank(bank).lines, share, seed)
     sizes = [sum(len(line.items) for line in part) for part in parts]
     if not all(sizes):

@@ -87,11 +87,11 @@ def _check_prompt(prompt: Prompt, *, cited: bool) -> None:
     if has_contexts(prompt) and not cited:
         raise SelectionError(
             f"The prompt {prompt.name!r} has the placeholder {{{CUT_SLOT}}}; name a passages file with "
-            "--contexts."
+            "--passages."
         )
     if cited and not has_contexts(prompt):
         raise SelectionError(
-            f"The prompt {prompt.name!r} has no placeholder {{{CUT_SLOT}}} for the passages of --contexts."
+            f"The prompt {prompt.name!r} has no placeholder {{{CUT_SLOT}}} for the passages of --passages."
         )
 
 

@@ -78,12 +78,12 @@ class QueryOptions:
         if shows_user_queries(prompt) and self.examples is None:
             raise SelectionError(
                 f"The prompt {prompt.name!r} has the placeholder {{{EXAMPLES_SLOT}}}; name a file of queries "
-                "with --example-queries."
+                "with --queries."
             )
         if self.examples is not None and not shows_user_queries(prompt):
             raise SelectionError(
                 f"The prompt {prompt.name!r} has no placeholder {{{EXAMPLES_SLOT}}} for the queries of "
-                "--example-queries."
+                "--queries."
             )
         return prompt
 
@@ -135,10 +135,10 @@ class QueriesSummary:
         if self.copied:
             yield f"Dropped: {counted(self.copied, 'query')} that repeat an example, or nearly so."
         if self.surplus:
-            yield f"Dropped: {counted(self.surplus, 'query')} beyond --per-window."
+            yield f"Dropped: {counted(self.surplus, 'query')} beyond --count."
         if self.shortened:
             windows = counted(self.shortened, "window was", "windows were")
-            yield f"{windows} too long for the model and shortened; use a lower --window-tokens."
+            yield f"{windows} too long for the model and shortened; use a lower -S window-tokens."
         if self.short:
             yield f"{counted(self.short, 'window has', 'windows have')} fewer queries than requested."
         yield from self._failures()

@@ -68,7 +68,7 @@ class ImportanceSummary:
         )
         if self.before:
             entries = counted(self.before, "entry has", "entries have")
-            yield f"{entries} an importance already; --relabel asks for it again."
+            yield f"{entries} an importance already; --regrade asks for it again."
         for reason, count in self.unlabelled.most_common():
             yield f"{counted(count, 'entry is', 'entries are')} without a new label: {reason}."
         if self.cut:
@@ -194,7 +194,7 @@ def importance_file(
     entries = sum(len(_to_label(line, options)) for line in lines)
     if not entries and options.keep is None:
         raise SelectionError(
-            f"All entries of {files.bank} have an importance; --relabel asks for it again, and --keep sorts "
+            f"All entries of {files.bank} have an importance; --regrade asks for it again, and --keep sorts "
             "and cuts the bank."
         )
     query_texts = {} if files.queries is None else read_query_texts(files.queries)

@@ -274,7 +274,7 @@ def nuggetize_file(
     if trace is not None:
         check_output(trace, files.inputs)
         if trace.resolve() == files.output.resolve():
-            raise OutputError(f"--trace and --output are the same file: {trace}.")
+            raise OutputError(f"--also trace and --output are the same file: {trace}.")
     check_lists(model, [options.nuggetizer.creation])
     if importance_model is not None:
         check_lists(importance_model, [options.nuggetizer.importance])

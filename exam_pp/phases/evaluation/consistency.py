@@ -122,7 +122,7 @@ def consistency(
         )
         result = Consistency(similar.evaluation, similar.pairs)
     elif spread is None:
-        raise SelectionError("Without ROUGE, consistency needs an encoder (--encoder) or scores (--scores).")
+        raise SelectionError("Without ROUGE, consistency needs an encoder (--model) or scores (--scores).")
     if spread is not None:
         result.evaluation = Evaluation(
             [*result.evaluation.scores, *spread.scores], [*result.evaluation.notes, *spread.notes]

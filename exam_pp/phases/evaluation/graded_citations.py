@@ -141,7 +141,7 @@ def _options(grader: CitationGrader, graders: Collection[CitationGrader]) -> str
     if grader.prompt_class:
         options.append(f"--prompt-class {grader.prompt_class!r}")
     if sum(other[:2] == grader[:2] for other in graders) > 1:
-        options.append(f"--prompt-hash {grader.prompt_hash}")
+        options.append(f"--grades hash={grader.prompt_hash}")
     return " ".join(options)
 
 

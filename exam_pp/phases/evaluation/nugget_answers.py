@@ -148,5 +148,5 @@ def _check_selection(answers: LabelledAnswers, graded: PathLike, criteria: Grade
         if len(hashes) > 1 and criteria.choice == "merge":
             raise SelectionError(
                 f"The assignments in {graded} with {key} were made with {len(hashes)} versions of the "
-                f"prompt; select one with --prompt-hash: {', '.join(sorted(hashes))}."
+                f"prompt; select one with --grades hash: {', '.join(sorted(hashes))}."
             )

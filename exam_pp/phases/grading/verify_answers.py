@@ -48,7 +48,7 @@ class AnswerSelector:
             if not self._holds_answers(grades) or not self.filter.accepts(grades):
                 continue
             self.seen[GradeKey.of(grades)] += 1
-            option = "--answers-grader and --answers-class (--model is the model that verifies)"
+            option = "--grades answers-grader and --grades answers (--model is the model that verifies)"
             check_one(
                 sorted(self.seen), "The file has extracted answers by several models or prompts", option
             )

@@ -68,7 +68,7 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
         check_output(dropped_fields_output, inputs)
         if dropped_fields_output.resolve() == conversion.target.resolve():
             raise SelectionError(
-                f"--dropped-fields and -o name the same file, {dropped_fields_output}; name two files."
+                f"--also dropped-fields and -o name the same file, {dropped_fields_output}; name two files."
             )
     dropped = DroppedFields()
     assert source_format.read is not None

@@ -75,10 +75,10 @@ def import_bank(
     check_output(output, files)
     if passages is not None:
         if form == "tqa":
-            raise SelectionError("TQA files have no passages; remove --passages-output.")
+            raise SelectionError("TQA files have no passages; remove --also passages.")
         check_output(passages, files)
         if passages.resolve() == output.resolve():
-            raise OutputError("--passages-output and -o name the same file; name two files.")
+            raise OutputError("--also passages and -o name the same file; name two files.")
     texts: list[QueryPassages] = []
     if form == "tqa":
         lines = [line for file in files for line in read_tqa(file)]

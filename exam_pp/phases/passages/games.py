@@ -122,9 +122,9 @@ def _refuse_options_for_passages(source: Path, options: FilterOptions) -> None:
         "--min-judgment": options.min_judgment is not None,
         "--graded and --ungraded": options.graded is not None,
         "--min-grade": options.min_grade is not None,
-        "--prompt-type": criteria.kind is not None,
-        "--question-set": criteria.question_set is not None,
-        "--grade-choice": criteria.choice != GradeFilter().choice,
+        "--grades type": criteria.kind is not None,
+        "--grades set": criteria.question_set is not None,
+        "--grades choice": criteria.choice != GradeFilter().choice,
     }
     for option, is_given in given.items():
         if is_given:

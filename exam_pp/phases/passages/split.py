@@ -39,7 +39,7 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
             writers[part].write(query)
         if len(part_of) < parts:
             queries = counted(len(part_of), "query")
-            raise SelectionError(f"{source} has {queries}, which is fewer than --parts {parts}.")
+            raise SelectionError(f"{source} has {queries}, which is fewer than --count {parts}.")
     return Split({folder / name: list(part_of.values()).count(part) for part, name in enumerate(names)})
 
 
@@ -68,7 +68,7 @@ def split_by_query(source: Path, folder: Path) -> Split:
 def _conflict(first: str, second: str) -> str:
     if first == second:
         return f"the query {first!r} is on several lines. Merge them first with exam-pp merge."
-    return f"the query ids {first!r} and {second!r} differ only in case. Use --parts instead of --by-query."
+    return f"the query ids {first!r} and {second!r} differ only in case. Use --count instead of --by-query."
 
 
 def _stem_and_suffix(source: Path) -> tuple[str, str]:

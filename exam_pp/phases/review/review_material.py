@@ -256,7 +256,7 @@ def _check(graded: str | Path, bank: str | Path | None, material: _Reading, opti
     answers_class = options.answers_class
     if answers_class is not None and answers_class not in material.answers_classes:
         raise SelectionError(
-            f"{graded} has no grades of the prompt class {answers_class!r} (--answers-class); its prompt "
+            f"{graded} has no grades of the prompt class {answers_class!r} (--grades answers); its prompt "
             f"classes: {', '.join(sorted(material.answers_classes)) or 'none'}."
         )
 

@@ -111,7 +111,7 @@ class CompareOptions:
                 f"--factors has no effect: the prompt {prompt.name!r} has no placeholder {{factors}}."
             )
         if self.min_relevance is not None and evidence == "none":
-            raise SelectionError("--min-relevance has no effect, because the prompt shows no documents.")
+            raise SelectionError("--min-judgment has no effect, because the prompt shows no documents.")
         return replace(self, prompt=prompt, evidence=evidence, factors=self.factors or FACTORS)
 
 

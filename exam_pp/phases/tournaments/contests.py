@@ -41,8 +41,8 @@ class DocumentRule:
         if document.label is None:
             raise SelectionError(
                 f"The document {document.passage_id!r} of the query {query_id!r} has no label, which "
-                "--min-relevance needs; grade it with `exam-pp grade` and a direct prompt, or leave out "
-                "--min-relevance."
+                "--min-judgment needs; grade it with `exam-pp grade` and a direct prompt, or leave out "
+                "--min-judgment."
             )
         return document.label >= self.min_relevance
 

@@ -133,7 +133,7 @@ def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
         hashes = sorted(prompt_hash for _, prompt_hash in judges if prompt_hash is not None)
         raise SelectionError(
             f"The games in {where} were made with several versions of the prompt; choose one with "
-            f"--prompt-hash: {', '.join(hashes)}."
+            f"--grades hash: {', '.join(hashes)}."
         )
     return keys[0]
 

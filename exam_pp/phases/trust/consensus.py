@@ -58,7 +58,7 @@ class ConsensusSummary:
         )
         if self.alone:
             have = counted(self.alone, "pair has", "pairs have")
-            yield f"{have} no consensus: fewer than {self.min_graders} graders rated them (--min-graders)."
+            yield f"{have} no consensus: fewer than {self.min_graders} graders rated them (-S min-graders)."
         if self.replaced:
             passages = counted(self.replaced, "passage")
             yield f"The earlier consensus {self.grader} of {passages} was replaced."
@@ -123,7 +123,7 @@ def consensus(
     )
     if len(members.keys) < min_graders:
         raise SelectionError(
-            f"A consensus needs ratings of {min_graders} graders (--min-graders), but {graded} has those of "
+            f"A consensus needs ratings of {min_graders} graders (-S min-graders), but {graded} has those of "
             f"{counted(len(members.keys), 'grader')}: {listed([str(key) for key in members.keys], '; ')}."
         )
     summary = ConsensusSummary(
@@ -163,8 +163,7 @@ class _Adder:
                 return grades
             if not is_consensus(grades.view):
                 raise SelectionError(
-                    f"The file has grades by {key.model!r}, which are no consensus: choose another "
-                    "--grader-name."
+                    f"The file has grades by {key.model!r}, which are no consensus: choose another --name."
                 )
             return None if GradeKey.of(grades.view) == key else grades
 

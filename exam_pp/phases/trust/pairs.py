@@ -125,7 +125,7 @@ def sample_pairs(
     _check_size(size, data, cutoff)
     if budget > size:
         notes.append(
-            f"--budget {budget} is above the number of graded pairs ({size}): the sample has all of "
+            f"--count {budget} is above the number of graded pairs ({size}): the sample has all of "
             "them, with probability 1."
         )
     if by == "disagreement" and not any(sizes):
@@ -143,7 +143,7 @@ def sample_pairs(
         pairs=_drawn(data, pairs_of, probabilities, by, seed),
     )
     if not sample.pairs:
-        notes.append("No pair was drawn. Use a larger --budget.")
+        notes.append("No pair was drawn. Use a larger --count.")
     return DrawnPairs(sample, min(budget, size), notes)
 
 

@@ -408,10 +408,10 @@ def sentence(error: Exception) -> str:
     if "failed to offload" in text:
         text = (
             "The disk with DuckDB's temporary files is full. Use a folder on another disk (set TMPDIR, or "
-            "-o for a database), or allow more memory with --memory-limit"
+            "-o for a database), or allow more memory with -S memory-limit"
         )
     elif "Out of Memory" in text or "out of memory" in text:
-        text = f"{text.split(' (')[0].rstrip('.')}. Allow DuckDB more memory with --memory-limit"
+        text = f"{text.split(' (')[0].rstrip('.')}. Allow DuckDB more memory with -S memory-limit"
     if match := re.search(r"Table with name (\S+) does not exist!", text):
         text = (
             f"{text.rstrip('?')}? The tables are {', '.join(TABLES)}"

@@ -124,7 +124,7 @@ def test_cover_counts_only_the_entries_of_the_prompt(
         files, demo_data / "nuggets.jsonl", cutoff=3,
         grade_filter=exam_pp.GradeFilter(model="lexical", prompt_class=NUGGETS),
     )  # fmt: skip
-    by_type = columns(leaderboard("cover", *LEXICAL, "--prompt-type", "nugget", "--cutoff", 3))
+    by_type = columns(leaderboard("cover", *LEXICAL, "--grades", "type=nugget", "--cutoff", 3))
 
     means = {row.system: row.mean for row in exam_pp.leaderboard(alone) if row.metric.startswith("Cover")}
     assert both["Cover(min_grade=4)@3"] == pytest.approx(means, abs=1e-6)
@@ -144,7 +144,7 @@ def test_cover_counts_only_the_entries_of_the_prompt(
             "3",
             "--min-grade",
             "4",
-            "--qrels-output",
+            "--also qrels",
             "q",
         ],
         ["--prompt-class", QUESTIONS, "--prompt-class", NUGGETS],

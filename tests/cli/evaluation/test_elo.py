@@ -27,8 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(line: str) -> None:
-    samples = [] if "--intervals" in line else ["--samples", "100"]
-    main(["-q", "evaluate", "elo", *line.split(), "--tournaments", "20", *samples])
+    samples = [] if "--intervals" in line else ["-S", "samples=100"]
+    main(["-q", "evaluate", "elo", *line.split(), "--elo", "tournaments=20", *samples])
 
 
 def failed(line: str, capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
@@ -139,7 +139,7 @@ def test_graders_of_grades_are_columns(capsys: pytest.CaptureFixture[str]) -> No
         ("graded.jsonl --bank graded.jsonl", "--bank needs --from-grades."),
         ("games.jsonl.gz --games-by Cover", "--games-by needs --from-grades."),
         ("games.jsonl.gz --tie-margin 0.1", "--tie-margin needs --from-grades."),
-        ("games.jsonl.gz --prompt-type question", "--prompt-type needs --from-grades."),
+        ("games.jsonl.gz --grades type=question", "--grades type needs --from-grades."),
         ("graded.jsonl --from-grades --games-by F1", "--games-by 'F1' is not a measure of grades"),
         ("graded.jsonl graded.jsonl --from-grades", "of which only one is possible"),
         ("scores.tsv --from-grades --grader one", "--grader needs a graded file."),
@@ -160,7 +160,7 @@ def test_from_grades_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.usefixtures("folder")
 def test_head_to_head(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["-q", "evaluate", "elo", "games.jsonl.gz", "--samples", "100", "--tournaments", "5",
+    main(["-q", "evaluate", "elo", "games.jsonl.gz", "-S", "samples=100", "--elo", "tournaments=5",
           "--head-to-head", "RAGF BM25", "RAG BM25"])  # fmt: skip
     assert "Head to head\n" in capsys.readouterr().out
 
@@ -179,7 +179,7 @@ def test_judges_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_figures() -> None:
-    run("games.jsonl.gz --plot elo.svg --plot-matrix matrix.svg -o out")
+    run("games.jsonl.gz --plot elo.svg --plot matrix=matrix.svg -o out")
     assert b"95 % intervals over queries" in Path("elo.svg").read_bytes()
     assert b"Share of games won" in Path("matrix.svg").read_bytes()
 
@@ -194,9 +194,9 @@ def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for line in (
         "games.jsonl.gz --all-pairs --format tsv",
         "games.jsonl.gz --official official.json --format trec_eval",
-        "judges.jsonl --grader gpt --grader llama --plot-matrix x.svg",
+        "judges.jsonl --grader gpt --grader llama --plot matrix=x.svg",
         "games.jsonl.gz --seed -1",
-        "games.jsonl.gz --k-factor nan",
+        "games.jsonl.gz --elo k=nan",
     ):
         assert "Usage" in failed(line, capsys, 2)
 
@@ -204,9 +204,9 @@ def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("-m bradley-terry --elo-integer", "--elo-integer needs -m elo."),
-        ("-m bradley-terry --k-factor 16", "--k-factor needs -m elo."),
-        ("--intervals none --confidence 0.9", "--confidence needs --intervals queries."),
+        ("-m bradley-terry --elo integer=yes", "--elo integer=yes needs -m elo."),
+        ("-m bradley-terry --elo k=16", "--elo k needs -m elo."),
+        ("--intervals none -S confidence=0.9", "-S confidence needs --intervals queries."),
     ],
 )
 @pytest.mark.usefixtures("folder")

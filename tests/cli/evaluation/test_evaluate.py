@@ -42,7 +42,7 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
     saved = tmp_path / "saved.qrels"
     code, out, err = run(
         "evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--min-grade", 5,
-        "--qrels-output", saved, "--format", "tsv",
+        "--also", f"qrels={saved}", "--format", "tsv",
     )  # fmt: skip
 
     assert code == 0

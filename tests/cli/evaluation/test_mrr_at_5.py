@@ -72,7 +72,7 @@ def test_judgments(tmp_path: Path, graded: Path, capsys: pytest.CaptureFixture[s
     """The same through qrels and a run file, as for judgments of people."""
     qrels, runs = tmp_path / "labels.qrels", tmp_path / "runs"
     main(["-q", "export", "runs", str(graded), "-o", str(runs)])
-    main(["-q", "evaluate", "qrels", str(graded), "--rankings", *MEASURES, "--qrels-output", str(qrels)])
+    main(["-q", "evaluate", "qrels", str(graded), "--rankings", *MEASURES, "--also", f"qrels={qrels!s}"])
     capsys.readouterr()
     main(["-q", "evaluate", "judgments", str(qrels), "--runs", str(runs), *MEASURES])
     assert means(capsys) == pytest.approx({"RR@5": SOMEWHAT, "RR(rel=2)@5": VERY})

@@ -33,7 +33,7 @@ def test_rubric_cover_and_its_correlation(shared_data: Path, tmp_path: Path) -> 
     main(["-q", "evaluate", "judgments", str(graded), "--runs", str(graded.parent / "runs"),
           "--format", "official", "-o", str(official)])  # fmt: skip
     main(["-q", "evaluate", "cover", str(graded), "--min-grade", "4", "--missing-queries", "skip",
-          "--grade-choice", "first", "--official", str(official), "--format", "published",
+          "--grades", "choice=first", "--official", str(official), "--format", "published",
           "-o", str(board)])  # fmt: skip
     rows = [line.split("\t")[:7] for line in board.read_text().splitlines()]
     assert [" ".join(filter(None, row)) for row in rows] == COVER.splitlines()
@@ -57,5 +57,5 @@ def test_qrels_are_the_same_file(
     """Those of `exam_evaluation -q`, with `--use-ratings` (max) and without (count)."""
     qrels = tmp_path / "rubric.qrels"
     main(["-q", "evaluate", "qrels", str(shared_data / file), "--prompt-class", prompt, "--label", label,
-          "--grade-choice", "first", "--min-grade", "1", "-o", str(qrels)])  # fmt: skip
+          "--grades", "choice=first", "--min-grade", "1", "-o", str(qrels)])  # fmt: skip
     assert hashlib.sha256(qrels.read_bytes()).hexdigest() == digest

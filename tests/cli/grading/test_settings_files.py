@@ -293,7 +293,7 @@ def test_only_a_server_that_the_user_names_gets_passages_and_key(
         command = [
             "grade-panel",
             str(tiny_passages),
-            "--panel",
+            "--config",
             config,
             "--bank",
             str(tiny_bank),
@@ -333,7 +333,7 @@ def test_a_panel_that_does_not_name_the_server_of_the_option(tiny_passages: Path
             [
                 "grade-panel",
                 str(tiny_passages),
-                "--panel",
+                "--config",
                 "panel.toml",
                 "-o",
                 "o",

@@ -14,7 +14,7 @@ def test_prompt_class_alias_and_unknown_prompt_class(
     tiny_passages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        main(["verify", "grading", str(tiny_passages), "--answers-class", "NuggetExtractionPromt"])
+        main(["verify", "grading", str(tiny_passages), "--grades", "answers=NuggetExtractionPromt"])
     error = " ".join(capsys.readouterr().err.split())
     assert "QuestionSelfRatedUnanswerablePromptWithChoices" in error
 
@@ -36,7 +36,7 @@ def test_shared_filters(report: str, golden: list[str], capsys: pytest.CaptureFi
     assert "\tr1\t" not in out
     main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--grader", "a-model",
           "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices",
-          "--answers-class", "QuestionCompleteConciseUnanswerablePromptWithChoices"])  # fmt: skip
+          "--grades", "answers=QuestionCompleteConciseUnanswerablePromptWithChoices"])  # fmt: skip
     assert "by a-model" in capsys.readouterr().out
 
 

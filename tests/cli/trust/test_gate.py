@@ -38,7 +38,7 @@ def run(*words: str) -> int:
         ("same", "", 0), ("bad", "", 4), ("noisy", "", 0), ("worse", "", 5),
         ("worse", "--undecided pass", 0), ("noisy", "--undecided fail", 5),
         ("bad", "--undecided pass", 4), ("bad", "--worst-drop 0.2", 1), ("base", "", 1),
-        ("other", "", 1), ("same", "--confidence 1", 2), ("same", "--worst-drop 0", 2),
+        ("other", "", 1), ("same", "-S confidence=1", 2), ("same", "--worst-drop 0", 2),
         ("same", "--undecided fail", 5), ("same", "--undecided fail --worst-drop 0.1", 0),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ from tests.conftest import without_times
 
 COMMANDS = writing_commands()
 GRADE = f"grade graded.jsonl --bank bank.jsonl --model fake --prompt-class {RATED} -o out.jsonl"
-COVER = "evaluate cover graded.jsonl --bank bank.jsonl --grader model --prompt-type question --format tsv"
+COVER = "evaluate cover graded.jsonl --bank bank.jsonl --grader model --grades type=question --format tsv"
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +106,7 @@ def test_the_content_of_a_manifest() -> None:
         for name, parameter in (("graded.jsonl", "GRADED"), ("bank.jsonl", "--bank"))
     ]
     assert {"name": "--cutoff", "value": 5, "default": False} in content["options"]
-    assert {"name": "--samples", "value": 2000, "default": True} in content["options"]
+    assert {"name": "-S", "samples=value": 2000, "default": True} in content["options"]
     assert {"name": "--seed", "value": 0, "default": True} in content["options"]
     assert content["report"]["models"] == ["model"]
     assert content["report"]["cutoff"] == 5

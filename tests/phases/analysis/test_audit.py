@@ -432,7 +432,7 @@ def test_a_threshold_above_all_grades_has_a_note(systems: Path) -> None:
 def test_the_command(systems: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     families = tmp_path / "families.toml"
     families.write_text('[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-*"]\n')
-    arguments = [str(systems), "--families", str(families), "--samples", "100", "--format", "json"]
+    arguments = [str(systems), "--families", str(families), "-S", "samples=100", "--format", "json"]
     main(["-q", "analyze", "audit", *arguments, "--reviewer", "judgments", "--cutoff", "2"])
     assert json.loads(capsys.readouterr().out)["title"] == "Audit of gpt-4"
     with pytest.raises(SystemExit) as stop:

@@ -159,7 +159,7 @@ def test_two_versions_of_a_prompt_are_not_mixed(write_jsonl: WriteLines) -> None
     both = answer("q", "RAG", {"gpt": {"a": 1}}, prompt_hash="one")
     both["criteria_grades"] += answer("q", "RAG", {"gpt": {"a": 2}}, prompt_hash="two")["criteria_grades"]
     path = write_jsonl("rated.jsonl", [["q", [both]]])
-    with pytest.raises(SelectionError, match=r"2 versions of the prompt.*--prompt-hash: one, two"):
+    with pytest.raises(SelectionError, match=r"2 versions of the prompt.*--grades hash: one, two"):
         criteria_graders(path)
 
 
@@ -189,7 +189,7 @@ def test_the_command(rated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     figure, output = tmp_path / "differences.svg", tmp_path / "out.json"
     main([
         "analyze", "graders", str(rated), "--per-criterion", "--grader", "gpt", "--grader", "human:ann",
-        "--plot-differences", str(figure), "--format", "json", "-o", str(output), "--seed", "1",
+        "--plot", f"differences={figure!s}", "--format", "json", "-o", str(output), "--seed", "1",
     ])  # fmt: skip
     rows = {table["title"]: table["rows"] for table in json.loads(output.read_text())["tables"]}
 
@@ -205,7 +205,7 @@ def test_no_figure_without_common_items(
 ) -> None:
     path = write_jsonl("rated.jsonl", [["q", [answer("q", "RAG", {"gpt": {"a": 1}, "human:ann": {"b": 1}})]]])
     figure = tmp_path / "differences.svg"
-    main(["analyze", "graders", str(path), "--per-criterion", "--plot-differences", str(figure)])
+    main(["analyze", "graders", str(path), "--per-criterion", "--plot", f"differences={figure!s}"])
 
     assert not figure.exists()
     assert "is not written: the graders have no common items" in capsys.readouterr().err

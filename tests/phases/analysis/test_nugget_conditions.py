@@ -157,7 +157,7 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     scatter, length = tmp_path / "6.svg", tmp_path / "7.svg"
     main(
         ["analyze", "nuggets", str(graded), "--bank", str(bank), "--run-types", str(types),
-         "--plot", str(scatter), "--plot-length", str(length), "-o", str(tmp_path / "out.txt")]
+         "--plot", str(scatter), "--plot", f"length={length!s}", "-o", str(tmp_path / "out.txt")]
     )  # fmt: skip
     svg = scatter.read_text()
     assert "τ run:" in svg

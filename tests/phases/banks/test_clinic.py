@@ -139,7 +139,7 @@ def test_curve_of_bank_size(graded: Path, bank: Path) -> None:
 def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_path: Path) -> None:
     edits, new = tmp_path / "edits.json", tmp_path / "new.jsonl"
     clinic = ["-q", "bank", "clinic", str(graded), "--bank", str(bank)]
-    main([*clinic, "-o", str(tmp_path / "r.txt"), "--write-edits", str(edits)])
+    main([*clinic, "-o", str(tmp_path / "r.txt"), "--also", f"edits={edits!s}"])
     proposed = read_edits(edits)
     assert (proposed.format, proposed.reviewer, proposed.bank_sha256) == (
         FORMAT,
@@ -152,7 +152,7 @@ def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_
     assert "3 of 6 judged passages that cover it are non-relevant; discrimination: " in reasons["nonsense"]
     main(["-q", "bank", "apply", str(bank), str(edits), "-o", str(new)])
     assert list(read_bank(new).entries("q1")) == ["good", "hard"]
-    main([*clinic, "-o", str(tmp_path / "r.txt"), "--write-edits", str(edits), "--propose", "too-easy"])
+    main([*clinic, "-o", str(tmp_path / "r.txt"), "--also", f"edits={edits!s}", "--propose", "too-easy"])
     assert [edit.entry_id for edit in read_edits(edits).bank] == ["always"]
 
 

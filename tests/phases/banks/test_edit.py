@@ -229,6 +229,6 @@ def test_a_split_with_an_empty_part_is_refused(tmp_path: Path, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         main(
             ["bank", "split", str(bank), "--secret", "0.1", "-o", str(tmp_path / "a"),
-             "--secret-output", str(tmp_path / "b")]
+             "--also", f"secret={tmp_path / 'b'}"]
         )  # fmt: skip
     assert f"secret part of {bank}" in capsys.readouterr().err

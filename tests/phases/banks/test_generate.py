@@ -207,12 +207,12 @@ def test_a_run_interrupted_in_top_ups_continues(
     whole, bank = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl"
     uninterrupted, again = FakeLLM(reply), FakeLLM(reply)
     backend(uninterrupted)
-    command(queries, whole, "--top-ups", "2", "--count", "9")
+    command(queries, whole, "-S", "top-ups=2", "--count", "9")
     backend(FakeLLM(dies))
     with pytest.raises(SystemExit):
-        command(queries, bank, "--top-ups", "2", "--count", "9")
+        command(queries, bank, "-S", "top-ups=2", "--count", "9")
     backend(again)
-    command(queries, bank, "--top-ups", "2", "--count", "9")
+    command(queries, bank, "-S", "top-ups=2", "--count", "9")
     assert bank.read_bytes() == whole.read_bytes()
     assert (uninterrupted.calls, again.calls) == (15, 10), "the first five replies are in the journal"
 
@@ -233,7 +233,7 @@ def test_failures_are_listed_and_the_rest_is_kept() -> None:
 
 
 def command(queries: Path, bank: Path, *more: str) -> None:
-    options = [*more, "--model", "fake", *([] if more else ["--top-ups", "0"])]
+    options = [*more, "--model", "fake", *([] if more else ["-S", "top-ups=0"])]
     main(["-q", "generate", "questions", str(queries), "-o", str(bank), *options])
 
 

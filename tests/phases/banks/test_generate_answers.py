@@ -236,15 +236,15 @@ def test_a_prompt_of_your_own(
             main(["-q", *command, *more])
         return " ".join(capsys.readouterr().err.split())
 
-    assert "'Poem' has no placeholder {context}" in error(str(own), "--contexts", str(contexts))
+    assert "'Poem' has no placeholder {context}" in error(str(own), "--passages", str(contexts))
     own.write_text(PROMPT.replace("MORE", " {context}"))
-    assert "name a passages file with --contexts" in error(str(own))
-    main(["-q", *command, str(own), "--contexts", str(contexts)])
+    assert "name a passages file with --passages" in error(str(own))
+    main(["-q", *command, str(own), "--passages", str(contexts)])
     (answer,) = read_answers(output)
     assert answer.parts[0].citations == ("p2",)
     main(["-q", "show", "prompt", "QuestionGenerationDL", "--as-file", "-o", str(own)])
     assert "it needs kind = 'answer'" in error(str(own))
-    assert "--ranking needs --contexts" in error(str(own), "--ranking", "a")
+    assert "--system needs --passages" in error(str(own), "--system", "a")
 
 
 def test_contexts_of_other_queries_are_an_error(

@@ -205,7 +205,7 @@ template = "{template}"
 @pytest.mark.parametrize(
     ("template", "examples", "message"),
     [
-        ("Ask about {context} like {user_queries}", False, "name a file of queries with --example-queries"),
+        ("Ask about {context} like {user_queries}", False, "name a file of queries with --queries"),
         ("Ask about {context}", True, "has no placeholder {user_queries}"),
     ],
 )
@@ -215,7 +215,7 @@ def test_prompts_that_do_not_fit(
 ) -> None:  # fmt: skip
     (tmp_path / "mine.toml").write_text(PROMPT.replace("{template}", template))
     arguments = ["generate", "queries", str(documents), "-o", str(tmp_path / "out"), "--model", "fake"]
-    more = ["--example-queries", str(documents)] if examples else []
+    more = ["--queries", str(documents)] if examples else []
     with pytest.raises(SystemExit):
         main([*arguments, "--prompt-file", str(tmp_path / "mine.toml"), *more])
     assert message in capsys.readouterr().err

@@ -344,7 +344,7 @@ def test_all_passages_without_any_judgment(passages: Path, demo_data: Path, tmp_
 
 def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
     bank, trace = tmp_path / "bank.jsonl", tmp_path / "trace.jsonl"
-    command(passages, bank, demo_data, "--trace", str(trace), "--max-queries", "2")
+    command(passages, bank, demo_data, "--also", f"trace={trace!s}", "--max-queries", "2")
     windows = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
     assert [(window["query_id"], window["window"]) for window in windows] == [
         ("007", 1), ("007", 2), ("d01", 1), ("d01", 2)
@@ -403,7 +403,7 @@ def test_options_that_have_no_effect(
         (["--importance-model", "bundled"], "'NuggetImportance'"),
         (["--relevance", "model"], "with the prompt GradedRelevance"),
         (["--min-judgment", "9"], "at least 9 (161 passages"),
-        (["--ranking", "bm52"], "'bm25'"),
+        (["--system", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'NuggetCreation'"),
     ],
 )

@@ -120,7 +120,7 @@ def test_several_graders_need_a_choice() -> None:
     sets = [grades(A=NO), grades("human:ann", A=FULL), grades("m", "2", A=PARTIAL)]
     answer = [query(source("A"), part("rag/q#1", ["A"], *sets))]
     with pytest.raises(
-        SelectionError, match=r"choose one: --grader 'human:ann' .*--prompt-hash 1; .*--prompt-hash 2"
+        SelectionError, match=r"choose one: --grader 'human:ann' .*--grades hash=1; .*--grades hash=2"
     ):
         citations(answer)
     assert values(citations(answer, selection=SupportFilter("human:ann")))[0] == 1.0

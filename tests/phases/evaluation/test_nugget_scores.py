@@ -225,7 +225,7 @@ def test_two_versions_of_a_prompt_are_not_mixed(write_jsonl: WriteJsonl, bank: P
         given["exam_grades"][number:] = [grades]
     graded = write_jsonl("g.jsonl", [["q1", [given]]])
 
-    with pytest.raises(SelectionError, match=f"--prompt-hash: {'1' * 16}, {'2' * 16}"):
+    with pytest.raises(SelectionError, match=f"--grades hash: {'1' * 16}, {'2' * 16}"):
         nugget_scores(graded, bank)
     chosen = single(nugget_scores(graded, bank, grade_filter=GradeFilter(prompt_hash="2" * 16)))
     assert scores(chosen, "a", "q1")["A"] == 0
@@ -403,7 +403,7 @@ def test_published_scores_of_a_real_run_from_assignments_to_metrics(
     source, graded, bank = shared_data / "rag24", tmp_path / "graded.jsonl.gz", tmp_path / "bank.jsonl"
     run(
         "import", "--assignments", source / "assignments.command-r-plus.jsonl", "-o", graded,
-        "--bank-output", bank,
+        "--also", f"bank={bank}",
     )  # fmt: skip
     run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
 
@@ -432,7 +432,7 @@ def test_published_scores_with_a_topic_without_vital_nuggets(
     for nugget in changed["nuggets"]:
         nugget["importance"] = "okay"
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(topic) + "\n" for topic in topics), "utf-8")
-    run("import", "--assignments", tmp_path / "in.jsonl", "-o", graded, "--bank-output", bank)
+    run("import", "--assignments", tmp_path / "in.jsonl", "-o", graded, "--also", f"bank={bank}")
     run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
 
     metrics = (source / "metrics.command-r-plus.jsonl").read_text("utf-8").splitlines()

@@ -242,7 +242,7 @@ def test_answers_of_several_prompts_need_a_choice(
     prompts = [PROMPTS.get(KEY), PROMPTS.get(other)]
     grade_file(GradeFiles(passages, both, bank), ModelOptions("fake"), GradeOptions(prompts=prompts))
     output = tmp_path / "verified.jsonl"
-    with pytest.raises(SelectionError, match="--answers-grader"):
+    with pytest.raises(SelectionError, match="--grades answers-grader"):
         verify(both, bank, output, FakeLLM(), monkeypatch)
     assert not output.exists()
     verify(both, bank, output, FakeLLM(lambda r: "no"), monkeypatch, answers=GradeFilter(prompt_class=other))

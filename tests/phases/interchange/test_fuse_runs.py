@@ -78,7 +78,7 @@ def test_the_rank_column_is_the_order_in_which_trec_eval_evaluates() -> None:
 
 def test_depths_and_constant(runs: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.run"
-    options = ["-k", "1", "--top", "1", "--max-passages", "1", "--system-name", "short"]
+    options = ["-k", "1", "--top", "1", "--max-passages", "1", "--name", "short"]
     main(["-q", "fuse", str(runs), "-o", str(output), *options])
     assert output.read_text() == "q1 Q0 c 1 0.5 short\nq2 Q0 a 1 0.5 short\n"  # 1 / (1 + 1), tied with a
 

@@ -88,7 +88,7 @@ def test_squad(tmp_path: Path) -> None:
     output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
     source = write(tmp_path, SQUAD)
     main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output),
-          "--passages-output", str(passages)])  # fmt: skip
+          "--also", f"passages={passages!s}"])  # fmt: skip
     first, second = read_bank(output)
     assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
     golds = {key: entry.gold_answers for key, entry in first.entries.items()}
@@ -143,12 +143,12 @@ def test_withheld_answers_are_counted(tmp_path: Path) -> None:
 
 
 def test_tqa_has_no_passages(tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=r"TQA .*--passages-output"):
+    with pytest.raises(SelectionError, match=r"TQA .*--also passages"):
         import_bank("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
 
 
 def test_outputs_must_differ(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="--passages-output and -o "):
+    with pytest.raises(OutputError, match="--also passages and -o "):
         import_bank("squad2", [write(tmp_path, SQUAD)], tmp_path / "b", tmp_path / "b")
 
 
@@ -171,9 +171,9 @@ def test_formats_without_passages_refuse_their_file_before_reading(
     broken.write_text("{")
     with pytest.raises(SystemExit) as stop:
         main(["bank", "import", str(broken), "--from", form, "-o", str(tmp_path / "b"),
-              "--passages-output", str(tmp_path / "p")])  # fmt: skip
+              "--also", f"passages={tmp_path / 'p'}"])  # fmt: skip
     assert stop.value.code == 2
-    assert "--passages-output needs --from squad2." in capsys.readouterr().err
+    assert "--also passages needs --from squad2." in capsys.readouterr().err
 
 
 def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) -> None:

@@ -482,9 +482,9 @@ def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
     [
         ["--assignments", "a.jsonl", "--umbrela", "a.jsonl"],
         ["--umbrela", "a.jsonl"],
-        ["--candidates", "a.jsonl", "--grader-name", "x"],
+        ["--candidates", "a.jsonl", "--name", "x"],
         ["--assignments", "a.jsonl", "--texts", "a.jsonl"],
-        ["--assignments", "a.jsonl", "--bank", "a.jsonl", "--bank-output", "b.jsonl"],
+        ["--assignments", "a.jsonl", "--bank", "a.jsonl", "--also", "bank=b.jsonl"],
         ["--passages", "a.jsonl"],
     ],
 )

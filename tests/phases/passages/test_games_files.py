@@ -80,7 +80,7 @@ def pairs(path: Path) -> list[tuple[str, str, str, str]]:
         (["--system", "x", "--system", "z"], [("q1", "m", "x", "z")]),
         (["--grader", "human:ann"], [("q1", "human:ann", "x", "y")]),
         (["--prompt-class", "P", "--query", "q2"], [("q2", "m", "x", "y")]),
-        (["--prompt-hash", "1", "--system", "z"], [("q1", "m", "y", "z"), ("q1", "m", "x", "z")]),
+        (["--grades", "hash=1", "--system", "z"], [("q1", "m", "y", "z"), ("q1", "m", "x", "z")]),
     ],
 )
 def test_filter(options: Sequence[str], kept: list[Any], source: Path, output: Path) -> None:
@@ -101,7 +101,7 @@ def test_filter(options: Sequence[str], kept: list[Any], source: Path, output: P
             "games of: --grader 'm' --prompt-class 'P' (4 games); --grader 'human:ann' (1",
         ),
         (["--judged"], "is a games file, to which --judged does not apply"),
-        (["--prompt-type", "question"], "to which --prompt-type does not apply"),
+        (["--grades", "type=question"], "to which --grades type does not apply"),
         (["--role", "answer"], "to which --role does not apply"),
     ],
 )
@@ -206,10 +206,10 @@ def test_merge_joins_shards_judges_and_new_games(
     ]  # fmt: skip
     passages = write_jsonl("p.jsonl", [["q2", []], ["q1", []]])
     for like in (passages, write_jsonl("l.jsonl", [query(query_id="q2"), query(query_id="q1")])):
-        run("merge", first, second, "--like", like, "-o", output)
+        run("merge", first, second, "--passages", like, "-o", output)
         assert [line["query_id"] for line in read(output)] == ["q2", "q1", "q3"]
     other = write_jsonl("o.jsonl", [["q9", []]])
-    assert "in none of the merged files" in fails(capsys, "merge", first, "--like", other, "-o", output)
+    assert "in none of the merged files" in fails(capsys, "merge", first, "--passages", other, "-o", output)
 
 
 def test_a_graded_game_replaces_an_ungraded_one(

@@ -60,7 +60,7 @@ def test_shards_and_merge_equal_the_whole(
     parts = [tmp_path / f"part-{i}.jsonl" for i in range(1, shards + 1)]
     for index, part in enumerate(parts, 1):
         main(["-q", "grade", str(file), "-o", str(part), *options, "--shard", f"{index}/{shards}"])
-    merge(merged, *reversed(parts), "--like", file)
+    merge(merged, *reversed(parts), "--passages", file)
     assert merged.read_bytes() == whole.read_bytes()
 
 
@@ -69,7 +69,7 @@ def test_a_missing_shard_is_an_error(
 ) -> None:
     part = write_jsonl("part.jsonl", [["007", [passage("p3")]]])
     with pytest.raises(SystemExit):
-        merge(tmp_path / "out.jsonl", part, "--like", tiny_passages)
+        merge(tmp_path / "out.jsonl", part, "--passages", tiny_passages)
     assert "1 query " in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -77,7 +77,7 @@ def test_a_missing_shard_is_an_error(
 def test_like_orders_passages_by_their_first_position(write_jsonl: WriteLines, tmp_path: Path) -> None:
     file = write_jsonl("in.jsonl", [["q", [passage("new"), passage("b"), passage("a")]]])
     like = write_jsonl("like.jsonl", [["q", [passage("a"), passage("b"), passage("a")]]])
-    ((_, merged),) = merge(tmp_path / "out.jsonl", file, "--like", like)
+    ((_, merged),) = merge(tmp_path / "out.jsonl", file, "--passages", like)
     assert [raw["paragraph_id"] for raw in merged] == ["a", "b", "new"]
 
 

@@ -90,7 +90,7 @@ def test_parts_together_are_the_whole(file: Path, tmp_path: Path, parts: int) ->
     assert sorted(line for path in files for line in path.read_bytes().splitlines()) == sorted(whole)
     sizes = [path.stat().st_size for path in files]
     assert max(sizes) - min(sizes) <= max(map(len, whole)) + 1
-    run(f"merge --like {file} -o {tmp_path / 'united.jsonl'}", *files)
+    run(f"merge --passages {file} -o {tmp_path / 'united.jsonl'}", *files)
     assert (tmp_path / "united.jsonl").read_bytes() == file.read_bytes()
 
 
@@ -98,7 +98,7 @@ def test_impossible_splits(
     file: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts = tmp_path / "parts"
-    assert "--parts 6" in fails(capsys, f"split {file} -o {parts} -n 6")
+    assert "--count 6" in fails(capsys, f"split {file} -o {parts} -n 6")
     assert not parts.exists()
     assert "--by-query" in fails(capsys, f"split {file} -o {parts}")
     twice = write_jsonl("twice.jsonl", [["q", []], ["r", []], ["q", []]])

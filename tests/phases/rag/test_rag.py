@@ -293,7 +293,7 @@ def test_the_command_evaluate_consistency(
     monkeypatch.chdir(tmp_path)
     main(["-q", "import", "--answers", str(tides), "--unit", "sentence", "-o", "tides.jsonl"])
     capfd.readouterr()
-    main(["-q", "evaluate", "consistency", "tides.jsonl", "--format", "tsv", "--pairs-output", "pairs.jsonl"])
+    main(["-q", "evaluate", "consistency", "tides.jsonl", "--format", "tsv", "--also", "pairs=pairs.jsonl"])
     header, row = capfd.readouterr().out.splitlines()[:2]
     values = dict(zip(header.split("\t"), row.split("\t"), strict=True))
     assert (values["system"], values["ROUGE-1"]) == ("tides", "0.750000")
@@ -312,7 +312,7 @@ def test_the_command_evaluate_consistency(
     assert report["tables"][0]["rows"][0]["mean(V)"] == 0.75
     with pytest.raises(SystemExit):
         main(["-q", "evaluate", "consistency", "tides.jsonl", "--no-rouge"])
-    error = "Without ROUGE, consistency needs an encoder (--encoder) or scores (--scores)."
+    error = "Without ROUGE, consistency needs an encoder (--model) or scores (--scores)."
     assert error in capfd.readouterr().err
 
 

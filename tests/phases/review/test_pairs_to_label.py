@@ -133,7 +133,7 @@ def test_from_the_sample_to_labels_in_the_file(
 ) -> None:
     """Draw pairs, write the page, rate its pairs as the page does, and add the ratings to the file."""
     monkeypatch.chdir(tiny_passages.parent)
-    run("sample-pairs graded.jsonl --bank bank.jsonl --budget 3 --cutoff 0 --seed 3 -o pairs.json")
+    run("sample-pairs graded.jsonl --bank bank.jsonl --count 3 --cutoff 0 --seed 3 -o pairs.json")
     run("review graded.jsonl --bank bank.jsonl --pairs pairs.json --blind -o review.html")
     page = Path("review.html").read_text(encoding="utf-8")
     sample = read_pair_sample("pairs.json")
@@ -162,7 +162,7 @@ def test_from_the_sample_to_labels_in_the_file(
     assert labelled == dict.fromkeys(drawn, 3)
     # Drawing again from the file with labels, with a larger budget, keeps the labelled pairs.
     run(
-        "sample-pairs people.jsonl --bank bank.jsonl --grader google/flan-t5-large --budget 4 --cutoff 0 "
+        "sample-pairs people.jsonl --bank bank.jsonl --grader google/flan-t5-large --count 4 --cutoff 0 "
         "--seed 3 -o more.json"
     )
     assert drawn <= {

@@ -84,7 +84,7 @@ def test_models_come_before_reviewers(write_jsonl: WriteLines, tiny_bank: Path) 
     assert chunk["strings"][chunk["grades"][1]["answer"][0]] == "Text of"
     assert chunk["grades"][1]["spans"][0] == [0, 7]
     assert blocks(review(graded, tiny_bank, GradeFilter(model="two")))["head"]["graders"] == ["two"]
-    with pytest.raises(SelectionError, match=r"'Other' \(--answers-class\).* QuestionComp"):
+    with pytest.raises(SelectionError, match=r"'Other' \(--grades answers\).* QuestionComp"):
         review(graded, tiny_bank, answers_class="Other")
 
 

@@ -75,7 +75,7 @@ def flat(
 def test_a_selection_without_matches_is_refused(tiny_passages: Path, write_jsonl: Write) -> None:
     with pytest.raises(SelectionError, match="'q9'"):
         flat(tiny_passages, queries=["q9"])
-    with pytest.raises(SelectionError, match=r"'Nope' \(--answers-class\).* Quest"):
+    with pytest.raises(SelectionError, match=r"'Nope' \(--grades answers\).* Quest"):
         flat(tiny_passages, answers_class="Nope")
     with pytest.raises(SelectionError, match=r"filter.* --prompt-class 'QuestionSelfRated"):
         flat(tiny_passages, GradeFilter(model="gpt-4"))

@@ -236,7 +236,7 @@ def test_a_document_without_a_label_where_the_threshold_needs_it(folder: Folder)
     folder.compare(evidence="both")
     with pytest.raises(SelectionError, match="The document 'p3' of the query 'q1' has no label") as raised:
         folder.compare("other.jsonl", min_relevance=2)
-    assert "--min-relevance" in str(raised.value)
+    assert "--min-judgment" in str(raised.value)
     assert not (folder.path / "other.jsonl").exists()
 
 
@@ -339,7 +339,7 @@ TWO = "The system 'a' has two answers to the query 'q1', which cannot be disting
         (
             BOTH,
             {"evidence": "none", "min_relevance": 1},
-            "--min-relevance has no effect",
+            "--min-judgment has no effect",
         ),
         (
             BOTH,
@@ -432,7 +432,7 @@ def test_csv_files_of_ragelo_become_ratings(
 @pytest.mark.parametrize(
     ("options", "about"),
     [
-        ("--reasons-grader m", "have an effect only with --evidence reason"),
+        ("--grades reasons-grader m", "have an effect only with --evidence reason"),
         ("--prompt-class PairwiseChoice --prompt-file mine.toml", "use --prompt-class or --prompt-file once"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_version_of_the_prompt_is_selected(tmp_path: Path) -> None:
     ]
     path = games_file(tmp_path / "g.jsonl", {"1": sets})
 
-    with pytest.raises(SelectionError, match="choose one with --prompt-hash: x1, x2"):
+    with pytest.raises(SelectionError, match="choose one with --grades hash: x1, x2"):
         judged_games([path])
     assert [row[3] for row in scores(path, GameFilter(prompt_hash="x2"))] == [0.0]
 

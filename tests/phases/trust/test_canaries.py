@@ -390,7 +390,7 @@ def test_grades_of_real_passages_do_not_change(files: Files) -> None:
         "analyze graders FILE --bank BANK --format json",
         "analyze graders FILE --per-entry --format json",
         "analyze sweep FILE --bank BANK --official OFFICIAL --grader lexical --format json",
-        "evaluate elo FILE --from-grades --bank BANK --grader lexical --tournaments 3 --samples 100 "
+        "evaluate elo FILE --from-grades --bank BANK --grader lexical --elo tournaments=3 -S samples=100 "
         "--format json",
         "export games FILE --bank BANK --grader lexical",
         "evaluate qrels FILE --bank BANK --grader lexical --format trec_eval --rankings --per-query",

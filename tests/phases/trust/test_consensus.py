@@ -188,7 +188,7 @@ def test_prompt_classes_with_the_same_scale(write_jsonl: WriteLines, tmp_path: P
         ({"min_graders": 4}, "A consensus needs ratings of 4 graders"),
         ({"name": "human:ann"}, "cannot be the name of a consensus"),
         ({"name": " "}, "cannot be the name of a consensus"),
-        ({"name": "a"}, "which are no consensus: choose another --grader-name"),
+        ({"name": "a"}, "which are no consensus: choose another --name"),
         ({"graders": ["nobody"]}, "has no grades by --grader 'nobody'; it has those of"),
         ({"prompt_classes": ["Nothing"]}, "has no grades by --prompt-class 'Nothing'"),
         ({"graders": ["x"], "name": "x"}, "cannot be a member"),
@@ -203,10 +203,10 @@ def test_mistakes(graded: Path, tmp_path: Path, options: dict[str, Any], message
 def test_the_command_reports_members_and_ties(
     graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["consensus", str(graded), "-o", str(tmp_path / "out.jsonl"), "--grader-name", "all"])
+    main(["consensus", str(graded), "-o", str(tmp_path / "out.jsonl"), "--name", "all"])
     messages = capsys.readouterr().err
     assert f"2 ratings added as all with the prompt class {RATED}: the median of 3 graders" in messages
-    assert "1 pair has no consensus: fewer than 2 graders rated them (--min-graders)." in messages
+    assert "1 pair has no consensus: fewer than 2 graders rated them (-S min-graders)." in messages
 
 
 def test_reread_leaves_a_consensus_as_it_is(

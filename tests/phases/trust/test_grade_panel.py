@@ -165,7 +165,7 @@ def test_a_damaged_record_is_an_error(files: PanelFiles) -> None:
 def test_standard_output(files: PanelFiles, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     write_panel(files, "lexical")
     main(
-        ["-q", "grade-panel", str(files.passages), "--panel", str(files.panel), "--bank", str(files.bank),
+        ["-q", "grade-panel", str(files.passages), "--config", str(files.panel), "--bank", str(files.bank),
          "-o", "-"]
     )  # fmt: skip
     written = capsysbinary.readouterr().out

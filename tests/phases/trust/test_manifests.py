@@ -42,7 +42,7 @@ def change(name: str, **values: Any) -> None:
 def test_equal_steps_differ_in_the_named_options_only() -> None:
     """So ``diff`` of two manifests, or of two reports, shows why two files differ."""
     for name, cutoff in (("a", 20), ("b", 1)):
-        run(f"evaluate cover graded.jsonl --bank bank.jsonl --grader model --prompt-type question "
+        run(f"evaluate cover graded.jsonl --bank bank.jsonl --grader model --grades type=question "
             f"--cutoff {cutoff} --format tsv -o {name}.tsv")  # fmt: skip
     left, right = (json.loads(Path(f"{name}.tsv{SUFFIX}").read_text()) for name in "ab")
     assert {key for key in left if left[key] != right[key]} == {"output", "options", "report"}

@@ -308,7 +308,7 @@ def run(arguments: Iterable[object], capsys: pytest.CaptureFixture[str]) -> str:
 def test_command(graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "pairs.json"
     arguments = ["sample-pairs", graded, "--grader", "one", "--by", "rating", "--seed", 4, "-o", output]
-    err = run([*arguments, "--budget", 6], capsys)
+    err = run([*arguments, "--count", 6], capsys)
     sample = read_pair_sample(output)
     passages = {(pair.query_id, pair.passage_id) for pair in sample.pairs}
     assert err == (
@@ -317,13 +317,13 @@ def test_command(graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     )
     assert (sample.model, sample.prompt_class, sample.by, sample.seed) == ("one", RATED, "rating", 4)
     assert (sample.cutoff, sample.size, sample.graded_sha256) == (20, 24, file_sha256(graded))
-    err = run([*arguments, "--budget", 25, "--cutoff", 0], capsys)
-    assert err.startswith("--budget 25 is above the number of graded pairs (24): the sample has all of them")
+    err = run([*arguments, "--count", 25, "--cutoff", 0], capsys)
+    assert err.startswith("--count 25 is above the number of graded pairs (24): the sample has all of them")
     assert json.loads(output.read_text()).keys().isdisjoint({"cutoff"})
 
 
 def test_several_graders_need_disagreement(graded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["sample-pairs", str(graded), "--grader", "one", "--grader", "two", "--budget", "3", "-o", "-"])
+        main(["sample-pairs", str(graded), "--grader", "one", "--grader", "two", "--count", "3", "-o", "-"])
     assert stop.value.code == 2
     assert "--by even uses the grades of one grader" in capsys.readouterr().err

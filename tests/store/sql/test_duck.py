@@ -186,7 +186,7 @@ def test_the_message_of_a_full_disk(tmp_path: Path) -> None:
             filler.connection.execute("SET max_temp_directory_size = '1MB'")
             filler.connection.execute(sql)
 
-    with pytest.raises(QueryError, match=r"disk .* is full\. .*--memory-limit"):
+    with pytest.raises(QueryError, match=r"disk .* is full\. .*-S memory-limit"):
         fill()
 
 
@@ -194,7 +194,7 @@ def test_memory_is_limited_by_duckdb(tmp_path: Path) -> None:
     path = tmp_path / "tables.duckdb"
     with new_database(path, LIMITS):
         pass
-    with pytest.raises(QueryError, match="--memory-limit"), open_database(path, Limits("10MB", 1)) as reader:
+    with pytest.raises(QueryError, match="-S memory-limit"), open_database(path, Limits("10MB", 1)) as reader:
         list(reader.run("SELECT list(repeat('x', 100) || i) FROM range(10000000) AS t(i)"))
 
 

@@ -187,7 +187,7 @@ class _Reading:
         answers_class = self.shown.answers_class
         if answers_class is not None and answers_class not in self.classes:
             raise SelectionError(
-                f"{self.graded} has no grades of the prompt class {answers_class!r} (--answers-class); its "
+                f"{self.graded} has no grades of the prompt class {answers_class!r} (--grades answers); its "
                 f"prompt classes: {', '.join(sorted(self.classes)) or 'none'}."
             )
 
