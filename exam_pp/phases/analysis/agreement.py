@@ -23,7 +23,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.runs import read_qrels
 
 Labelling = KthBest | LabelRule
@@ -118,7 +118,7 @@ def rated_passages(
     Judgments are those of the file, or of ``qrels``. Raises :class:`~exam_pp.errors.SelectionError` if no
     judged passage has a selected grade.
     """
-    lines = list(without_canaries(read_passages_for_metrics(graded)))
+    lines = list(without_canaries(read_passages(graded)))
     selector = GradeSelector(grade_filter or GradeFilter())
     file = gather(lines, selector, read_bank(bank) if bank is not None else None)
     selector.check(str(graded))

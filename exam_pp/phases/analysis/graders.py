@@ -23,7 +23,7 @@ from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_read_once
-from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.wording import counted, listed
 
 Compared = Literal["passages", "pairs", "ratings"]
@@ -174,7 +174,7 @@ def _labels_by_grader(
     The judgments have no key.
     """
     bank = read_bank(bank_path) if bank_path is not None else None
-    lines = list(without_canaries(read_passages_for_metrics(graded)))
+    lines = list(without_canaries(read_passages(graded)))
     if not any(True for line in lines for passage in line.passages for _ in passage.grade_sets()):
         _check_criteria(graded)
     graders = selectors(lines, criteria, graded)

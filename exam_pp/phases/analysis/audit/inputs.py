@@ -21,7 +21,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import listed
 
@@ -185,7 +185,7 @@ def read_input(
     options: AuditOptions,
 ) -> AuditInput:
     """Read the files of an audit."""
-    lines = list(views(list(read_passages_for_metrics(graded)), role))
+    lines = list(views(list(read_passages(graded)), role))
     test_bank = None if bank is None else read_bank(bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)
