@@ -9,7 +9,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--answers": "Answers of RAG systems",
         "--assignments": "Nugget assignments of AutoNuggetizer",
         "--bank": "Test bank; several are merged as by `exam-pp bank merge`",
-        "--bank-after": "Test bank of the second grading",
         "--bank-writer": "Model that wrote the bank",
         "--candidates": "Retrieved segments of rank_llm, UMBRELA or AutoNuggetizer",
         "--closed-book": "Grades without a passage, or make them",
@@ -61,11 +60,10 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--unparsed": "Reading of replies without a number or verdict",
     },
     "Filter": {
-        "--by": "Draw by the values of a field, or by ratings",
+        "--by": "What to draw, split or compare by",
         "--by-judgment": "Stratify a sample by judgment",
         "--graded": "Only passages with grades",
         "--grader": "Only grades by this model or reviewer",
-        "--grader-after": "The same for the second grading",
         "--judged": "Passages with a judgment",
         "--limit": "Maximum number of rows that a report lists",
         "--max-examples": "Maximum number of examples per row",
@@ -73,14 +71,13 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--max-queries": "Maximum number of queries",
         "--max-windows": "Number of windows to draw from documents",
         "--no-canaries": "Leave out canaries",
+        "--only": "Only what has this property",
         "--only-ungraded": "Only games without a winner",
         "--only-unjudged": "Only passages without a judgment",
-        "--prompt-class-after": "--prompt-class for the second grading",
         "--query": "Only this query, by its id",
         "--grades": "Only grades with this property",
         "--shard": "Part of the work of a job",
         "--system": "Only this system",
-        "--system-after": "System of the new version",
     },
     "Method": {
         "--both-orders": "Compare answers in both orders",
@@ -116,13 +113,10 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--layer": "Layer of the encoder",
         "--no-facets": "Ignore facets",
         "--only-model": "Let a model decide on every answer",
-        "--per-criterion": "Compare ratings of answers by criteria",
-        "--per-entry": "Compare ratings instead of labels",
         "--propose": "Signs for which removals are proposed",
         "--relevance": "Source of relevance: judgments, grades, or none",
         "--rule": "How ratings of several graders become one rating",
         "--same-text-is-tie": "Answers with the same words tie without a model call",
-        "--same-scale": "Treat labels and judgments as one scale",
         "--rescale": "Rescale BERTScore with a baseline",
         "--rouge": "Compare answers by ROUGE",
         "--role": "Retrieved passages of systems, or their answers",
@@ -162,7 +156,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--description": "Description that the bank stores",
         "--example": "Print an example",
         "--format": "Format of the report or table",
-        "--labels": "List only changed labels",
         "--list": "List the formats",
         "--output": "File or folder to write",
         "--per-query": "Scores of each query",
@@ -258,21 +251,21 @@ MAX_SHOWN = 20
 
 REPEATABLE_ONLY_IN = {
     "--base-url": "in `grade-panel`, for the servers of the graders",
-    "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze nuggets` for each file",
+    "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze correlation`, for each "
+    "file; in `diff`, for each grading",
     "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
-    "in `analyze graders`, `analyze verdicts` and `sample-pairs`, to compare these; in `consensus` and "
-    "`analyze panel`, for the members; in `rename` as OLD=NEW",
+    "in `analyze graders` and `sample-pairs`, to compare these; in `diff`, for each grading; in `consensus` "
+    "and `analyze panel`, for the members; in `rename` as OLD=NEW",
     "--measure": "except in `convert` and `analyze panel`, which rank by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
-    "--prompt-class": "in `grade`, to ask with several prompts; in `evaluate cover`, `evaluate qrels` and "
-    "`evaluate elo`, for columns of each; in `consensus` and `analyze panel`, for the members; in `rename` "
-    "as OLD=NEW",
+    "--prompt-class": "in `grade`, to ask with several prompts; in `diff`, for each grading; in "
+    "`evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; in `consensus` and "
+    "`analyze panel`, for the members; in `rename` as OLD=NEW",
     "--prompt-file": "except in `show prompt`, `verify-answers` and `grade --closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query` and `db`, which hold several files",
-    "--system": "except in `export candidates`, which writes one ranking, and in `gate`, which compares two "
-    "systems",
+    "--system": "except in `export candidates`, which writes one ranking; in `gate`, for each version",
 }
 """Options that only some commands accept several times, with the rule."""
 

@@ -419,9 +419,9 @@ _GAMES_COMMANDS = (
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --elo tournaments=3 -S samples=100 -o out",
     "evaluate elo {} --grader model -m bradley-terry --all-pairs -S samples=100 --format html -o out",
-    "analyze biases {} -o out",
-    "analyze biases {} --families families.toml --format tsv -o out",
-    "analyze verdicts {} -S samples=100 -o out",
+    "analyze audit {} -o out",
+    "analyze audit {} --families families.toml --format tsv -o out",
+    "analyze graders {} -S samples=100 -o out",
 )
 _GAMES_KEEPING_COMMANDS = (
     "merge {} -o out",
@@ -436,8 +436,8 @@ _TOURNAMENT_COMMANDS = (
     ("ragelo_games.jsonl", "evaluate elo {} --elo tournaments=3 -S samples=100 -o out", False),
     ("board.tsv", "evaluate elo all.games.jsonl --grader model --elo tournaments=3 "
      "--official {} -o out", False),
-    ("families.toml", "analyze biases all.games.jsonl --families {} -o out", False),
-    ("families.json", "analyze biases all.games.jsonl --families {} -o out", False),
+    ("families.toml", "analyze audit all.games.jsonl --families {} -o out", False),
+    ("families.json", "analyze audit all.games.jsonl --families {} -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake --both-orders -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake -o out", False),
     ("reasoned.jsonl", "compare {} --queries queries.tsv --model fake --evidence both --min-judgment 1 "
@@ -447,8 +447,8 @@ _TOURNAMENT_COMMANDS = (
     ("all.games.jsonl", f"{_COMPARE} --games {{}}", True),
     ("all.games.jsonl", "apply compared.jsonl decisions.json --games {} -o out", True),
     ("cited.jsonl", "apply {} ratings.csv --reviewer ann -o out", True),
-    ("rated.jsonl", "analyze paired {} --grader m -o out", False),
-    ("rated.jsonl", "analyze graders {} --per-criterion -S samples=100 --format html -o out", False),
+    ("rated.jsonl", "analyze distributions {} --grader m -o out", False),
+    ("rated.jsonl", "analyze graders {} --by criterion -S samples=100 --format html -o out", False),
     ("ratings.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("rows.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("criteria.toml", "grade cited.jsonl --queries queries.tsv --criteria {} --model fake -o out",
@@ -463,7 +463,7 @@ _TOURNAMENT_COMMANDS = (
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
     ("eval.txt", "export games {} -m F1 -o out", False),
-    ("eval.txt", "gate {0} {0} -m F1 --system one --system-after two --max-drop 1e99 -o out", False),
+    ("eval.txt", "gate {0} {0} -m F1 --system one --system two --max-drop 1e99 -o out", False),
 )  # fmt: skip
 
 TARGETS: tuple[Target, ...] = (

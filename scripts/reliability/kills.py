@@ -57,7 +57,7 @@ _MORE = (
     "evaluate elo all.games.jsonl --grader model --elo tournaments=3 -S samples=100 -o out "
     "--plot ratings.svg --plot matrix=matrix.svg",
     "evaluate criteria cited.jsonl -o out --plot criteria.svg",
-    "analyze graders rated.jsonl --per-criterion -S samples=100 -o out --plot kappa.svg "
+    "analyze graders rated.jsonl --by criterion -S samples=100 -o out --plot kappa.svg "
     "--plot differences=differences.svg",
     "apply compared.jsonl decisions.json --games judged-games.jsonl -o out",
     "query graded.jsonl 'SELECT * FROM ratings' --format parquet -o out",

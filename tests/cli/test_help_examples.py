@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 import pytest
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.main import cli, main
 from exam_pp.manifest import SUFFIX, manifest_path
 from exam_pp.phases.trust.manifests import find_manifest
@@ -28,8 +29,9 @@ COMMANDS = commands(cli)
 
 
 def examples(command: click.Command) -> list[str]:
-    """The example commands of a help text."""
-    text = (command.help or "").replace("\\\n", " ")
+    """The example commands of a help text, and of those of the kinds of its work."""
+    kinds = command.kinds.values() if isinstance(command, Command) else ()
+    text = "\n".join([command.help or "", *(kind.help for kind in kinds)]).replace("\\\n", " ")
     return re.findall(r"^ *(exam-pp .*)$", text, flags=re.MULTILINE)
 
 

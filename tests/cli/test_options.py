@@ -106,7 +106,7 @@ def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
         "evaluate qrels here --runs . -o OUT --also qrels=SAME",
         "evaluate qrels here --runs . --also qrels=OUT --plot SAME",
         "analyze correlation here --official here -o OUT --plot SAME",
-        "analyze nuggets here --plot OUT --plot length=SAME",
+        "analyze correlation here --by condition --plot OUT --plot length=SAME",
         "grade here --bank here --model fake -o OUT --journal SAME",
     ],
 )

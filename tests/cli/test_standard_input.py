@@ -66,9 +66,9 @@ COMMANDS = (
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
     "--qrels qrels.txt -o out",
     "analyze correlation board.tsv --official official.json -o out",
-    "analyze biases all.games.jsonl --families families.toml -o out",
+    "analyze audit all.games.jsonl --families families.toml -o out",
     f"analyze audit graded.jsonl --bank bank.jsonl {SET} -o out",
-    "analyze verdicts all.games.jsonl -o out",
+    "analyze graders all.games.jsonl -o out",
     "query graded.jsonl 'SELECT count(*) FROM grades' -o out",
     "db graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run -o out",
     "validate answers.jsonl -o out",

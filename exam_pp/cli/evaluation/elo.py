@@ -205,7 +205,7 @@ def command(
 
     GAMES are games files, as exam-pp or RAGElo writes them. The report also has the number of games of each
     system and the win matrix. Ungraded games are not played. Two games of a pair in both orders are one game:
-    a tie, if their verdicts differ. Notes have the biases of the judge, as of `exam-pp analyze biases`.
+    a tie, if their verdicts differ. Notes have the biases of the judge, as of `exam-pp analyze audit`.
 
     With `--from-grades`, the systems of a graded file play: every rubric grading is also a tournament. `-m`
     is the kind of rating, `--games-by` the measure of the grades that decides a game.

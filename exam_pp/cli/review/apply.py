@@ -90,8 +90,8 @@ def command(
 
     CSV files with a person's ratings of answers by criteria, with the columns query_id and system, and a
     column for each criterion; or with the columns query_id, system, criterion and rating. A column comment is
-    optional, an empty cell is no rating. `exam-pp analyze graders --per-criterion` compares the ratings with
-    those of models, `exam-pp analyze paired` compares systems by them.
+    optional, an empty cell is no rating. `exam-pp analyze graders --by criterion` compares the ratings with
+    those of models, `exam-pp analyze distributions` compares systems by them.
 
     Examples:
 

@@ -53,7 +53,7 @@ def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.usefixtures("folder")
 def test_notes_have_the_biases_of_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    """As of analyze biases, with the own family if families are given."""
+    """As of analyze audit, with the own family if families are given."""
     games = [
         game("a", "b", "A", order=1, words_a=2, words_b=1), game("b", "a", "C", order=2, words_a=1, words_b=2)
     ]  # fmt: skip

@@ -388,14 +388,14 @@ def test_grades_of_real_passages_do_not_change(files: Files) -> None:
     "command",
     [
         "analyze graders FILE --bank BANK --format json",
-        "analyze graders FILE --per-entry --format json",
+        "analyze graders FILE --by entry --format json",
         "analyze sweep FILE --bank BANK --official OFFICIAL --grader lexical --format json",
         "evaluate elo FILE --from-grades --bank BANK --grader lexical --elo tournaments=3 -S samples=100 "
         "--format json",
         "export games FILE --bank BANK --grader lexical",
         "evaluate qrels FILE --bank BANK --grader lexical --format trec_eval --rankings --per-query",
         "bank clinic FILE --bank BANK --grader lexical --format json",
-        "diff FILE BEFORE --bank BANK --grader lexical --grader-after lexical --format json",
+        "diff FILE BEFORE --bank BANK --grader lexical --grader lexical --format json",
         "analyze agreement FILE --qrels QRELS --grader lexical --format json",
     ],
 )
