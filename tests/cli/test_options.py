@@ -167,7 +167,7 @@ def test_the_help_shows_at_most_twenty_options_and_every_required_one(path: str)
     shown = [
         option
         for option in options
-        if re.search(rf"^  (-\w, )?{max(option.opts, key=len)}[ /,\n]", short, re.MULTILINE)
+        if re.search(rf"^  (-\w, )?{max(option.opts, key=len)}[ =/,\n]", short, re.MULTILINE)
     ]
     assert len(shown) <= 20
     assert all(option in shown for option in options if option.required)
