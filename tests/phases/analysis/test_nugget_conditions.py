@@ -157,7 +157,8 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     scatter, length = tmp_path / "6.svg", tmp_path / "7.svg"
     main(
         ["analyze", "correlation", "--by", "condition", str(graded), "--bank", str(bank),
-         "--run-types", str(types), "--plot", str(scatter), "--plot", f"length={length!s}", "-o", str(tmp_path / "out.txt")]
+         "--run-types", str(types), "--plot", str(scatter), "--plot", f"length={length!s}",
+         "-o", str(tmp_path / "out.txt")]
     )  # fmt: skip
     svg = scatter.read_text()
     assert "τ run:" in svg
