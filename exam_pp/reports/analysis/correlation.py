@@ -82,8 +82,11 @@ def _report(
 ) -> Report:
     columns = [*(["leaderboard"] if len(results) > 1 else []), *columns]
     origin = combined([result.provenance for result in results])
-    blocks = [Table(columns, rows, decimals=decimals), *map(Paragraph, dict.fromkeys(notes))]
-    return Report(title, blocks, origin)
+    return Report(
+        title,
+        [Table(columns, rows, decimals=decimals), *map(Paragraph, dict.fromkeys(notes))],
+        origin,
+    )
 
 
 def rank_picture(scores: Mapping[str, float], ranks: Mapping[str, float], measure: str) -> Picture:
