@@ -93,8 +93,13 @@ class Command(click.Command):
             return
         for parameter in self.params:
             if not self._uses(kind, parameter) and is_given(ctx, parameter.name or ""):
-                name = max(parameter.opts, key=len)
-                raise click.UsageError(f"{name} has no effect on `{ctx.command_path} {kind}`.", ctx)
+                name, choice = max(parameter.opts, key=len), self._choice()
+                raise click.UsageError(f"{name} has no effect on `{ctx.command_path} {choice}{kind}`.", ctx)
+
+    def _choice(self) -> str:
+        """The option that chooses the kind, with a blank; "" for an argument."""
+        (chooser,) = (each for each in self.params if each.name == self.chosen_by)
+        return f"{chooser.opts[0]} " if isinstance(chooser, click.Option) else ""
 
     def _uses(self, kind: str, parameter: click.Parameter) -> bool:
         """Whether a kind uses a parameter; those that no kind names are for all."""

@@ -74,7 +74,7 @@ def command(
     from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, read_conditions, score_files
     from exam_pp.reports.analysis.nugget_conditions import conditions_picture, length_picture, meta_report
 
-    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital", "role"))
+    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "role"))
     conditions = read_conditions(
         files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, rules=rules
     )

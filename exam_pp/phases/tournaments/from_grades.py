@@ -199,10 +199,7 @@ def games_from_scores(
     measures = list(dict.fromkeys(score.metric for scores in read.values() for score in scores))
     names = listed([str(path) for path in paths])
     if measure is None and len(measures) > 1:
-        raise SelectionError(
-            f"{names} has several measures ({listed(measures)}); select one with --measure "
-            "(evaluate elo: --games-by)."
-        )
+        raise SelectionError(f"{names} has several measures ({listed(measures)}); select one with --by.")
     chosen = measures[0] if measure is None else measure
     if chosen not in measures:
         raise SelectionError(f"{names} does not have the measure {chosen!r}, only {listed(measures)}.")
