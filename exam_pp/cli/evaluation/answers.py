@@ -1,4 +1,4 @@
-"""``exam-pp evaluate answers``: leaderboards of citations, criteria, factual consistency, answered questions."""
+"""``exam-pp evaluate answers``: leaderboards by the grades of answers."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def _metric(context: click.Context, _option: click.Parameter, metric: str | None
     found = _metrics_of(graded)
     if not found:
         raise SelectionError(
-            f"{graded} has no grades of answers; make them with `exam-pp grade --prompt-class` CitationSupport, "
-            "RAGEloCriteria, FactualConsistency or AnswerAttempt."
+            f"{graded} has no grades of answers; make them with `exam-pp grade`, with the --prompt-class "
+            "CitationSupport, RAGEloCriteria, FactualConsistency or AnswerAttempt."
         )
     if len(found) > 1:
         raise SelectionError(

@@ -46,9 +46,9 @@ _METRICS = {
     "metrics",
     type=click.Choice(list(_METRICS)),
     multiple=True,
-    help="ROUGE-1, ROUGE-2 and ROUGE-L of the words (rouge) or of their stems (rouge-stem), which need the "
-    "extra rouge; BERTScore by --model, rescaled with the baseline of bert-score for English where exam_pp has "
-    "it (bertscore), or not rescaled (bertscore-raw); the spread of --scores, with the variance of n repeats "
+    help="ROUGE-1, ROUGE-2 and ROUGE-L of words (rouge) or their stems (rouge-stem), which need the extra "
+    "rouge; BERTScore by --model, rescaled with the baseline of bert-score for English where exam_pp has it "
+    "(bertscore), or not rescaled (bertscore-raw); the spread of --scores, with variances over n repeats "
     "divided by n, as in Open RAG Eval (spread), or by n − 1 (spread-sample). May be repeated.  [default: "
     "rouge; bertscore with --model; spread with --scores]",
 )

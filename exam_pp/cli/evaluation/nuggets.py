@@ -78,8 +78,8 @@ SCORING_RULES = together(
 @click.option(
     "--canaries",
     is_flag=True,
-    help="With the systems that `exam-pp canaries` added, and in tables with two artificial runs: one supports "
-    "every nugget (_all_nuggets_), one has empty answers (_empty_answers_).",
+    help="With the systems that `exam-pp canaries` added, and in tables with two artificial runs: one "
+    "supports every nugget (_all_nuggets_), one has empty answers (_empty_answers_).",
 )
 @leaderboard_options("jsonl", "nuggetizer", official=False)
 @filter_options

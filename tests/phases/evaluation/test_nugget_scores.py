@@ -333,7 +333,7 @@ def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, writ
 
 @pytest.mark.parametrize(
     ("banks", "names", "error"),
-    [(0, (), "--bank"), (3, (), "3 .* 2 .*--bank"), (1, ("one",), "1 .* 2 .*--condition")],
+    [(0, (), "--bank"), (3, (), "3 .* 2 .*--bank"), (1, ("one",), "1 .* 2 .*--name")],
 )
 def test_invalid_conditions(graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str) -> None:
     with pytest.raises(SelectionError, match=error):
@@ -524,7 +524,7 @@ def test_min_median_and_max_are_averages_over_queries(write_jsonl: WriteJsonl, t
 def test_sanity_rows(run: Run, graded: Path, write_jsonl: WriteJsonl) -> None:
     """As the runs all_nuggets and test_empty_list of Table 8: the bounds, which V of q3 lowers."""
     bank = write_jsonl("b.jsonl", [bank_line("q1", "vvo"), bank_line("q2", "vo"), bank_line("q3", "o")])
-    command = ("evaluate", "nuggets", graded, "--bank", bank, "--sanity-rows")
+    command = ("evaluate", "nuggets", graded, "--bank", bank, "--canaries")
     names, *rows = [line.split("\t") for line in run(*command, "--format", "tsv").splitlines()]
     table = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
 
@@ -541,7 +541,7 @@ def test_sanity_rows(run: Run, graded: Path, write_jsonl: WriteJsonl) -> None:
 @pytest.mark.parametrize("more", [["--per-query"], ["--format", "jsonl"]])
 def test_sanity_rows_need_a_table(run: Run, graded: Path, bank: Path, more: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        run("evaluate", "nuggets", graded, "--bank", bank, "--sanity-rows", *more)
+        run("evaluate", "nuggets", graded, "--bank", bank, "--canaries", *more)
     assert stop.value.code == 2
 
 
