@@ -233,6 +233,6 @@ def test_options_of_grades_with_scores(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "scores.tsv"
     path.write_text("system\tquery\tmeasure\tvalue\nx\tq1\tF1\t1\ny\tq1\tF1\t0\n")
     with pytest.raises(SystemExit) as stop:
-        main(["export", "games", str(path), "--min-grade", "3"])
+        main(["evaluate", "elo", str(path), "--min-grade", "3"])
     assert stop.value.code == 2
     assert "--min-grade needs a graded file." in capsys.readouterr().err
