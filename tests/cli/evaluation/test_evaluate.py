@@ -119,7 +119,8 @@ PROBLEMS = [
     (["cover", "GRADED", "--bank", "absent"], 1, "absent: "),
     (["cover", "GRADED", "--cutoff", "0"], 2, "--cutoff"),
     (["cover", "absent"], 1, "absent: "),
-    (["qrels", "GRADED", "-m", "RR"], 2, "--runs"),
+    (["qrels", "GRADED", "--per-query"], 2, "--runs"),
+    (["qrels", "GRADED", "--label", "maximum"], 2, "neither one of max, mean"),
     (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "'nDCG@10'"),
     (["qrels", "GRADED", "--runs", "GRADED"], 1, ", line 1: "),
     (
