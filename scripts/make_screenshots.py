@@ -110,7 +110,7 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
         *page, folder / "audit.html",
     )  # fmt: skip
     run(
-        "evaluate", "elo", graded, "--from-grades", *bank, *bundled, "--cutoff", CUTOFF,
+        "evaluate", "elo", graded, *bank, *bundled, "--cutoff", CUTOFF,
         *page, folder / "elo.html",
     )  # fmt: skip
     scores = folder / "scores.tsv"

@@ -143,7 +143,7 @@ REPORTS = {
     "evaluate qrels G -M --runs R -m RR --fill-holes Q": (
         "model m; prompt class P; judgments qrels.txt; threshold 1; 2 queries"
     ),
-    "evaluate qrels G -M --rankings --label binary": "model m; prompt class P; threshold 4; 2 queries",
+    "evaluate qrels G -M -m nDCG@10 --label binary": "model m; prompt class P; threshold 4; 2 queries",
     "evaluate qrels G -M --runs R --fill-holes Q": (
         "model m; prompt class P; judgments qrels.txt; 2 queries"
     ),

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,9 +30,9 @@ COMMANDS = commands(cli)
 
 
 def examples(command: click.Command) -> list[str]:
-    """The example commands of a help text, and of those of the kinds of its work."""
+    """The example commands of a help text."""
     kinds = command.kinds.values() if isinstance(command, Command) else ()
-    text = "\n".join([command.help or "", *(kind.help for kind in kinds)]).replace("\\\n", " ")
+    text = "\n".join([command.help or "", *(cleandoc(kind.help) for kind in kinds)]).replace("\\\n", " ")
     return re.findall(r"^ *(exam-pp .*)$", text, flags=re.MULTILINE)
 
 

@@ -36,7 +36,7 @@ COMMANDS = (
     "merge all.games.jsonl --passages all.games.jsonl -o out",
     "split graded.jsonl -n 2 -o out",
     "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
-    "canaries graded.jsonl --queries queries.tsv -o out",
+    "canaries add graded.jsonl --queries queries.tsv -o out",
     f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
     "bank import bank.csv --from csv --bank bank.jsonl -o out",

@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
     take,
 )
 
-_RULES = ("cutoff", "missing_queries", "missing_vital", "role")
+_RULES = ("cutoff", "missing_queries", "role")
 _FILTER = ("grader", "prompt_class", "prompt_type", "prompt_hash", "question_set", "grade_choice")
 _KINDS = {
     "measure": Kind(

@@ -81,7 +81,7 @@ def command(
 
     Edits files of `exam-pp review`: the new grades have the prompt class of the reviewed grades, so that
     `exam-pp analyze graders` can compare reviewers and models. Labels of citations are added, too, for
-    `exam-pp evaluate citations --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank
+    `exam-pp evaluate answers --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank
     apply` for them.
 
     Edits files of `exam-pp review-games`: the output is a games file. Skipped games are left out. A decision
