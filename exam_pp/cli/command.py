@@ -63,26 +63,27 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters of the command, -q, -v, --help and, if that shows not all of them, --help-all."""
-        return self._parameters_of(ctx, ())
+        # A shell completes only what the chosen kind of work uses.
+        kinds = [ctx.meta[KIND]] if ctx.resilient_parsing and KIND in ctx.meta else []
+        return self._parameters_of(ctx, kinds)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
+        words = args if ctx.resilient_parsing else with_keys(args, self.params, ctx)
+        # The last word may be an option whose value a shell completes, which would end the parsing.
+        is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
+        named, rest, order = self.make_parser(ctx).parse_args(words[: -1 if is_open else None])
+        # click writes the help before it processes the parameter that chooses the kind of work.
+        if (kind := str(named.get(self.chosen_by))) in self.kinds:
+            ctx.meta[KIND] = kind
         if not ctx.resilient_parsing:
-            args = with_keys(args, self.params, ctx)
-            named, rest, order = self.make_parser(ctx).parse_args(list(args))
-            if (kind := str(named.get(self.chosen_by))) in self.kinds:
-                ctx.meta[KIND] = kind
             self._refuse_repeated(ctx, order)
-            self._refuse_patterns(ctx, args, rest)
-        return super().parse_args(ctx, args)
+            self._refuse_patterns(ctx, words, rest)
+        return super().parse_args(ctx, words)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The options that begin with ``incomplete``, without those that the chosen kind of work lacks."""
-        kinds = [kind] if (kind := ctx.params.get(self.chosen_by)) in self.kinds else []
-        parameters = self._parameters_of(ctx, kinds)
-        names = {name for each in parameters for name in (*each.opts, *each.secondary_opts)}
-        found = super().shell_complete(ctx, incomplete)
-        return [item for item in found if item.value in names and " " not in item.value]
+        """The options that begin with ``incomplete``; keys such as ``-S samples`` are completed after -S."""
+        return [item for item in super().shell_complete(ctx, incomplete) if " " not in item.value]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command, with its inputs protected. It may write manifests. With -v, its time is logged."""
@@ -100,24 +101,22 @@ class Command(click.Command):
 
     def _refuse_unused(self, ctx: click.Context) -> None:
         """Refuse options without an effect on the chosen kind of work."""
-        kind = str(ctx.params.get(self.chosen_by))
-        if kind not in self.kinds:
-            return
+        kind = ctx.params.get(self.chosen_by)
         for parameter in self.params:
-            if not self._uses(kind, parameter) and is_given(ctx, parameter.name or ""):
+            if not self.uses(parameter, kind) and is_given(ctx, parameter.name or ""):
                 is_option = isinstance(parameter, click.Option)
                 name = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
                 raise click.UsageError(f"{name} has no effect on `{ctx.command_path} {kind}`.", ctx)
 
-    def _uses(self, kind: str, parameter: click.Parameter) -> bool:
-        """Whether a kind uses a parameter; those that no kind names are for all."""
+    def uses(self, parameter: click.Parameter, kind: Any) -> bool:
+        """Whether a kind of work uses a parameter; without kinds, the command uses all."""
         special = {name for each in self.kinds.values() for name in each.uses}
-        return parameter.name not in special - set(self.kinds[kind].uses)
+        return kind not in self.kinds or parameter.name not in special - set(self.kinds[kind].uses)
 
     def _parameters_of(self, ctx: click.Context, kinds: Collection[str]) -> list[click.Parameter]:
         """The parameters that each of these kinds uses, with their help in a single kind."""
         *own, help_option = super().get_params(ctx)
-        own = [each for each in own if all(self._uses(kind, each) for kind in kinds)]
+        own = [each for each in own if all(self.uses(each, kind) for kind in kinds)]
         if len(kinds) == 1:
             texts = self.kinds[next(iter(kinds))].texts
             own = [_with_text(each, texts.get(each.name or "")) for each in own]
@@ -153,8 +152,8 @@ class Command(click.Command):
         pieces = super().collect_usage_pieces(ctx)
         if not self.kinds:
             return pieces
-        choices = self._chooser.make_metavar(ctx)
-        return [ctx.meta.get(KIND, self.chosen_by.upper()) if piece == choices else piece for piece in pieces]
+        choices, chosen = self._chooser.make_metavar(ctx), ctx.meta.get(KIND) or self.chosen_by.upper()
+        return [chosen if piece == choices else piece for piece in pieces]
 
     @property
     def _chooser(self) -> click.Parameter:

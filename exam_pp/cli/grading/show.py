@@ -29,7 +29,7 @@ _KINDS = {
           exam-pp show prompt NuggetCreation --format toml -o my-creation.toml
         """,
         ("prompt_file", "form"),
-        {"form": "Text, or a prompt file (toml).  [default: text]"},
+        {"form": "Text, or toml for a prompt file."},
     ),
     "schema": Kind(
         """Print the JSON Schema of a file format.

@@ -207,8 +207,8 @@ _KINDS = {
 @click.option(
     "--min-judgment",
     type=int,
-    help="Only passages with a judgment of at least this; in uncovered, spurious and disagreements, the lowest "
-    "judgment that counts as relevant.",
+    help="Only passages with a judgment of at least this; in uncovered, spurious and disagreements, the "
+    "lowest judgment that counts as relevant.",
 )
 @click.option(
     "-S often",

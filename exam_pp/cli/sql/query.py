@@ -24,7 +24,6 @@ from exam_pp.cli.options import (
     UncheckedPath,
     log_summary,
     output_option,
-    take,
 )
 from exam_pp.cli.ranges import IntRange
 
@@ -129,7 +128,7 @@ def command(
     from exam_pp.store.files import check_output
     from exam_pp.store.sql.duck import Limits
 
-    limits = Limits(**take(options, "memory_limit", "threads"))
+    limits = Limits(options.pop("memory_limit"), options.pop("threads"))
     if save is not None:
         _save(arguments, form, save, limits, options)
         return
@@ -157,9 +156,7 @@ def _save(arguments: tuple[str, ...], form: str, save: Path, limits: Limits, opt
         if parameter.name in ("params", "output", "unsafe_sql") and is_given(context, parameter.name):
             raise click.UsageError(f"{max(parameter.opts, key=len)} has no effect with --save.")
     if form not in ("text", "parquet"):
-        raise click.UsageError(
-            "--save writes a database, or with --format parquet a folder of Parquet files."
-        )
+        raise click.UsageError("--save writes a database, or with --format parquet Parquet files.")
     if arguments and " " in arguments[-1] and not _is_file(arguments[-1]):
         raise click.UsageError("--save writes all tables and takes no SQL. Run the SQL on the database.")
     sources = SqlSources([Path(argument) for argument in arguments], **options)
