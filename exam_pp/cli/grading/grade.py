@@ -197,9 +197,9 @@ def command(
     Citations: the model reads each part of an answer with each passage that it cites, and chooses
     full_support, partial_support or no_support. Criteria: the model reads the query, the documents that the
     system retrieved or cited, and the answer, and rates all criteria in one reply; `exam-pp show prompt
-    RAGEloCriteria --as-file` prints those of RAGElo as a file for --criteria. Claims: the sources of a whole
-    answer are all passages that its system retrieved or cited; a part is scored against each passage that it
-    cites, and its score is the highest, from 0 to 1. A low score points to a hallucination.
+    RAGEloCriteria --format toml` prints those of RAGElo as a file for --criteria. Claims: the sources of a
+    whole answer are all passages that its system retrieved or cited; a part is scored against each passage
+    that it cites, and its score is the highest, from 0 to 1. A low score points to a hallucination.
 
     To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
     with one process.
