@@ -196,7 +196,7 @@ import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
 grade cited.jsonl.gz -o scored.jsonl.gz --prompt-class FactualConsistency --model fake
 grade cited.jsonl.gz --prompt-class CitationSupport -o citations.jsonl.gz --model fake
 grade cited.jsonl.gz --queries queries.jsonl --prompt-class RAGEloCriteria -o rated.jsonl.gz --model fake
-show prompt RAGEloCriteria --as-file -o criteria.toml
+show prompt RAGEloCriteria --format toml -o criteria.toml
 generate queries passages.tsv --max-windows 3 -o generated.jsonl --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical

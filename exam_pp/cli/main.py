@@ -26,7 +26,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("export", "Export runs, answers, nugget assignments and labels for other tools."),
         "convert": ("convert", "Convert a file to another format."),
         "fuse": ("fuse", "Fuse runs into the run of a new system by reciprocal rank fusion."),
-        "schema": ("schema", "Print the JSON Schema of a file format."),
     },
     "passages": {
         "merge": (
@@ -57,8 +56,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Let a model verify extracted answers against the gold answers.",
         ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
-        "list": ("list", "List the prompts, the models and their settings to grade with."),
-        "show": ("show", "Show a prompt in full."),
+        "list": (
+            "list",
+            "List prompts, models and their settings, schemas of files, or examples of SQL.",
+        ),
+        "show": (
+            "show",
+            "Show a prompt, a JSON Schema, the manifest of a file, or an example of SQL in full.",
+        ),
     },
     "tournaments": {
         "compare": ("compare", "Let a model play games between the answers of systems."),
@@ -82,11 +87,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
         "canaries": ("canaries", "Add systems that deserve no score, and show what graders gave them."),
-        "manifest": ("manifest", "Show what made a file."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
-        "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),
     },
     "validation": {
         "validate": ("validate", "Check the format and the consistency of files."),

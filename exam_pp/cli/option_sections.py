@@ -30,7 +30,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--run-types": "Type of each run",
         "--runs": "Run file, or folder of run files",
         "--scores": "Leaderboard or other file of scores",
-        "--sql-file": "File with the SQL",
         "--texts": "Texts of the passages",
         "--umbrela": "Labels of UMBRELA",
         "--unit": "Part of an answer that becomes a passage",
@@ -63,7 +62,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--grader": "Only grades by this model or reviewer",
         "--judged": "Passages with a judgment",
         "--limit": "Maximum number of rows that a report lists",
-        "--max-examples": "Maximum number of examples per row",
         "--max-passages": "Maximum number of passages per query",
         "--max-queries": "Maximum number of queries",
         "--max-windows": "Number of windows to draw from documents",
@@ -100,7 +98,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--min-grade": "Lowest grade that counts",
         "--min-judgment": "Lowest judgment that counts",
         "--missing-queries": "Score for a query without results",
-        "--no-facets": "Ignore facets",
         "--propose": "Signs for which removals are proposed",
         "--relevance": "Source of relevance: judgments, grades, or none",
         "--rule": "How ratings of several graders become one rating",
@@ -129,13 +126,11 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "Output": {
         "--also": "File to write, too",
-        "--as-file": "Print a prompt as a prompt file",
         "--blind": "Hide grades and systems until the reviewer has rated",
         "--bom": "Byte order mark in CSV",
         "--name": "Name of the system, grader or condition to write",
         "--by-query": "Write a file for each query",
         "--description": "Description that the bank stores",
-        "--example": "Print an example",
         "--format": "Format of the report or table",
         "--list": "List the formats",
         "--output": "File or folder to write",
@@ -145,6 +140,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--remove": "Part of a passages file to remove",
         "--review": "Write the review page, too",
         "--reviewer": "Name of the reviewer",
+        "--save": "Database to write of all tables",
         "--status": "File with the progress",
         "--test-collection": "Name of the collection that the bank stores",
         "--to": "Format to write",
@@ -229,9 +225,9 @@ REPEATABLE_ONLY_IN = {
     "--prompt-class": "in `grade`, to ask with several prompts; in `diff`, for each grading; in "
     "`evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; in `consensus` and "
     "`analyze panel`, for the members; in `rename` as OLD=NEW",
-    "--prompt-file": "except in `show prompt`, `verify-answers` and `grade --closed-book`, which use one",
+    "--prompt-file": "except in `show`, `verify-answers` and `grade --closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
-    "--queries": "in `query` and `db`, which hold several files",
+    "--queries": "in `query`, which holds several files",
     "--system": "except in `export candidates`, which writes one ranking; in `gate`, for each version",
 }
 """Options that only some commands accept several times, with the rule."""

@@ -77,7 +77,9 @@ class InputPath(click.Path):
         from exam_pp.store.manifests import is_manifest
 
         if is_manifest(path):
-            raise DataError("is the manifest of a file, which only `exam-pp manifest` reads.", file=str(path))
+            raise DataError(
+                "is the manifest of a file, which only `exam-pp show manifest` reads.", file=str(path)
+            )
 
 
 class ManifestPath(InputPath):

@@ -63,7 +63,7 @@ class Target:
 
 
 class Schema(NamedTuple):
-    """A JSON Schema that ``exam-pp schema`` prints: its name, a description, and the Python type.
+    """A JSON Schema that ``exam-pp show schema`` prints: its name, a description, and the Python type.
 
     It describes one line of a JSON lines file, or else the whole file. Several formats may share a schema.
     """

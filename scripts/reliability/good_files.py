@@ -470,7 +470,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("all.games.jsonl", command, keeps=True) for command in _GAMES_KEEPING_COMMANDS),
     *(Target(file, command, keeps=keeps) for file, command, keeps in _TOURNAMENT_COMMANDS),
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
-    Target("board.tsv.manifest.json", "manifest show {} -o out"),
+    Target("board.tsv.manifest.json", "show manifest {} -o out"),
     Target("board.tsv.manifest.json", "validate {} -o out"),
     Target("cited.jsonl", "rename {} --grader m=n -o out"),
     Target("cited.jsonl", "grade {} --prompt-class CitationSupport --model fake -o out", keeps=True),

@@ -121,12 +121,6 @@ def test_json_files_that_are_empty_or_hold_several_values(refused: Refused, tiny
     assert "has several JSON values, perhaps one per line, but must be a single one (Extra data: " in error
 
 
-def test_example_queries_take_no_files(refused: Refused, tiny_passages: Path) -> None:
-    code, error = refused("query", tiny_passages, "--example", "graders")
-    assert code == 2
-    assert error.endswith('exam-pp query FILE "$(exam-pp query --example graders)".')
-
-
 def test_official_ranks_of_other_systems_are_refused(
     refused: Refused, tiny_passages: Path, tiny_bank: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath
+from scripts.command_tree import kinds_of
 from scripts.reliability.good_files import RATED, lay_out
 from tests.conftest import without_times
 
@@ -37,7 +38,7 @@ COMMANDS = (
     "split graded.jsonl -n 2 -o out",
     "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
     "canaries add graded.jsonl --queries queries.tsv -o out",
-    f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
+    f"generate questions queries.jsonl {ASK} --facets title --prompt-file questions.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
     "bank import bank.csv --from csv --bank bank.jsonl -o out",
     "bank import nuggets.jsonl --from nuggetizer -o out",
@@ -70,7 +71,8 @@ COMMANDS = (
     f"analyze audit graded.jsonl --bank bank.jsonl {SET} -o out",
     "analyze graders all.games.jsonl -o out",
     "query graded.jsonl 'SELECT count(*) FROM grades' -o out",
-    "db graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run -o out",
+    "query graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run "
+    "--save out",
     "validate answers.jsonl -o out",
 )
 
@@ -83,8 +85,8 @@ import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
 export assignments assigned.jsonl --bank nuggets-bank.jsonl -o assignments.jsonl
-show prompt QuestionGenerationDL --as-file -o questions.toml
-show prompt NuggetCreation --as-file -o creation.toml
+show prompt QuestionGenerationDL --format toml -o questions.toml
+show prompt NuggetCreation --format toml -o creation.toml
 """
 
 NO_NAME = "exam-pp: standard input: has no file name, which names the system of a run."
@@ -122,6 +124,8 @@ def command_of(words: list[str]) -> tuple[str, click.Command]:
         member = command.get_command(click.Context(command), word)
         assert member is not None
         command, name = member, f"{name} {word}".strip()
+    if words[0] in kinds_of(command):
+        words.pop(0)
     return name, command
 
 

@@ -316,7 +316,7 @@ def _check_prompts(options: GenerateOptions, units: Iterable[GenerationUnit]) ->
         facet = unit.facet_text is not None
         if facet not in own:
             what, hint = (
-                ("facets", "with the placeholder {subtopic}, or use --no-facets")
+                ("facets", "with the placeholder {subtopic}, or use --facets title")
                 if facet
                 else ("queries without facets", "without the placeholder {subtopic}")
             )

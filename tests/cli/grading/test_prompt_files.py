@@ -42,7 +42,7 @@ def folder(write_jsonl: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def own(built_in: str, file: str = "own.toml", **changes: str) -> str:
     """Write a copy of a built-in prompt with another system message, and return its name."""
-    main(["-q", "show", "prompt", built_in, "--as-file", "-o", file])
+    main(["-q", "show", "prompt", built_in, "--format", "toml", "-o", file])
     path = Path(file)
     text = path.read_text(encoding="utf-8")
     for old, new in changes.items():
@@ -101,7 +101,7 @@ def test_grading_prompts(built_in: str, command: str, folder: Path) -> None:
     [
         ("QuestionGenerationDL", "questions queries.jsonl"),
         ("QuestionGenerationCAR", "questions faceted.jsonl"),
-        ("NuggetGenerationDL", "nuggets faceted.jsonl --no-facets"),
+        ("NuggetGenerationDL", "nuggets faceted.jsonl --facets title"),
         ("NuggetGenerationCAR", "nuggets faceted.jsonl"),
     ],
 )
@@ -215,4 +215,4 @@ def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
 
 
 def test_repairs_cannot_be_printed_as_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fails("show prompt NuggetLabelsRepair --as-file", "'repair'", capsys)
+    fails("show prompt NuggetLabelsRepair --format toml", "'repair'", capsys)

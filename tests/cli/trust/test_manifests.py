@@ -310,9 +310,9 @@ def test_a_damaged_manifest_is_one_sentence(capsys: pytest.CaptureFixture[str]) 
     run("merge graded.jsonl -o out.jsonl")
     place = Path(f"out.jsonl{SUFFIX}")
     place.write_text(place.read_text().replace('"command"', '"commands"', 1))
-    assert run("manifest show out.jsonl") == 1
+    assert run("show manifest out.jsonl") == 1
     assert f"{SUFFIX}, command: is missing." in capsys.readouterr().err
-    assert run("manifest show graded.jsonl") == 1
+    assert run("show manifest graded.jsonl") == 1
     assert "graded.jsonl: has no manifest. Commands write one with" in capsys.readouterr().err
 
 
