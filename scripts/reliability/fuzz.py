@@ -142,7 +142,7 @@ def _problem(
     if target.command.startswith(("validate", "bank lint")) and new == [target.output]:
         return ""  # the report is the output
     # A grading keeps its journal; a split by query keeps the complete files before the bad line.
-    new = [name for name in new if name != f".{target.output}.journal" and "--by-query" not in target.command]
+    new = [name for name in new if name != f".{target.output}.journal" and "--by query" not in target.command]
     if new:
         return f"exit code {code} with outputs: {new}"
     if out:

@@ -35,7 +35,7 @@ COMMANDS = (
     "merge graded.jsonl --passages other.jsonl -o out",
     "merge all.games.jsonl --passages all.games.jsonl -o out",
     "split graded.jsonl -n 2 -o out",
-    "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
+    "sample graded.jsonl --max-passages 1 --by judgment=equal -o out",
     "canaries graded.jsonl --queries queries.tsv -o out",
     f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",

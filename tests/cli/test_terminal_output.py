@@ -92,10 +92,10 @@ def test_a_pager_that_cannot_be_started(long_bank: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("command", "closed", "code", "message"),
     [
-        ("bank stats BANK -o out", "2>&-", 0, ""),
-        ("bank stats BANK -o out", ">&-", 0, ""),
-        ("bank stats no-file -o out", "<&- >&- 2>&-", 1, ""),
-        ("bank stats BANK", ">&-", 1, "exam-pp: Standard output is closed. Name a file with -o.\n"),
+        ("bank show BANK --only counts -o out", "2>&-", 0, ""),
+        ("bank show BANK --only counts -o out", ">&-", 0, ""),
+        ("bank show no-file --only counts -o out", "<&- >&- 2>&-", 1, ""),
+        ("bank show BANK --only counts", ">&-", 1, "exam-pp: Standard output is closed. Name a file with -o.\n"),
         ("--version", ">&-", 1, "exam-pp: Standard output is closed.\n"),
     ],
 )

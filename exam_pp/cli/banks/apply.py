@@ -23,9 +23,8 @@ from exam_pp.cli.ranges import NumberRange
     "--secret",
     "share",
     type=NumberRange(0, 1, min_open=True, max_open=True),
-    help="Keep this share of the entries of each query, such as 0.3, out of the output, so that no system can "
-    "be trained on all of the bank; needs --also secret=FILE. The choice depends only on the seed and the "
-    "entries of a query.",
+    help="Share of the entries of each query, such as 0.3, that becomes secret, so that no system can be "
+    "trained on all of the bank. The choice depends only on the seed and the entries of the query.",
 )
 @click.option(
     "--also secret", "secret", type=OUTPUT_PATH, help="Test bank to write with the secret part of --secret."

@@ -64,10 +64,11 @@ def _names(_context: click.Context, _option: click.Parameter, pairs: tuple[str, 
     "parts",
     multiple=True,
     type=click.Choice([*_PARTS, "canaries"]),
-    help="Part to remove; may be repeated: the grades, all or those that --grader and similar options select "
-    "(grades); the grades of reviewers (human); the texts of passages, and prompts that contain them (texts); "
-    "the prompts of failed requests (prompts); the replies of models, also extracted answers, which may quote "
-    "passages (replies); the judgments; the rankings; or the systems that `exam-pp canaries` added (canaries).",
+    help="Part to remove; may be repeated: all grades, or those that --grader and similar options select "
+    "(grades); the grades of reviewers (human); the texts of passages, and prompts that contain them "
+    "(texts); the prompts of failed requests (prompts); the replies of models, also extracted answers, which "
+    "may quote passages (replies); the judgments; the rankings; or the systems that `exam-pp canaries` added "
+    "(canaries).",
 )
 @click.option(
     "--rename system",

@@ -64,7 +64,7 @@ def command(
     twice (doubled) and with negated facts (negated, English only).
 
     Grade the output with `exam-pp grade`. Leaderboards have canaries only with `--canaries`; `exam-pp
-    canary-report` shows what the graders gave them. `exam-pp filter --remove canaries` removes canaries again.
+    canary-report` shows what the graders gave them. `exam-pp filter --remove canaries` removes them again.
 
     Examples:
 

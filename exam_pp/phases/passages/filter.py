@@ -52,8 +52,8 @@ def filter_step(
 ) -> Step[RawQuery, Rewritten]:
     """Keep the matching part of a passages file, without queries of which no passage matches.
 
-    The check raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the file, no
-    grades match the grade filter, or the result is empty.
+    The check raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the
+    file, no grades match the grade filter, or the result is empty.
     """
     seen: set[str] = set()
     ranked: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -148,8 +148,8 @@ def judge_name(of_judge: GameSet) -> str:
 def rename_games(source: str, renaming: Renaming) -> Step[QueryGames, RewrittenGames]:
     """Give the models, prompt classes and systems of a games file other names.
 
-    The check raises :class:`SelectionError` for an old name that is not in the file, and for a new name that would
-    merge two judges or two systems.
+    The check raises :class:`SelectionError` for an old name that is not in the file, and for a new name that
+    would merge two judges or two systems.
     """
     judges: dict[tuple[str | None, str | None], None] = {}
     players: set[str] = set()

@@ -97,8 +97,9 @@ def merge_files(
     of ``like``, or without it in the order of their first occurrence. All files are open at the same time;
     memory is needed only for queries whose order differs between the files.
 
-    Raises :class:`DataError` for a passage id with texts that differ in more than whitespace, a query of ``like`` that no file
-    has, and with ``strict`` for any conflict; conflicts are otherwise counted in the summary.
+    Raises :class:`DataError` for a passage id with texts that differ in more than whitespace, a query of
+    ``like`` that no file has, and with ``strict`` for any conflict; conflicts are otherwise counted in the
+    summary.
     """
     inputs = [*files, *([like] if like else [])]
     if streams := [path for path in inputs if is_read_once(path)]:
@@ -207,8 +208,8 @@ def _check_texts(
         summary.conflicts.add("text", where)
         return
     raise DataError(
-        f"the text of passage {first.passage_id!r} of query {query_id!r} differs from that in {first_path} in "
-        "more than whitespace; merge only files of the same version of the passages.",
+        f"the text of passage {first.passage_id!r} of query {query_id!r} differs from that in {first_path} "
+        "in more than whitespace; merge only files of the same version of the passages.",
         file=str(path),
     )
 

@@ -100,11 +100,11 @@ def test_impossible_splits(
     parts = tmp_path / "parts"
     assert "--count 6" in fails(capsys, f"split {file} -o {parts} -n 6")
     assert not parts.exists()
-    assert "--by-query" in fails(capsys, f"split {file} -o {parts}")
+    assert "--by query" in fails(capsys, f"split {file} -o {parts}")
     twice = write_jsonl("twice.jsonl", [["q", []], ["r", []], ["q", []]])
-    assert "'q'" in fails(capsys, f"split {twice} -o {parts} --by-query")
+    assert "'q'" in fails(capsys, f"split {twice} -o {parts} --by query")
     case = write_jsonl("case.jsonl", [["q", []], ["Q", []]])
-    assert "'q' and 'Q'" in fails(capsys, f"split {case} -o {parts} --by-query")
+    assert "'q' and 'Q'" in fails(capsys, f"split {case} -o {parts} --by query")
     assert f"{file}/parts" in fails(capsys, f"split {file} -o {file}/parts -n 1")
 
 
