@@ -352,7 +352,7 @@ _GRADED_COMMANDS = (
     f"evaluate elo {{}} --from-grades --bank bank.jsonl {_SET} --elo tournaments=3 -S samples=100 -o out",
     "filter {} --only judged --system a -o out",
     "sample {} --max-passages 1 --by judgment=equal -o out",
-    "strip {} --remove texts --remove replies --remove human -o out",
+    "filter {} --remove texts --remove replies --remove human -o out",
     "split {} -n 1 -o out",
     "split {} --by query -o out",
     "validate {} -o out",
@@ -407,14 +407,14 @@ _CITED_COMMANDS = (
     "evaluate citations {} -o out",
     "evaluate criteria {} -o out",
     "verify citations {} -o out",
-    "strip {} --remove replies --remove prompts -o out",
+    "filter {} --remove replies --remove prompts -o out",
     "validate {} -o out",
     "query {} 'select support, count(*) from supports group by all order by all' -o out",
 )
 
 _GAMES_COMMANDS = (
     "filter {} --system a --grader model -o out",
-    "strip {} --remove replies --remove texts --remove human -o out",
+    "filter {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --elo tournaments=3 -S samples=100 -o out",

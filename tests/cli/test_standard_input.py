@@ -76,7 +76,7 @@ COMMANDS = (
 
 ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 SETUP = f"""
-strip graded.jsonl --remove grades -o passages.jsonl
+filter graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl

@@ -335,7 +335,7 @@ SETUPS = {
         before={
             "-o umbrela.qrels": copies("labelled.jsonl.gz=judged.jsonl.gz"),
             "nuggetize passages.jsonl.gz": copies("passages.jsonl.gz=demo.jsonl.gz"),
-            "bank importance edited.jsonl": copies("edited.jsonl=draft.jsonl"),
+            "nuggetize edited.jsonl": copies("edited.jsonl=draft.jsonl"),
             "--assignments manual.jsonl --name human:nist": run(
                 "export assignments assigned.jsonl.gz --bank nuggets.jsonl.gz -o manual.jsonl"
             ),

@@ -37,7 +37,7 @@ PARTS = ("counts", "problems", "entries")
     "old",
     metavar="OLD",
     type=FILE,
-    help="Earlier version of the bank: list the entries that were added, removed or changed, in place of all.",
+    help="Earlier version of the bank: list entries that were added, removed or changed, in place of all.",
 )
 @format_option()
 @output_option()

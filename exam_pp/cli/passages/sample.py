@@ -75,6 +75,5 @@ def _refuse_with_by(*names: str) -> None:
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in names and is_given(context, parameter.name):
-            raise click.UsageError(
-                f"{max(parameter.opts, key=len)} cannot be combined with --by FIELD=VALUE:N.", context
-            )
+            name = max(parameter.opts, key=len)
+            raise click.UsageError(f"{name} cannot be combined with --by FIELD=VALUE:N.", context)
