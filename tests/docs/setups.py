@@ -343,7 +343,8 @@ SETUPS = {
                 run("convert nuggets.jsonl.gz -o auto.jsonl --to bank"),
                 copies("edited.jsonl=auto.jsonl"),
                 run(
-                    "filter assigned.jsonl.gz --rename grader=Qwen/Qwen2.5-7B-Instruct=human:nist -o manual.jsonl.gz"
+                    "filter assigned.jsonl.gz --rename grader=Qwen/Qwen2.5-7B-Instruct=human:nist "
+                    "-o manual.jsonl.gz"
                 ),
             ),
         },
@@ -385,7 +386,8 @@ SETUPS = {
             ),
             "--system RAGF": in_order(
                 run(
-                    "filter rated.jsonl.gz --rename system=gen-long=RAG --rename system=gen-short=RAGF -o renamed.jsonl.gz"
+                    "filter rated.jsonl.gz --rename system=gen-long=RAG --rename system=gen-short=RAGF "
+                    "-o renamed.jsonl.gz"
                 ),
                 copies("rated.jsonl.gz=renamed.jsonl.gz"),
             ),

@@ -218,7 +218,7 @@ def test_merging_reports_fields_that_differ_between_duplicates(
     assert without_times(capsys.readouterr().err) == (
         "Merged: 1 query with 3 entries. Duplicates between banks: 3.\n"
         "Fields that differ between duplicates: importance (2), weight (1). "
-        "The value of the first bank is kept.\n"
+        f"The value of the first bank is kept.\nWritten: {tmp_path / 'o.jsonl'}\n"
     )
     assert read_bank(tmp_path / "o.jsonl").lines == [line]
 

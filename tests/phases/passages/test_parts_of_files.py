@@ -219,8 +219,8 @@ def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.Capt
 def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     out, back = tmp_path / "out.jsonl", tmp_path / "back.jsonl"
     run(
-        f"rename {file} -o {out} --grader google/flan-t5-large=flan --grader human:ana=human:bea "
-        f"--prompt-class {RATING}=Mine --system x=y --system y=x"
+        f"filter {file} -o {out} --rename grader=google/flan-t5-large=flan --rename system=y=x "
+        f"--rename prompt-class={RATING}=Mine --rename system=x=y --rename grader=human:ana=human:bea"
     )
     text = out.read_text()
     assert "google/flan-t5-large" not in text
@@ -229,8 +229,8 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     assert [r["method"] for r in first["paragraph_data"]["rankings"]] == ["y", "x"]
     assert [grades["llm"] for grades in first["exam_grades"]] == ["flan", "human:bea"]
     run(
-        f"rename {out} -o {back} --grader flan=google/flan-t5-large --grader human:bea=human:ana "
-        f"--prompt-class Mine={RATING} --system x=y --system y=x"
+        f"filter {out} -o {back} --rename grader=flan=google/flan-t5-large --rename system=y=x "
+        f"--rename prompt-class=Mine={RATING} --rename system=x=y --rename grader=human:bea=human:ana"
     )
     assert back.read_bytes() == file.read_bytes()
 
@@ -238,20 +238,20 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--grader human:ana=google/flan-t5-large", "same model and prompt class"),
-        ("--system x=y", "x and y "),
-        ("--grader a=b", "model 'a'"),
-        ("--system z=y", "system 'z'"),
-        ("--prompt-class a=b", "prompt class 'a'"),
-        ("--grader a", "OLD=NEW"),
-        ("--grader a=b --grader a=c", "'a' has two"),
-        ("", "--grader"),
+        ("--rename grader=human:ana=google/flan-t5-large", "same model and prompt class"),
+        ("--rename system=x=y", "x and y "),
+        ("--rename grader=a=b", "model 'a'"),
+        ("--rename system=z=y", "system 'z'"),
+        ("--rename prompt-class=a=b", "prompt class 'a'"),
+        ("--rename grader=a", "OLD=NEW"),
+        ("--rename grader=a=b --rename grader=a=c", "'a' has two"),
+        ("", "--rename"),
     ],
 )
 def test_new_names_that_collide_and_unknown_old_names(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
 ) -> None:
-    assert message in fails(capsys, f"rename {file} -o {tmp_path / 'out'} {options}")
+    assert message in fails(capsys, f"filter {file} -o {tmp_path / 'out'} {options}")
     assert not (tmp_path / "out").exists()
 
 
@@ -322,7 +322,7 @@ def test_selection_removal_and_new_names_in_one_call(file: Path, tmp_path: Path)
         f"filter {file} -o {out} --system y --min-grade 3 --rename system=y=x --remove grades "
         "--grader human:ana --remove texts"
     )
-    assert kept(out) == dict.fromkeys(BIG, ["p3", "p5"])
+    assert kept(out) == {key: ["p3", "p5", "p9"] for key in BIG}
     for _, passages in read(out):
         for raw in passages:
             assert [r["method"] for r in raw["paragraph_data"]["rankings"]] == ["x"]
