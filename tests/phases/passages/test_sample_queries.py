@@ -80,7 +80,7 @@ def test_strata() -> None:
     "text", ["model", "model=", "model=a", "=a:1", "model=a:0", "model=a:1,", "model=a:-1"]
 )
 def test_strata_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(SelectionError, match="cannot be read; write .* FIELD=VALUE:NUMBER"):
+    with pytest.raises(SelectionError, match=r"cannot be read; write .* FIELD=VALUE:NUMBER"):
         parse_strata(text)
 
 
