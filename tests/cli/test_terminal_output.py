@@ -78,7 +78,9 @@ def test_a_long_report_goes_through_the_pager(long_bank: Path, tmp_path: Path) -
 
 def test_a_short_report_does_not(tmp_path: Path, demo_data: Path) -> None:
     paged, command = pager(tmp_path)
-    assert "questions" in on_terminal("bank", "show", str(demo_data / "questions.jsonl"), PAGER=command)
+    assert "questions" in on_terminal(
+        "bank", "show", str(demo_data / "questions.jsonl"), "--only", "counts", PAGER=command
+    )
     assert not paged.exists()
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
     from exam_pp.phases.grading.grading_run import GradeFiles
 
-_KEPT = 20
 _OF_NEW_NUGGETS = (
     "min_judgment",
     "judge",
@@ -61,7 +60,7 @@ _OF_NEW_NUGGETS = (
 )
 @click.option(
     "--min-judgment",
-    type=IntRangeOrAll(),
+    type=IntRangeOrAll(0),
     default=1,
     show_default=True,
     help="Lowest judgment that counts as relevant; with --grader or --prompt-class, lowest direct grade. "
@@ -104,7 +103,7 @@ _OF_NEW_NUGGETS = (
 @click.option(
     "--keep", type=IntRange(1),
     help="Maximum number of nuggets to keep for a query or facet, vital nuggets first.  [default: "
-    f"{_KEPT} of new nuggets; all of a bank, in its order]",
+    "20 of new nuggets; all of a bank, in its order]",
 )  # fmt: skip
 @click.option(
     "--only",
@@ -190,7 +189,7 @@ def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
         ),
         Nuggetizer(
             **take(options, "max_nuggets", "max_words", "window_size", "iterations", "repairs"),
-            keep=options["keep"] or _KEPT,
+            **({} if options["keep"] is None else take(options, "keep")),
             for_editing=bool(options["only"]),
             **nuggetizer_prompts(choose_prompts((), options["prompt_files"])),
         ),
