@@ -113,7 +113,7 @@ class Command(click.Command):
         special = {name for each in self.kinds.values() for name in each.uses}
         return kind not in self.kinds or parameter.name not in special - set(self.kinds[kind].uses)
 
-    def _called(self, ctx: click.Context, kind: str) -> str:
+    def _called(self, ctx: click.Context, kind: object) -> str:
         """The command with a kind of work, as users type it."""
         chooser = self._chooser
         option = f"{max(chooser.opts, key=len)} " if isinstance(chooser, click.Option) else ""

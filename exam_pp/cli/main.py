@@ -30,13 +30,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "passages": {
         "merge": (
             "merge",
-            "Merge passages files: shards of a grading run, or gradings of the same passages.",
+            "Merge passages files (shards, gradings of the same passages), games files, or test banks.",
         ),
         "split": ("split", "Split a passages file into parts, or into one file per query."),
         "sample": ("sample", "Draw a random sample of queries and passages."),
-        "filter": ("filter", "Keep only selected queries, systems, passages and grades."),
-        "rename": ("rename", "Rename models, prompt classes and systems."),
-        "strip": ("strip", "Remove grades, texts, replies or other parts before sharing a file."),
+        "filter": (
+            "filter",
+            "Keep selected queries, systems, passages and grades; remove parts before sharing; rename.",
+        ),
     },
     "banks": {
         "generate": (
@@ -44,7 +45,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Let a model write test banks (questions or nuggets), answers to queries, or queries.",
         ),
         "nuggetize": ("nuggetize", "Let a model extract nuggets from relevant passages (AutoNuggetizer)."),
-        "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),
+        "bank": ("bank", "Import, show and edit test banks, and find bad entries."),
     },
     "grading": {
         "grade": (

@@ -385,11 +385,10 @@ new_bank_options = together(
     click.option(
         "--test-collection", default="", metavar="NAME", help="Name of the collection, stored in the bank."
     ),
-    click.option("--description", default="", help="Description of the bank, stored in the bank."),
     MAX_QUERIES,
 )
 """Options of commands that generate a bank; :data:`NEW_BANK` has their names."""
-NEW_BANK = ("test_collection", "description", "max_queries")
+NEW_BANK = ("test_collection", "max_queries")
 
 
 class _Format(click.Choice[str]):

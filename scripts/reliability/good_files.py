@@ -349,11 +349,11 @@ _GRADED_COMMANDS = (
     f"reread {{}} {_SET} -o out",
     "export runs {} -o out",
     f"evaluate elo {{}} --bank bank.jsonl {_SET} --elo tournaments=3 -S samples=100 -o out",
-    "filter {} --judged --system a -o out",
-    "sample {} --max-passages 1 --by-judgment equal -o out",
-    "strip {} --remove texts --remove replies --remove human -o out",
+    "filter {} --only judged --system a -o out",
+    "sample {} --max-passages 1 --by judgment=equal -o out",
+    "filter {} --remove texts --remove replies --remove human -o out",
     "split {} -n 1 -o out",
-    "split {} --by-query -o out",
+    "split {} --by query -o out",
     "validate {} -o out",
     "convert {} --from graded --to run -o out",
     "convert {} --from graded --to qrels -o out",
@@ -363,7 +363,7 @@ _KEEPING_COMMANDS = (
     "canaries add {} --bank bank.jsonl -o out",
     "merge {} -o out",
     "merge {} other.jsonl -o out",
-    "rename {} --system a=z -o out",
+    "filter {} --rename system=a=z -o out",
     "convert {} --from graded --to graded -o out",
     f"grade {{}} --bank bank.jsonl --model fake --prompt-class {RATED} -o out",
     "apply {} ratings.json --force -o out",
@@ -406,14 +406,14 @@ _CITED_COMMANDS = (
     "evaluate answers {} --metric citations -o out",
     "evaluate answers {} --metric criteria -o out",
     "verify citations {} -o out",
-    "strip {} --remove replies --remove prompts -o out",
+    "filter {} --remove replies --remove prompts -o out",
     "validate {} -o out",
     "query {} 'select support, count(*) from supports group by all order by all' -o out",
 )
 
 _GAMES_COMMANDS = (
     "filter {} --system a --grader model -o out",
-    "strip {} --remove replies --remove texts --remove human -o out",
+    "filter {} --remove replies --remove texts --remove human -o out",
     "validate {} -o out",
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --elo tournaments=3 -S samples=100 -o out",
@@ -424,7 +424,7 @@ _GAMES_COMMANDS = (
 )
 _GAMES_KEEPING_COMMANDS = (
     "merge {} -o out",
-    "rename {} --system c=z -o out",
+    "filter {} --rename system=c=z -o out",
     "convert {} --from games --to games -o out",
 )
 
@@ -472,7 +472,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("cited.jsonl", command) for command in _CITED_COMMANDS),
     Target("board.tsv.manifest.json", "show manifest {} -o out"),
     Target("board.tsv.manifest.json", "validate {} -o out"),
-    Target("cited.jsonl", "rename {} --grader m=n -o out"),
+    Target("cited.jsonl", "filter {} --rename grader=m=n -o out"),
     Target("cited.jsonl", "grade {} --prompt-class CitationSupport --model fake -o out", keeps=True),
     Target(
         "cited.jsonl",
@@ -485,9 +485,9 @@ TARGETS: tuple[Target, ...] = (
     Target("bank.jsonl", f"evaluate cover graded.jsonl --bank {{}} {_SET} -o out"),
     Target("bank.jsonl", "canaries add graded.jsonl --bank {} -o out"),
     Target("bank.jsonl", "bank show {} -o out"),
-    Target("bank.jsonl", "bank lint {} -o out"),
-    Target("bank.jsonl", "bank stats {} -o out"),
-    Target("bank.jsonl", "bank merge {} -o out"),
+    Target("bank.jsonl", "bank show {} --only problems -o out"),
+    Target("bank.jsonl", "bank show {} --only counts -o out"),
+    Target("bank.jsonl", "merge {} -o out"),
     Target("bank.jsonl", "bank export {} --to csv -o out"),
     Target("bank.jsonl", "bank apply {} bank_edits.json --force -o out"),
     Target("bank.jsonl", f"grade graded.jsonl --bank {{}} --model fake --prompt-class {RATED} -o out"),

@@ -45,7 +45,7 @@ _SET = f"--grader model --prompt-class {RATED}"
 _MORE = (
     f"review graded.jsonl --bank bank.jsonl {_SET} -o out",
     f"bank clinic graded.jsonl --bank bank.jsonl {_SET} -o out --also edits=edits.json",
-    "bank split bank.jsonl --secret 0.5 -o out --also secret=secret",
+    "bank apply bank.jsonl --secret 0.5 -o out --also secret=secret",
     f"evaluate qrels graded.jsonl {_SET} --runs runs -o out --also qrels=qrels.out",
     f"evaluate report graded.jsonl --bank bank.jsonl {_SET} -o out",
     "convert graded.jsonl --from graded --to qrels -o out --also dropped-fields=dropped.json",

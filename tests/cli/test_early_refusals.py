@@ -69,8 +69,8 @@ def test_outputs_are_checked_before_inputs_are_read(
         ("import --judged -o o", "--judged needs --qrels."),
         ("generate answers notes.txt -o o --model fake --max-passages 5", "--max-passages needs --passages."),
         (
-            "nuggetize notes.txt -o o --queries notes.txt --model fake --grader m",
-            "--grader needs --relevance model.",
+            "nuggetize notes.txt -o o --queries notes.txt --model fake --grader m --min-judgment all",
+            "--grader needs a number as --min-judgment.",
         ),
     ],
 )
@@ -142,6 +142,6 @@ def test_parts_of_an_empty_file_are_warned_of(tmp_path: Path, capsys: pytest.Cap
     """An empty file is no error, because it may be a shard without queries."""
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
-    for command in (["strip", "--remove", "grades"], ["sample", "--max-queries", "1"]):
+    for command in (["filter", "--remove", "grades"], ["sample", "--max-queries", "1"]):
         main([command[0], str(empty), *command[1:], "-o", str(tmp_path / "out.jsonl")])
         assert f"{empty} has no queries." in capsys.readouterr().err

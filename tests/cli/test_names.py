@@ -113,7 +113,7 @@ def test_commands_with_a_folder_of_runs(
     ("command", "code"),
     [
         ("filter graded.jsonl --query q -o out.jsonl", 0),
-        ("split graded.jsonl --by-query -o parts", 0),
+        ("split graded.jsonl --by query -o parts", 0),
         ("query graded.jsonl TABLE%ratings", 0),
         ("query graded.jsonl --save out.duckdb", 1),
     ],

@@ -107,7 +107,6 @@ def test_inputs_are_protected_while_a_command_runs(tmp_path: Path) -> None:
     [
         ("--model", "model", "model/config.json"),
         ("--model", "model.gguf", "model.gguf"),
-        ("--importance-model", "model", "model/config.json"),
     ],
 )
 def test_the_files_of_a_model_are_inputs(

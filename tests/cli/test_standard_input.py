@@ -36,7 +36,7 @@ COMMANDS = (
     "merge graded.jsonl --passages other.jsonl -o out",
     "merge all.games.jsonl --passages all.games.jsonl -o out",
     "split graded.jsonl -n 2 -o out",
-    "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
+    "sample graded.jsonl --max-passages 1 --by judgment=equal -o out",
     "canaries add graded.jsonl --queries queries.tsv -o out",
     f"generate questions queries.jsonl {ASK} --facets title --prompt-file questions.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
@@ -78,7 +78,7 @@ COMMANDS = (
 
 ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 SETUP = f"""
-strip graded.jsonl --remove grades -o passages.jsonl
+filter graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
 export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl

@@ -167,7 +167,7 @@ def import_texts(
         raise DataError("has no questions or nuggets.", file=", ".join(map(str, files)))
     if bank.duplicates:
         log.warning(
-            "%s more than once (first: %s); `exam-pp bank lint` lists all of them.",
+            "%s more than once (first: %s); `exam-pp bank show` lists all of them.",
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
         )  # fmt: skip
     write_bank(lines, output, inputs=inputs)

@@ -205,11 +205,11 @@ def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
         (grades.model, grades.prompt_class, grades.max_rating) for grades in query.passages[0].grade_sets()
     ]
     assert classes == [("fake", "Umbrela", None), ("judge", "UMBRELA", 3)]
-    nuggetize = "nuggetize labels.jsonl --queries queries.jsonl --model fake --relevance model"
+    nuggetize = "nuggetize labels.jsonl --queries queries.jsonl --model fake"
     run(f"{nuggetize} --prompt-class UMBRELA -o umbrela-bank.jsonl")
     (line,) = read_bank(Path("umbrela-bank.jsonl")).lines
     assert (line.info["nuggetizer"]["judge"], line.info["nuggetizer"]["judge_prompt"]) == ("judge", "UMBRELA")
-    run(f"{nuggetize} -o our-bank.jsonl")
+    run(f"{nuggetize} --prompt-class GradedRelevance -o our-bank.jsonl")
     (line,) = read_bank(Path("our-bank.jsonl")).lines
     assert line.info["nuggetizer"]["judge"] == "fake"
 
