@@ -25,9 +25,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
         "export": (
             "export",
-            "Export runs, answers, nugget assignments and labels for other tools, and games from scores.",
+            "Export games from scores.",
         ),
-        "convert": ("convert", "Convert a file to another format."),
+        "convert": ("convert", "Convert a file to another format, also of other tools."),
         "fuse": ("fuse", "Fuse runs into the run of a new system by reciprocal rank fusion."),
         "schema": ("schema", "Print the JSON Schema of a file format."),
     },
@@ -48,7 +48,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Let a model write test banks (questions or nuggets), answers to queries, or queries.",
         ),
         "nuggetize": ("nuggetize", "Let a model extract nuggets from relevant passages (AutoNuggetizer)."),
-        "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),
+        "bank": ("bank", "Import, inspect and edit test banks, and find bad entries."),
     },
     "grading": {
         "grade": (
@@ -60,7 +60,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Let a model verify extracted answers against the gold answers.",
         ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
-        "list": ("list", "List the prompts, the models and their settings to grade with."),
+        "list": (
+            "list",
+            "List the prompts, models and settings to grade with, and the file formats.",
+        ),
         "show": ("show", "Show a prompt in full."),
     },
     "tournaments": {

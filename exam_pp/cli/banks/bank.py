@@ -1,4 +1,4 @@
-"""The command group ``exam-pp bank``, with the import and export of test banks."""
+"""The command group ``exam-pp bank``, with the import of test banks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from exam_pp.cli.banks.clinic import clinic_command
 from exam_pp.cli.banks.edit import COMMANDS as EDITING
 from exam_pp.cli.banks.importance import command as importance
 from exam_pp.cli.command import Group
-from exam_pp.cli.options import BOM, FILE, OUTPUT_PATH, log_summary, required_output
+from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
 
 
 @click.group("bank", cls=Group)
 def command() -> None:
-    """Import, export, inspect and edit test banks, and find bad entries."""
+    """Import, inspect and edit test banks, and find bad entries."""
 
 
 @command.command("import")
@@ -26,10 +26,9 @@ def command() -> None:
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
     required=True,
-    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp bank export` "
-    "(csv), "
-    "first published format of question banks (genq), nuggets of AutoNuggetizer (nuggetizer), nugget bank of "
-    "AutoJudge (autojudge), or test bank (bank).",
+    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of "
+    "`exam-pp convert --to bank-csv` (csv), first published format of question banks (genq), nuggets of "
+    "AutoNuggetizer (nuggetizer), nugget bank of AutoJudge (autojudge), or test bank (bank).",
 )
 @required_output("Test bank to write.")
 @click.option(
@@ -87,33 +86,6 @@ def import_command(
     from exam_pp.phases.interchange.import_bank import import_texts
 
     log_summary(import_texts(form, files, output, base, title_queries=title_queries).lines())
-
-
-@command.command("export")
-@click.argument("bank", type=FILE)
-@click.option(
-    "--to",
-    "form",
-    type=click.Choice(["csv", "nuggetizer", "autojudge"]),
-    required=True,
-    help="Spreadsheet (csv), nuggets of AutoNuggetizer (nuggetizer), or nugget bank v3 of AutoJudge "
-    "(autojudge).",
-)
-@BOM
-@required_output("File to write.")
-def export_command(bank: Path, form: Any, output: Path, *, bom: bool) -> None:
-    """Write BANK as a spreadsheet or in the format of another tool.
-
-    A message counts the dropped fields, which the format cannot hold.
-
-    Example:
-
-    \b
-      exam-pp bank export questions.jsonl --to csv -o questions.csv
-    """
-    from exam_pp.phases.interchange.export_bank import export_bank
-
-    log_summary(export_bank(bank, form, output, bom=bom))
 
 
 for member in (*EDITING, importance, clinic_command):

@@ -1,4 +1,4 @@
-"""The command group ``exam-pp list``: names for ``--model``, ``-M`` and ``--prompt-class``."""
+"""The command group ``exam-pp list``: names for ``--model``, ``-M``, ``--prompt-class`` and ``--to``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exam_pp.cli.options import emit_rendered, format_option, output_option
 
 @click.group("list", cls=Group)
 def command() -> None:
-    """List the prompts, the models and their settings to grade with."""
+    """List the prompts, models and settings to grade with, and the file formats."""
 
 
 @command.command("models")
@@ -71,3 +71,21 @@ def prompts_command(form: str, output: Path) -> None:
     from exam_pp.reports.grading.catalogue import prompts_report
 
     emit_rendered(prompts_report(PROMPTS.get(name) for name in PROMPTS), form, output)
+
+
+@command.command("formats")
+@format_option()
+@output_option()
+def formats_command(form: str, output: Path) -> None:
+    """List the file formats, and the conversions between them.
+
+    `exam-pp convert` reads and writes them, if the table does not name another command.
+
+    Example:
+
+    \b
+      exam-pp list formats
+    """
+    from exam_pp.reports.interchange.formats import conversion_report
+
+    emit_rendered(conversion_report(), form, output)
