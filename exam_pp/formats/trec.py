@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, make_writer, register
@@ -83,17 +82,9 @@ def _write_runs(runs: Runs, target: Target) -> None:
         (lines,) = runs.values()
         write_run(lines, target.path, inputs=target.inputs)
     else:
-        write_runs(runs, target.path, inputs=target.inputs)
-
-
-def write_runs(
-    runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> list[Path]:
-    """Write one run file per system into a folder; after an error, no file is written. Returns the paths."""
-    with folder_output(folder, inputs) as work:
-        for system in runs:
-            write_run(runs[system], work / run_file_name(system))
-    return [Path(folder) / run_file_name(system) for system in sorted(runs)]
+        with folder_output(target.path, target.inputs) as work:
+            for system in runs:
+                write_run(runs[system], work / run_file_name(system))
 
 
 def run_file_name(system: str) -> str:

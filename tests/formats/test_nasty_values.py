@@ -18,6 +18,7 @@ from exam_pp.errors import ExamError
 from exam_pp.formats.base import FORMATS, Source, Target, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.phases.interchange.bridges import PARTS
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Query
