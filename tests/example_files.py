@@ -178,6 +178,7 @@ def _make_games() -> None:
 _SETUP = f"""
 convert questions.jsonl --to bank-csv -o questions.csv
 import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
+convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl -o segments.jsonl
 split passages.jsonl.gz --count 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 rename 1.gz --grader lexical={LARGE} -o graded.jsonl.gz

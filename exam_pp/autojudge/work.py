@@ -127,7 +127,7 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                passages, path, bank_file, self._journal, keep_journal=True,
+                passages, path, bank_file, self._journal,
                 retry_failed=self.settings.retry_failed,
             )  # fmt: skip
             return grade_file(files, model, GradeOptions([prompt]), advance).lines()
@@ -156,7 +156,7 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             summary = generate_file(
-                queries, path, model, options, journal=self._journal, keep_journal=True,
+                queries, path, model, options, journal=self._journal,
                 retry_failed=self.settings.retry_failed, advance=advance,
             )  # fmt: skip
             if summary.failed:
@@ -177,7 +177,7 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                bank, path, bank, self._journal, keep_journal=True,
+                bank, path, bank, self._journal,
                 retry_failed=self.settings.retry_failed, queries=queries,
             )  # fmt: skip
             return importance_file(files, model, options, advance=advance).lines()

@@ -199,9 +199,8 @@ def _show_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> N
 
 
 def _is_advanced(parameter: click.Parameter) -> bool:
-    if any(" " in name for name in parameter.opts):  # a key
-        return True
-    return not (parameter.required or ADVANCED.isdisjoint(parameter.opts))
+    is_key = any(" " in name for name in parameter.opts)
+    return not parameter.required and (is_key or not ADVANCED.isdisjoint(parameter.opts))
 
 
 _ARGUMENTS = f"{__name__}.arguments"

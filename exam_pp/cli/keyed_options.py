@@ -1,8 +1,8 @@
 """Options with keys such as ``-S samples=100``: one name for many settings, each of its type and default.
 
 A command declares every key as an option named by both, ``click.option("-S samples", "samples", type=int)``.
-Before click parses the arguments, ``-S samples=100`` becomes this option, so that defaults, errors, conditions
-such as "-S confidence needs --intervals", inputs and outputs work as for other options.
+Before click parses the arguments, ``-S samples=100`` becomes this option, so that defaults, errors,
+conditions such as "-S confidence needs --intervals", inputs and outputs work as for other options.
 """
 
 from __future__ import annotations

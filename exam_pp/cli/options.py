@@ -227,14 +227,41 @@ def unparsed_option(default: str) -> Callable[[F], F]:
     )
 
 
-ANSWER_MATCH = click.option(
-    "--answer-match",
-    type=click.Choice(["paper", "strict"]),
-    default="paper",
-    show_default=True,
-    help="Comparison of extracted answers with gold answers: edit distance below 20 % (paper); or also equal "
-    "numbers, synonyms of true and false, and no question about 'all of the above' (strict).",
-)
+def reply_option(label: str, *others: str) -> Callable[[F], F]:
+    """``--reply``: how a model chooses a ``label``; :func:`take_reply` turns the value into keywords."""
+    calibrated = (
+        "; or correct this choice for labels that the model prefers without a passage, by one more call per "
+        "bank entry (calibrated)"
+    )
+    return click.option(
+        "--reply",
+        type=click.Choice(["written", "chosen", *others]),
+        default="written",
+        show_default=True,
+        help=f"Let the model write its reply (written), or take the likeliest {label} (chosen)"
+        f"{calibrated if others else ''}.",
+    )
+
+
+def take_reply(options: dict[str, Any]) -> None:
+    """Replace the value of :func:`reply_option` by ``choose`` and ``calibrate``."""
+    reply = options.pop("reply")
+    options |= {"choose": reply != "written", "calibrate": reply == "calibrated"}
+
+
+def answer_match_option(*others: str, help_text: str = "") -> Callable[[F], F]:
+    """``--answer-match``; ``others`` are further choices, the first of which is then the default."""
+    return click.option(
+        "--answer-match",
+        type=click.Choice([*others, "paper", "strict"]),
+        default=[*others, "paper"][0],
+        show_default=True,
+        help=f"Comparison of extracted answers with gold answers: {help_text}edit distance below 20 % "
+        "(paper); or also equal numbers, synonyms of true and false, and no question about 'all of the "
+        "above' (strict).",
+    )
+
+
 QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics, CAR outlines or irds:NAME"
 QUERY_TEXTS = f"Texts of the queries ({QUERY_FORMATS})."
 ONLY_QUERIES = click.option(
@@ -307,20 +334,22 @@ journal_options = together(
         "--journal",
         type=OUTPUT_PATH,
         metavar="FILE",
-        help="File that keeps the replies, to continue an interrupted run.  [default: .OUTPUT.journal]",
+        help="File that keeps the replies, also after the run.  [default: .OUTPUT.journal, until the output "
+        "is complete]",
     ),
-    click.option("--keep-journal", is_flag=True, help="Keep the journal after the output is complete."),
 )
 """Options to resume a command that asks a model; :data:`JOURNAL` has their names."""
-JOURNAL = ("journal", "keep_journal", "retry_failed")
+JOURNAL = ("journal", "retry_failed")
 
 MAX_QUERIES = click.option(
     "--max-queries", type=IntRange(1), help="Use only the first queries, at most this many."
 )
 part_to_grade = together(
     click.option(
-        "--only-unjudged",
-        is_flag=True,
+        "--only",
+        "only_unjudged",
+        type=click.Choice(["unjudged"]),
+        callback=lambda _context, _option, value: value is not None,
         help="Grade only passages without a judgment, to fill holes of qrels.",
     ),
     role_option("all passages"),

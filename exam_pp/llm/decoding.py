@@ -87,15 +87,15 @@ def _check_choice(options: ModelOptions, given: Mapping[str, Any], has_own_rules
     """Raise ModelError if the model cannot choose a label, or an option would have no effect on a choice."""
     if has_own_rules or options.model == BUNDLED:
         raise ModelError(
-            f"--choose cannot be used with the model {options.model!r}, which has its own rules."
+            f"--reply chosen cannot be used with the model {options.model!r}, which has its own rules."
         )
     if options.pipeline not in _CHOOSING:
-        raise ModelError(f"--choose needs --model-pipeline {' or '.join(_CHOOSING)}.")
+        raise ModelError(f"--reply chosen needs --model-pipeline {' or '.join(_CHOOSING)}.")
     unused = [*(name for name in _NO_CHOICE if name in given), *options.thinking]
     if unused:
         raise ModelError(
-            f"{_option(unused[0])} cannot be combined with --choose, which takes the likeliest label without "
-            "decoding."
+            f"{_option(unused[0])} cannot be combined with --reply chosen, which takes the likeliest label "
+            "without decoding."
         )
 
 

@@ -373,7 +373,7 @@ class EndpointLLM:
         if likelihoods is None:
             raise self._error(
                 "supports neither likelihoods (logprobs) nor replies from a list (structured outputs), so "
-                "--choose cannot be used"
+                "--reply chosen cannot be used"
             )
         return Completion(error=f"the endpoint lists no label among its {TOP_LOGPROBS} likeliest tokens")
 

@@ -450,7 +450,7 @@ _TOURNAMENT_COMMANDS = (
     ("rated.jsonl", "analyze graders {} --per-criterion -S samples=100 --format html -o out", False),
     ("ratings.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("rows.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
-    ("criteria.toml", "grade cited.jsonl --queries queries.tsv --criteria {} --model fake -o out",
+    ("criteria.toml", "grade cited.jsonl --queries queries.tsv --prompt-file {} --model fake -o out",
      False),
     ("queries.tsv", "grade cited.jsonl --queries {} --prompt-class RAGEloCriteria --model fake -o out",
      False),

@@ -15,7 +15,7 @@ COMMANDS = commands(cli)
 
 
 def long_name(option: click.Option) -> str:
-    return [name for name in option.opts if name.startswith("--")][-1]
+    return max(option.opts, key=len)
 
 
 def test_several_values_of_an_option_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,9 +35,10 @@ def test_an_option_named_twice_is_an_error(path: str, capsys: pytest.CaptureFixt
         if isinstance(option, click.Option) and not option.multiple and option.nargs == 1
     ]
     for option in single:
-        value = [] if option.is_flag else ["1"]
+        name, is_key, key = long_name(option).partition(" ")
+        words = [name] if option.is_flag else [name, f"{key}=1" if is_key else "1"]
         with pytest.raises(SystemExit) as stop:
-            main([*path.split(), long_name(option), *value, long_name(option), *value])
+            main([*path.split(), *words, *words])
         assert stop.value.code == 2
         assert "can be used only once, but it is named 2 times" in capsys.readouterr().err
 

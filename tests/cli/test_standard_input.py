@@ -61,7 +61,7 @@ COMMANDS = (
     f"evaluate qrels graded.jsonl --bank bank.jsonl --queries queries.json --runs runs/a.run {SET} "
     "--official official.json --fill-holes qrels.txt -o out",
     "evaluate judgments qrels.txt --runs runs/a.run -o out",
-    f"grade cited.jsonl --queries queries.tsv --criteria criteria.toml {ASK} -o out",
+    f"grade cited.jsonl --queries queries.tsv --prompt-file criteria.toml {ASK} -o out",
     "evaluate nuggets assigned.jsonl --bank nuggets-bank.jsonl --queries queries.json --run-types types.tsv "
     "-o out",
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
@@ -146,7 +146,7 @@ def cases() -> Iterator[tuple[str, str, int]]:
         rest = words.copy()
         _, command = command_of(rest)
         first = len(words) - len(rest)
-        options = {name: param for param in command.params for name in param.opts}
+        options = {name.partition(" ")[0]: param for param in command.params for name in param.opts}
         inputs = inputs_of(command)
         arguments = [param for param in inputs if isinstance(param, click.Argument)]
         for position in range(first, len(words)):

@@ -231,7 +231,7 @@ def test_an_endpoint_with_likelihoods_only() -> None:
 def test_an_endpoint_that_supports_no_choice_is_refused() -> None:
     with (
         serve(lambda _body, _count: completion("The answer is 4.")) as server,
-        pytest.raises(ModelError, match=r"supports neither likelihoods .* --choose cannot be used"),
+        pytest.raises(ModelError, match=r"supports neither likelihoods .* --reply chosen cannot be used"),
     ):
         ask(server.url, ["a"])
 

@@ -16,12 +16,12 @@ from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
-    ANSWER_MATCH,
     FILE,
     JOURNAL,
     OUTPUT_PATH,
     QUERIES_FILE,
     QUERY_FORMATS,
+    answer_match_option,
     bank_option,
     emit_rendered,
     format_option,
@@ -30,10 +30,13 @@ from exam_pp.cli.options import (
     part_to_grade,
     prompt_file_option,
     repairs_option,
+    reply_option,
     take,
+    take_reply,
     unparsed_option,
 )
 from exam_pp.cli.progress import progress
+from exam_pp.store.files import allow_rereading
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
@@ -60,14 +63,14 @@ _GRADE_OPTIONS = (
 
 
 _ENTRIES = {
-    "bank", "queries", "soft", "choose", "calibrate", "unparsed", "answer_match", "repairs", "only_unjudged",
+    "bank", "queries", "soft", "reply", "unparsed", "answer_match", "repairs", "only_unjudged",
     "role", "max_queries", "max_passages", "shard_text", "status_file", "planned", "form",
 }  # fmt: skip
 _USES = {
     "": _ENTRIES,
     "support": {"systems"},
-    "criteria": {"queries", "criteria_file", "systems", "max_passages"},
-    "claim": {"soft", "systems", "claims", "sources", "trust_remote_code"},
+    "criteria": {"queries", "systems", "max_passages"},
+    "claim": {"soft", "systems", "sources", "trust_remote_code"},
     "closed-book": {"bank", "closed_book"},
     "doctor": {"planned", "form"},
 }
@@ -98,7 +101,7 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
     "--prompt-class", "prompt_classes", shell_complete=prompt_names, multiple=True, metavar="NAME",
     help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.",
 )  # fmt: skip
-@prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
+@prompt_file_option("TOML file with your own prompt, or your own criteria, to grade with; may be repeated.")
 @model_options(required=False)
 @click.option(
     "--soft/--no-soft", default=None,
@@ -106,19 +109,9 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
     "double the "
     "time]",
 )  # fmt: skip
-@click.option(
-    "--choose",
-    is_flag=True,
-    help="Take the likeliest label of the scale as the grade, without a written reply.",
-)
-@click.option(
-    "--calibrate",
-    is_flag=True,
-    help="With --choose, divide the likelihoods of the labels by those without a passage (one more call per "
-    "bank entry).",
-)
+@reply_option("label of the scale", "calibrated")
 @unparsed_option(GRADE_POLICY)
-@ANSWER_MATCH
+@answer_match_option()
 @repairs_option("whose labels cannot be read (only for the prompt NuggetAssignment).")
 @click.option("--regrade", is_flag=True, help="Grade everything again, also what has a grade in PASSAGES.")
 @part_to_grade
@@ -126,19 +119,6 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
     "--system", "systems", multiple=True, metavar="NAME",
     help="Grade only answers of this system (citations, criteria, claims); may be repeated.",
 )  # fmt: skip
-@click.option(
-    "--criteria",
-    "criteria_file",
-    type=FILE,
-    help="Rate whole answers by the criteria of this TOML file.",
-)
-@click.option(
-    "--claims",
-    type=click.Choice(["both", "answer", "part"]),
-    default="both",
-    show_default=True,
-    help="Score whole answers (answer), their parts (part), or both (claims).",
-)
 @click.option(
     "--sources",
     type=click.Choice(["cited", "all"]),
@@ -190,16 +170,16 @@ def command(
 
     The prompt decides what is graded: questions or nuggets of --bank, or the passage for its query (a direct
     prompt); of answers, their citations (CitationSupport), the whole answer by criteria (RAGEloCriteria, or
-    --criteria), or its consistency with the sources (FactualConsistency, or a classifier of pairs with
-    --model-pipeline text-classification). Grades that PASSAGES already holds are kept and not computed again.
-    To continue an interrupted run, repeat the command.
+    a file of criteria), or its consistency with the sources (FactualConsistency, or a classifier of pairs
+    with --model-pipeline text-classification). Grades that PASSAGES already holds are kept and not computed
+    again. To continue an interrupted run, repeat the command.
 
     Citations: the model reads each part of an answer with each passage that it cites, and chooses
     full_support, partial_support or no_support. Criteria: the model reads the query, the documents that the
     system retrieved or cited, and the answer, and rates all criteria in one reply; `exam-pp show prompt
-    RAGEloCriteria --as-file` prints those of RAGElo as a file for --criteria. Claims: the sources of a whole
-    answer are all passages that its system retrieved or cited; a part is scored against each passage that it
-    cites, and its score is the highest, from 0 to 1. A low score points to a hallucination.
+    RAGEloCriteria --as-file` prints those of RAGElo as a file for --prompt-file. Claims: the sources of a
+    whole answer are all passages that its system retrieved or cited; a part is scored against each passage
+    that it cites, and its score is the highest, from 0 to 1. A low score points to a hallucination.
 
     To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
     with one process.
@@ -226,7 +206,7 @@ def command(
       exam-pp grade --plan --model google/flan-t5-large
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
-    from exam_pp.phases.grading.prompt_files import choose_prompts
+    from exam_pp.phases.grading.prompt_files import choose_prompts, has_criteria
 
     if passages is None and options["planned"] and not options["closed_book"]:
         _refuse_unused(context, "doctor", "--plan without PASSAGES")
@@ -234,8 +214,12 @@ def command(
         return
     if options["model"] is None:
         raise click.UsageError("Missing option '--model'.")
-    prompts = choose_prompts(prompt_classes, options["prompt_files"])
-    kind = _kind(prompts, options)
+    prompt_files = options["prompt_files"]
+    allow_rereading(*prompt_files)
+    criteria = [path for path in prompt_files if has_criteria(path)]
+    prompts = choose_prompts(prompt_classes, [path for path in prompt_files if path not in criteria])
+    kind = _kind(prompts, criteria, options["pipeline"])
+    take_reply(options)
     if options["closed_book"]:
         kind = "closed-book"
     elif passages is None:
@@ -249,6 +233,7 @@ def command(
         raise click.UsageError("--closed-book needs --bank.")
     files = GradeFiles(source, output or Path("-"), bank, **take(options, *JOURNAL, "queries"))
     if kind:
+        options["criteria_file"] = next(iter(criteria), None)
         _grade_answers(kind, files, model, prompts, options)
     else:
         _grade_passages(files, model, prompts, options)
@@ -263,19 +248,19 @@ _GRADED = {
 }
 
 
-def _kind(prompts: Sequence[Prompt], options: dict[str, Any]) -> str:
-    """The kind of the prompts, as in ``_USES``."""
+def _kind(prompts: Sequence[Prompt], criteria: Sequence[Path], pipeline: str) -> str:
+    """The kind of the prompts and of the files of criteria, as in ``_USES``."""
     kinds = {prompt.kind if prompt.kind in _USES else "" for prompt in prompts}
-    if options["criteria_file"] is not None:
+    if criteria:
         kinds.add("criteria")
-    if not prompts and options["pipeline"] == "text-classification":
+    if not kinds and pipeline == "text-classification":
         kinds.add("claim")
     if not kinds:
         raise click.UsageError(
             "grade needs --prompt-class or --prompt-file. For ratings of questions, use --prompt-class "
             "QuestionSelfRatedUnanswerablePromptWithChoices; `exam-pp list prompts` shows all prompts."
         )
-    if len(kinds) > 1 or (kinds != {""} and len(prompts) > 1):
+    if len(kinds) > 1 or (kinds != {""} and len(prompts) + len(criteria) > 1):
         raise click.UsageError(
             "Prompts for citations, criteria and claims are used alone, and once; grade in several steps."
         )
@@ -329,9 +314,7 @@ def _grade_answers(
             chosen = AnswerOptions(criteria, systems, options["max_passages"], regrade)
             lines = grade_answers(files, model, chosen, advance).lines()
         elif kind == "claim":
-            scored = ScoreOptions(
-                prompt=prompt, **take(options, "claims", "sources", "systems", "soft", "regrade")
-            )
+            scored = ScoreOptions(prompt=prompt, **take(options, "sources", "systems", "soft", "regrade"))
             lines = score_answers(files, model, scored, advance).lines()
         else:
             if len(prompts) != 1 or regrade:

@@ -9,8 +9,8 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
-    ANSWER_MATCH,
     GRADED,
+    answer_match_option,
     bank_option,
     filter_options,
     grade_filter,
@@ -25,7 +25,7 @@ from exam_pp.cli.options import (
 @GRADED
 @required_output("Graded file to write.")
 @unparsed_option("default")
-@ANSWER_MATCH
+@answer_match_option()
 @bank_option(
     "Test bank with the gold answers; required for prompts that compare extracted answers with them."
 )

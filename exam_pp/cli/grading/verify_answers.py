@@ -11,10 +11,10 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
-    ANSWER_MATCH,
     FILE,
     GRADED,
     JOURNAL,
+    answer_match_option,
     bank_option,
     journal_options,
     log_summary,
@@ -40,14 +40,9 @@ from exam_pp.grade_filter import GradeFilter
     help="Only answers extracted with this prompt class.",
 )
 @click.option("--prompt-file", type=FILE, help="TOML file with your own prompt that asks the model.")
-@click.option(
-    "--only-model/--words-first",
-    default=True,
-    show_default=True,
-    help="Ask the model about every answer, as in the paper; or only about answers that do not match a gold "
-    "answer by their words, and are not unanswerable.",
+@answer_match_option(
+    "model", help_text="by the model alone, as in the paper (model); or first by the words, with an "
 )
-@ANSWER_MATCH
 @model_options()
 @click.option(
     "--regrade", is_flag=True, help="Verify all answers again, also those with a verified grade in GRADED."
@@ -64,8 +59,8 @@ def command(
     """Let a model verify the extracted answers in GRADED against the gold answers of the bank.
 
     An extracted answer is correct if the model calls it a response as correct as a gold answer. With
-    --words-first, an answer that matches a gold answer by --answer-match is correct without a call, and an
-    unanswerable answer is wrong. The verified grades have the prompt class
+    --answer-match paper or strict, an answer whose words match a gold answer is correct without a call, and
+    an unanswerable answer is wrong. The verified grades have the prompt class
     QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2. To continue an interrupted run, repeat the command.
 
     Example:
@@ -80,7 +75,7 @@ def command(
     from exam_pp.prompts import ANSWER_VERIFICATION
     from exam_pp.signals import STOP
 
-    prompt_file = options["prompt_file"]
+    prompt_file, match = options["prompt_file"], options["answer_match"]
     prompt = ANSWER_VERIFICATION if prompt_file is None else read_prompt(prompt_file)
     model = take_model_options(options)
     files = GradeFiles(graded, output, bank, **take(options, *JOURNAL))
@@ -91,7 +86,9 @@ def command(
             model,
             answers,
             prompt=prompt,
-            **take(options, "regrade", "only_model", "answer_match"),
+            regrade=options["regrade"],
+            only_model=match == "model",
+            answer_match="paper" if match == "model" else match,
             advance=advance,
         )
     log_summary(summary.lines())

@@ -31,7 +31,13 @@ from exam_pp.cli.ranges import IntRange
     "--games", type=FILE, help="Games file: show the games that models judged in it, and no others."
 )
 @click.option("--grader", metavar="NAME", help="Only games of this judge in --games.  [default: all models]")
-@click.option("--only-ungraded", is_flag=True, help="Only games in --games without a winner.")
+@click.option(
+    "--only",
+    "only_ungraded",
+    type=click.Choice(["ungraded"]),
+    callback=lambda _context, _option, value: value is not None,
+    help="Only games in --games without a winner.",
+)
 @ONLY_QUERY
 @click.option(
     "--system",
@@ -86,7 +92,7 @@ def command(
     if queries_file is None and games is None:
         raise click.UsageError("Name the texts of the queries with --queries.")
     if games is None and (options["grader"] is not None or options["only_ungraded"]):
-        raise click.UsageError("--grader and --only-ungraded choose games of --games.")
+        raise click.UsageError("--grader and --only choose games of --games.")
     chosen = GamesOptions(**options)
     material = review_games(passages, queries=queries_file, games=games, options=chosen)
     emit(render_games(material), output, [passages, queries_file, games])

@@ -20,8 +20,10 @@ from exam_pp.cli.options import (
     journal_options,
     log_summary,
     prompt_file_option,
+    reply_option,
     required_output,
     take,
+    take_reply,
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
@@ -49,11 +51,7 @@ _OPTIONS = (
 @required_output("Games file to write.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @model_options()
-@click.option(
-    "--choose",
-    is_flag=True,
-    help="Take the likeliest verdict, without a written reply.",
-)
+@reply_option("verdict")
 @click.option(
     "--prompt-class",
     shell_complete=prompt_names,
@@ -156,6 +154,7 @@ def command(passages: Path, output: Path, queries: Path, **options: Any) -> None
     from exam_pp.phases.tournaments.compare import CompareFiles, compare
     from exam_pp.signals import STOP
 
+    take_reply(options)
     model = take_model_options(options)
     chosen = _compare_options(options)
     files = CompareFiles(passages, output, queries=queries, **take(options, *JOURNAL, "games"))

@@ -263,7 +263,6 @@ def generate_file(
     options: GenerateOptions,
     *,
     journal: Path | None = None,
-    keep_journal: bool = False,
     retry_failed: bool = False,
     advance: Advance = lambda _steps, _total: None,
 ) -> GenerateSummary:
@@ -272,7 +271,7 @@ def generate_file(
     The summary lists the queries without entries. Raises :class:`exam_pp.errors.ExamError`, for example if no
     query gets an entry.
     """
-    files = GradeFiles(queries, output, None, journal, keep_journal, retry_failed)
+    files = GradeFiles(queries, output, None, journal, retry_failed)
     check_output(output, files.inputs)
     selected = list(read_queries(queries).values())[: options.max_queries]
     _check_facets(selected, queries)

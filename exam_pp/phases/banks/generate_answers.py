@@ -197,7 +197,6 @@ def generate_answers_file(
     options: AnswerOptions,
     *,
     journal: Path | None = None,
-    keep_journal: bool = False,
     retry_failed: bool = False,
     advance: Advance = lambda _steps, _total: None,
 ) -> AnswersSummary:
@@ -206,9 +205,7 @@ def generate_answers_file(
     The summary lists empty answers and failed calls. Raises :class:`exam_pp.errors.ExamError`, for example if
     no answer has a text.
     """
-    files = GradeFiles(
-        options.contexts or queries, output, None, journal, keep_journal, retry_failed, queries=queries
-    )
+    files = GradeFiles(options.contexts or queries, output, None, journal, retry_failed, queries=queries)
     check_output(output, files.inputs)
     systems = options.systems(model.model)
     units = _units(list(read_queries(queries).values())[: options.max_queries], options)

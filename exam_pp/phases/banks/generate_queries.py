@@ -268,7 +268,6 @@ def generate_queries_file(
     options: QueryOptions,
     *,
     journal: Path | None = None,
-    keep_journal: bool = False,
     retry_failed: bool = False,
     advance: Advance = lambda _steps, _total: None,
 ) -> QueriesSummary:
@@ -276,7 +275,7 @@ def generate_queries_file(
 
     Raises :class:`exam_pp.errors.ExamError`, for example if no document gets a query.
     """
-    files = GradeFiles(documents, output, None, journal, keep_journal, retry_failed, queries=options.examples)
+    files = GradeFiles(documents, output, None, journal, retry_failed, queries=options.examples)
     inputs = [*files.inputs, *options.pool]
     check_output(output, inputs)
     options.prompt()  # an unsuitable prompt is refused before anything is read

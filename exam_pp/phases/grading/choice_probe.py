@@ -1,4 +1,4 @@
-"""Comparison of ratings by choice (``--choose``) with written ratings, for ``exam-pp grade --plan``."""
+"""Comparison of ratings by choice (``--reply chosen``) with written ratings, for ``exam-pp grade --plan``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Diagnosis of the machine, and a probe that checks whether replies depend on batches or the engine.
 
-A second part compares the ratings that the model writes with those that it chooses (``--choose``).
+A second part compares the ratings that the model writes with those that it chooses (``--reply chosen``).
 
 The probe sends the same requests one at a time, in one batch, in a batch with a long prompt, and to the
 reference engine in float32. Replies should depend only on the prompt, so a reply that changes is a problem.
@@ -209,7 +209,7 @@ def _examine(options: ModelOptions, advance: Advance) -> Examination:
 
 
 def _load_choosing(options: ModelOptions) -> LLM | str:
-    """The model with ``--choose``, or the reason why it cannot choose."""
+    """The model with ``--reply chosen``, or the reason why it cannot choose."""
     try:
         return _load(replace(options, choose=True))
     except ModelError as error:

@@ -60,7 +60,6 @@ class GradeFiles:
     output: Path
     bank: Path | None = None
     journal: Path | None = None
-    keep_journal: bool = False
     retry_failed: bool = False
     queries: Path | None = None
 
@@ -257,9 +256,9 @@ def check_fit(model: ModelOptions, options: GradeOptions) -> None:
     """Raise :class:`SelectionError` for a prompt or an option that does not fit the model."""
     check_lists(model, options.prompts)
     if model.choose and options.soft is False:
-        raise SelectionError("--no-soft cannot be combined with --choose, which computes soft grades.")
+        raise SelectionError("--no-soft cannot be combined with --reply chosen, which computes soft grades.")
     if options.calibrate and not model.choose:
-        raise SelectionError("--calibrate changes the choice of a label and needs --choose.")
+        raise SelectionError("--reply calibrated changes the choice of a label and needs --reply chosen.")
     for prompt in options.prompts:
         if model.model == BUNDLED and prompt.whole_answer and "Yes" in prompt.choices:
             raise SelectionError(
@@ -268,8 +267,8 @@ def check_fit(model: ModelOptions, options: GradeOptions) -> None:
             )
         if model.choose and (not prompt.labels or is_listwise(prompt)):
             raise SelectionError(
-                f"--choose takes the likeliest label of a scale, but the prompt {prompt.name!r} asks for a "
-                "text."
+                f"--reply chosen takes the likeliest label of a scale, but the prompt {prompt.name!r} asks "
+                "for a text."
             )
 
 
@@ -354,7 +353,7 @@ def journal_of(files: GradeFiles) -> Path | None:
 
 @contextmanager
 def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Iterator[Journal]:
-    """Open the journal of an output; it is deleted after a block without error, unless ``keep_journal``.
+    """Open the journal of an output; it is deleted after a block without error, unless it was named.
 
     Replies of other models in the journal are kept. In a process group every process has its own journal, and
     rank 0 takes over the journals of all processes of an earlier run.
@@ -377,7 +376,7 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
             if not len(journal):  # An empty journal cannot continue a run.
                 journal.remove()
             raise
-        if not (files.keep_journal and group.leads):
+        if files.journal is None or not group.leads:
             _clear(journal)
 
 

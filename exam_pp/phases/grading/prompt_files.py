@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,6 +26,14 @@ def read_prompt(path: Path) -> Prompt:
         return parse_prompt(_text(path), str(path), lambda name, field: _text(source.path(name, field)))
     except ValidationError as error:
         raise data_error(error, path) from error
+
+
+def has_criteria(path: Path) -> bool:
+    """Whether a TOML file has criteria in place of a prompt; raises :class:`exam_pp.errors.DataError`."""
+    try:
+        return "criteria" in tomllib.loads(_text(path))
+    except (ValueError, RecursionError):  # not TOML, which the reader of prompts says
+        return False
 
 
 def _text(path: Path) -> str:

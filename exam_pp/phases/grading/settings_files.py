@@ -51,7 +51,7 @@ class ModelSettings(BaseModel):
     device: str | None = None
     threads: Count | None = None
     base_url: str | None = None
-    choose: bool = False
+    reply: Literal["written", "chosen"] = "written"
     revision: Name | None = Field(None, description="Branch, tag or commit of a Hugging Face model.")
     engine: Engine = Field(
         "auto",
@@ -287,6 +287,7 @@ class SettingsFile:
             self._check_server(settings.base_url, f"{within}base_url")
         names = {field.name for field in fields(ModelOptions)}
         values = {key: value for key, value in vars(settings).items() if key in names}
+        values["choose"] = settings.reply != "written"
         values["stop"] = tuple(settings.stop)
         values["model"] = self.model_name(settings.model, f"{within}model", settings.pipeline)
         if settings.response_format not in (None, "text", "json"):

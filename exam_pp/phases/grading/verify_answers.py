@@ -88,16 +88,12 @@ def verify_answers(
     ``answers`` selects the extracted answers. With ``only_model``, the model decides on every answer; without
     it, only on answers whose words do not match by the rule ``answer_match``. Answers that the same model
     verified before in the same way are verified again only with ``regrade``. Raises
-    :class:`exam_pp.errors.ExamError`, also for a rule that ``only_model`` would ignore.
+    :class:`exam_pp.errors.ExamError`.
     """
     check_output(files.output, files.inputs)
     if prompt.kind != "verification":
         raise SelectionError(
             f"The prompt {prompt.name!r} does not verify answers; its kind is {prompt.kind!r}."
-        )
-    if only_model and answer_match != "paper":
-        raise SelectionError(
-            f"--answer-match {answer_match} needs --words-first; otherwise the model decides on every answer."
         )
     verifier = AnswerVerifier(prompt, model.model, {}, only_model=only_model, answer_match=answer_match)
     if files.bank is None:

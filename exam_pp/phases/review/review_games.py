@@ -222,7 +222,7 @@ def _check_known(
 
 def _no_games(passages: Path, games: Path | None, options: GamesOptions) -> str:
     if games is not None and options.only_ungraded:
-        return f"{games} has no games without a winner (--only-ungraded) that a person can compare."
+        return f"{games} has no games without a winner (--only ungraded) that a person can compare."
     if games is not None:
         return f"{games} has no games that a person can compare with the chosen options."
     return f"{passages} has no query with different answers of two systems."

@@ -69,7 +69,7 @@ class PanelOptions:
             unparsed=table.unparsed,
             soft=table.soft,
             repairs=table.repairs,
-            calibrate=table.calibrate,
+            calibrate=table.reply == "calibrated",
             max_queries=self.max_queries,
             max_passages=self.max_passages,
             only_unjudged=self.only_unjudged,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -34,7 +34,7 @@ class GraderTable(ModelSettings):
     answer_match: AnswerMatch = "paper"
     soft: bool | None = None
     repairs: Annotated[int, Field(ge=0, le=5)] = REPAIRS
-    calibrate: bool = False
+    reply: Literal["written", "chosen", "calibrated"] = "written"  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def _choices(choices: Choices | str) -> str:
     )
     return (
         f"Of {counted(choices.pairs, 'rating')}, {choices.written} could be read from a written reply, and "
-        f"{choices.agreeing} of these equal the rating by choice (--choose).{mass}{low}"
+        f"{choices.agreeing} of these equal the rating by choice (--reply chosen).{mass}{low}"
     )
 
 

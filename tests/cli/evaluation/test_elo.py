@@ -204,7 +204,7 @@ def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("-m bradley-terry --elo integer=yes", "--elo integer=yes needs -m elo."),
+        ("-m bradley-terry --elo integer=yes", "--elo integer needs -m elo."),
         ("-m bradley-terry --elo k=16", "--elo k needs -m elo."),
         ("--intervals none -S confidence=0.9", "-S confidence needs --intervals queries."),
     ],

@@ -19,9 +19,9 @@ RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
         (f"IN --model fake --prompt-class {RATING}", "Missing option '-o' / '--output'."),
         (f"-o out --model fake --prompt-class {RATING}", "Missing argument 'PASSAGES'."),
         (f"--closed-book -o out --model fake --prompt-class {RATING}", "--closed-book needs --bank."),
-        (f"IN -o out --model fake --prompt-class {RATING} --claims part", "--claims has no effect"),
+        (f"IN -o out --model fake --prompt-class {RATING} --sources all", "--sources has no effect"),
         ("IN -o out --model fake --prompt-class CitationSupport --bank IN", "--bank has no effect on"),
-        ("IN -o out --model fake --criteria IN --shard 1/2", "--shard has no effect on grades"),
+        ("IN -o out --model fake --prompt-file IN --shard 1/2", "--shard has no effect on grades"),
         ("IN -o out --model fake --prompt-class FactualConsistency --plan", "--plan has no effect"),
         (f"IN -o out --model fake --prompt-class {RATING} --prompt-class CitationSupport", "are used alone"),
         ("--plan --model fake --bank IN", "--bank has no effect on grades of --plan without PASSAGES"),
@@ -30,7 +30,7 @@ RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 def test_options_that_the_work_does_not_use_are_refused(
     words: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("IN").touch()
+    Path("IN").write_text("[[criteria]]\n")
     with pytest.raises(SystemExit) as stop:
         main(["grade", *words.split()])
     assert stop.value.code == 2

@@ -83,8 +83,8 @@ def test_every_option_of_a_model_is_a_setting_of_files_or_refused() -> None:
     options = {field.name: field.default for field in fields(ModelOptions)}
     settings = ModelSettings.model_fields
     refused = {*REFUSED, "any_server"} - {"api_key"}  # any_server is set by the judge for AutoJudge
-    assert options.keys() == (settings.keys() - {"greedy"}) | refused
-    for name in settings.keys() - {"greedy", "model", "stop"}:
+    assert options.keys() - {"choose"} == (settings.keys() - {"greedy", "reply"}) | refused
+    for name in settings.keys() - {"greedy", "reply", "model", "stop"}:
         assert settings[name].default == options[name], name
 
 

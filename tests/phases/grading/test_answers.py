@@ -191,17 +191,6 @@ def test_the_model_verifies_every_answer(
     assert (summary.pairs, summary.reused) == (0, 4)
 
 
-def test_a_rule_that_the_model_would_make_useless(
-    graded: Path, bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "verified.jsonl"
-    arguments = [str(graded), "--bank", str(bank), "-o", str(output), "--model", "fake"]
-    with pytest.raises(SystemExit):
-        main(["-q", "verify-answers", *arguments, "--answer-match", "strict"])
-    assert "--answer-match strict needs --words-first" in capsys.readouterr().err
-    assert not output.exists()
-
-
 @pytest.mark.parametrize(
     ("reply", "rating"),
     [("no", 0), ("No.", 0), ("who knows", None), (Completion(error="the server is asleep"), None)],

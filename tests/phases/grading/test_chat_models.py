@@ -44,7 +44,7 @@ def test_a_choice_needs_labels_and_gives_soft_grades() -> None:
         check_fit(model, options(EXTRACTION))
     with pytest.raises(SelectionError, match="--no-soft"):
         check_fit(model, options(soft=False))
-    with pytest.raises(SelectionError, match="needs --choose"):
+    with pytest.raises(SelectionError, match="needs --reply chosen"):
         check_fit(ModelOptions("m"), options(calibrate=True))
     check_fit(model, options(calibrate=True))
     assert resolve_options(options(), FakeLLM(), model).soft is True

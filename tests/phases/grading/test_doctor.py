@@ -140,4 +140,6 @@ def test_choices_are_compared_with_written_ratings(monkeypatch: pytest.MonkeyPat
 
 def test_a_model_that_cannot_choose_is_reported(capsys: pytest.CaptureFixture[Any]) -> None:
     main(["grade", "--plan", "--model", "lexical"])
-    assert "--choose cannot be used with the model 'lexical'" in " ".join(capsys.readouterr().out.split())
+    assert "--reply chosen cannot be used with the model 'lexical'" in " ".join(
+        capsys.readouterr().out.split()
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -304,24 +303,12 @@ def test_an_interrupted_run_continues_with_the_same_output(
     ]
 
 
-def test_the_journal_can_be_kept_and_named(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+def test_a_named_journal_is_kept(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
     output, journal = tmp_path / "out.jsonl", tmp_path / "replies"
-    cli_grade(
-        tiny_passages,
-        tiny_bank,
-        output,
-        "--prompt-class",
-        RATING,
-        "--journal",
-        str(journal),
-        "--keep-journal",
-    )
-    with Journal(journal) as kept:
-        assert len(kept) == 5
-    with gzip.open(tmp_path / "x.gz", "wb"):
-        pass  # an unrelated file in the folder is left alone
-    cli_grade(tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--journal", str(journal))
-    assert not journal.exists()
+    for _ in range(2):
+        cli_grade(tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--journal", str(journal))
+        with Journal(journal) as kept:
+            assert len(kept) == 5
 
 
 def test_replies_with_other_options_are_not_used() -> None:

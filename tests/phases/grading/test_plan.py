@@ -72,14 +72,15 @@ def test_the_journal_of_an_interrupted_run_counts(
 ) -> None:
     output = tmp_path / "out.jsonl"
     arguments = [tiny_passages, "-o", output, "--bank", tiny_bank, "--model", "fake"]
-    main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING, "--keep-journal"])
-    with Journal(journal_path(output)) as journal:
-        assert len(journal) == 5
+    journal = journal_path(output)
+    main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING, "--journal", str(journal)])
+    with Journal(journal) as kept:
+        assert len(kept) == 5
     code, counts, timing = plan(capsys, *arguments)
     assert (code, counts["requests with a reply in the journal"], counts["requests to send"]) == (3, 5, 0)
     assert timing == {}
-    with Journal(journal_path(output)) as journal:
-        assert len(journal) == 5
+    with Journal(journal) as kept:
+        assert len(kept) == 5
     with pytest.raises(SystemExit):
         main(["grade", *map(str, arguments), "--prompt-class", RATING, "--plan"])
     assert "Continuing" not in capsys.readouterr().err

@@ -173,7 +173,7 @@ def test_games_that_do_not_fit_the_answers(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has games of 1 query \(q7\) not in"):
         review_games(passages, games=judged(tmp_path, ("q7", "sys-u", "sys-v", "A")))
     games = judged(tmp_path, ("q1", "sys-u", "sys-v", "A"))
-    with pytest.raises(SelectionError, match="--only-ungraded"):
+    with pytest.raises(SelectionError, match="--only ungraded"):
         review_games(passages, games=games, options=GamesOptions(only_ungraded=True))
 
 
@@ -181,7 +181,7 @@ def test_games_that_do_not_fit_the_answers(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ((), "--queries"),
-        (("--queries", "queries.tsv", "--only-ungraded"), "games of --games"),
+        (("--queries", "queries.tsv", "--only", "ungraded"), "games of --games"),
         (("--queries", "queries.tsv", "--grader", "x"), "games of --games"),
     ],
 )

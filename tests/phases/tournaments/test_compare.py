@@ -432,7 +432,7 @@ def test_csv_files_of_ragelo_become_ratings(
 @pytest.mark.parametrize(
     ("options", "about"),
     [
-        ("--grades reasons-grader m", "have an effect only with --evidence reason"),
+        ("--grades reasons-grader=m", "have an effect only with --evidence reason"),
         ("--prompt-class PairwiseChoice --prompt-file mine.toml", "use --prompt-class or --prompt-file once"),
     ],
 )

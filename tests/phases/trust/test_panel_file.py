@@ -16,8 +16,8 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 FOR_THE_FILE = {
     *("passages", "output", "bank", "queries", "role", "regrade", "only_unjudged", "max_queries"),
-    *("max_passages", "journal", "keep_journal", "retry_failed", "shard_text", "status_file", "planned"),
-    *("form", "help", "systems", "criteria_file", "claims", "sources", "trust_remote_code", "closed_book"),
+    *("max_passages", "journal", "retry_failed", "shard_text", "status_file", "planned"),
+    *("form", "help", "systems", "sources", "trust_remote_code", "closed_book"),
     "settings",
 }
 """Options of `exam-pp grade` that are not those of a grader."""
@@ -65,7 +65,7 @@ def test_the_options_of_a_grader(tmp_path: Path) -> None:
             model = "b"
             prompt_class = ["{RATED}", "{EXTRACTED}"]
             greedy = true
-            choose = true
+            reply = "chosen"
             """,
         ),
         ["http://localhost:1"],
