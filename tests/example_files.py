@@ -182,7 +182,7 @@ convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl 
 split passages.jsonl.gz --count 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 rename 1.gz --grader lexical={LARGE} -o graded.jsonl.gz
-canaries 1.gz -o canaries.gz --bank questions.jsonl --canary query
+canaries add 1.gz -o canaries.gz --bank questions.jsonl --canary query
 grade canaries.gz -o graded-canaries.jsonl.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
@@ -206,7 +206,7 @@ evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -
 evaluate cover graded.jsonl.gz --bank questions.jsonl --per-query --format tsv -o cover-again.tsv
 evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
 evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
-export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
+evaluate elo graded.jsonl.gz --bank questions.jsonl --cutoff 5 --also games=games.jsonl.gz -o elo.txt
 sample-pairs graded.jsonl.gz --bank questions.jsonl --count 30 -o pairs.json
 """
 

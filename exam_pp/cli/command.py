@@ -94,7 +94,13 @@ class Command(click.Command):
         for parameter in self.params:
             if not self._uses(kind, parameter) and is_given(ctx, parameter.name or ""):
                 name = max(parameter.opts, key=len)
-                raise click.UsageError(f"{name} has no effect on `{ctx.command_path} {kind}`.", ctx)
+                raise click.UsageError(f"{name} has no effect on `{self._called(ctx, kind)}`.", ctx)
+
+    def _called(self, ctx: click.Context, kind: str) -> str:
+        """The command with a kind, as users type it."""
+        chooser = next(parameter for parameter in self.params if parameter.name == self.chosen_by)
+        option = f"{max(chooser.opts, key=len)} " if isinstance(chooser, click.Option) else ""
+        return f"{ctx.command_path} {option}{kind}"
 
     def _uses(self, kind: str, parameter: click.Parameter) -> bool:
         """Whether a kind uses a parameter; those that no kind names are for all."""
@@ -147,7 +153,9 @@ class Command(click.Command):
         own = {name for parameter in self.params for name in parameter.opts}
         parameters, with_all = self.get_params(ctx), ctx.meta.get(WITH_ALL_OPTIONS)
         if (kind := self._named_kind(ctx)) is not None:
-            parameters = [parameter for parameter in parameters if self._uses(kind, parameter)]
+            used = [parameter for parameter in parameters if self._uses(kind, parameter)]
+            parameters = [parameter for parameter in used if not isinstance(parameter, KeyedOption)]
+            parameters += _keyed(parameters)
         elif self.kinds:
             with formatter.section(self.chosen_by.capitalize()):
                 formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])

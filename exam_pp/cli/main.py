@@ -23,10 +23,6 @@ from exam_pp.wording import in_one_line, is_unicode
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
-        "export": (
-            "export",
-            "Export games from scores.",
-        ),
         "convert": ("convert", "Convert a file to another format, also of other tools."),
         "fuse": ("fuse", "Fuse runs into the run of a new system by reciprocal rank fusion."),
         "schema": ("schema", "Print the JSON Schema of a file format."),
@@ -87,8 +83,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
         "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
-        "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
-        "canary-report": ("canary_report", "Show what graders gave to canaries."),
+        "canaries": ("canaries", "Add systems that deserve no score, and show what graders gave them."),
         "manifest": ("manifest", "Show what made a file."),
     },
     "sql": {

@@ -301,6 +301,16 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def of_each_side(
+    context: click.Context, option: click.Parameter, values: tuple[Any, ...]
+) -> tuple[Any | None, Any | None]:
+    """Callback of a repeatable option of a comparison: the values for the first and the second side."""
+    if len(values) > 2:
+        name = max(option.opts, key=len)
+        raise click.UsageError(f"{name} can be named twice at most, once for each of the two sides.", context)
+    return (values[0], values[-1]) if values else (None, None)
+
+
 def take(options: dict[str, Any], *names: str) -> dict[str, Any]:
     """Remove some keyword arguments of a command and return them."""
     return {name: options.pop(name) for name in names}

@@ -347,8 +347,7 @@ _GRADED_COMMANDS = (
     "analyze panel {} --measure nDCG@5 --rule mean --format html -o out",
     f"diff {{}} other.jsonl {_SET} -o out",
     f"reread {{}} {_SET} -o out",
-    f"export games {{}} --bank bank.jsonl {_SET} -o out",
-    f"evaluate elo {{}} --from-grades --bank bank.jsonl {_SET} --elo tournaments=3 -S samples=100 -o out",
+    f"evaluate elo {{}} --bank bank.jsonl {_SET} --elo tournaments=3 -S samples=100 -o out",
     "filter {} --judged --system a -o out",
     "sample {} --max-passages 1 --by-judgment equal -o out",
     "strip {} --remove texts --remove replies --remove human -o out",
@@ -360,7 +359,7 @@ _GRADED_COMMANDS = (
     "query {} 'select query_id, count(*) from grades group by all order by all' -o out",
 )
 _KEEPING_COMMANDS = (
-    "canaries {} --bank bank.jsonl -o out",
+    "canaries add {} --bank bank.jsonl -o out",
     "merge {} -o out",
     "merge {} other.jsonl -o out",
     "rename {} --system a=z -o out",
@@ -403,8 +402,8 @@ _CONVERSIONS = (
 )
 
 _CITED_COMMANDS = (
-    "evaluate citations {} -o out",
-    "evaluate criteria {} -o out",
+    "evaluate answers {} --metric citations -o out",
+    "evaluate answers {} --metric criteria -o out",
     "verify citations {} -o out",
     "strip {} --remove replies --remove prompts -o out",
     "validate {} -o out",
@@ -417,10 +416,10 @@ _GAMES_COMMANDS = (
     "validate {} -o out",
     "query {} 'select winner, count(*) from games group by all order by all' -o out",
     "evaluate elo {} --grader model --elo tournaments=3 -S samples=100 -o out",
-    "evaluate elo {} --grader model -m bradley-terry --all-pairs -S samples=100 --format html -o out",
-    "analyze biases {} -o out",
-    "analyze biases {} --families families.toml --format tsv -o out",
-    "analyze verdicts {} -S samples=100 -o out",
+    "evaluate elo {} --grader model -m bradley-terry --head-to-head -S samples=100 --format html -o out",
+    "analyze audit {} -o out",
+    "analyze audit {} --families families.toml --format tsv -o out",
+    "analyze graders {} -S samples=100 -o out",
 )
 _GAMES_KEEPING_COMMANDS = (
     "merge {} -o out",
@@ -435,8 +434,8 @@ _TOURNAMENT_COMMANDS = (
     ("ragelo_games.jsonl", "evaluate elo {} --elo tournaments=3 -S samples=100 -o out", False),
     ("board.tsv", "evaluate elo all.games.jsonl --grader model --elo tournaments=3 "
      "--official {} -o out", False),
-    ("families.toml", "analyze biases all.games.jsonl --families {} -o out", False),
-    ("families.json", "analyze biases all.games.jsonl --families {} -o out", False),
+    ("families.toml", "analyze audit all.games.jsonl --families {} -o out", False),
+    ("families.json", "analyze audit all.games.jsonl --families {} -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake --both-orders -o out", False),
     ("compared.jsonl", "compare {} --queries queries.tsv --model fake -o out", False),
     ("reasoned.jsonl", "compare {} --queries queries.tsv --model fake --evidence both --min-judgment 1 "
@@ -446,8 +445,8 @@ _TOURNAMENT_COMMANDS = (
     ("all.games.jsonl", f"{_COMPARE} --games {{}}", True),
     ("all.games.jsonl", "apply compared.jsonl decisions.json --games {} -o out", True),
     ("cited.jsonl", "apply {} ratings.csv --reviewer ann -o out", True),
-    ("rated.jsonl", "analyze paired {} --grader m -o out", False),
-    ("rated.jsonl", "analyze graders {} --per-criterion -S samples=100 --format html -o out", False),
+    ("rated.jsonl", "analyze distributions {} --grader m -o out", False),
+    ("rated.jsonl", "analyze graders {} --by criterion -S samples=100 --format html -o out", False),
     ("ratings.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("rows.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("criteria.toml", "grade cited.jsonl --queries queries.tsv --prompt-file {} --model fake -o out",
@@ -461,8 +460,8 @@ _TOURNAMENT_COMMANDS = (
     ("queries.tsv", "generate queries texts.tsv --queries {} --model fake -o out", False),
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
-    ("eval.txt", "export games {} -m F1 -o out", False),
-    ("eval.txt", "gate {0} {0} -m F1 --system one --system-after two --max-drop 1e99 -o out", False),
+    ("eval.txt", "evaluate elo {} --by F1 --elo tournaments=3 -S samples=100 -o out", False),
+    ("eval.txt", "gate {0} {0} -m F1 --system one --system two --max-drop 1e99 -o out", False),
 )  # fmt: skip
 
 TARGETS: tuple[Target, ...] = (
@@ -483,7 +482,7 @@ TARGETS: tuple[Target, ...] = (
     *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
     *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),
     Target("bank.jsonl", f"evaluate cover graded.jsonl --bank {{}} {_SET} -o out"),
-    Target("bank.jsonl", "canaries graded.jsonl --bank {} -o out"),
+    Target("bank.jsonl", "canaries add graded.jsonl --bank {} -o out"),
     Target("bank.jsonl", "bank show {} -o out"),
     Target("bank.jsonl", "bank lint {} -o out"),
     Target("bank.jsonl", "bank stats {} -o out"),

@@ -56,8 +56,8 @@ _MORE = (
     "generate queries texts.tsv --pool kinds.jsonl --model fake -o out --journal queries.journal",
     "evaluate elo all.games.jsonl --grader model --elo tournaments=3 -S samples=100 -o out "
     "--plot ratings.svg --plot matrix=matrix.svg",
-    "evaluate criteria cited.jsonl -o out --plot criteria.svg",
-    "analyze graders rated.jsonl --per-criterion -S samples=100 -o out --plot kappa.svg "
+    "evaluate answers cited.jsonl --metric criteria -o out --plot criteria.svg",
+    "analyze graders rated.jsonl --by criterion -S samples=100 -o out --plot kappa.svg "
     "--plot differences=differences.svg",
     "apply compared.jsonl decisions.json --games judged-games.jsonl -o out",
     "query graded.jsonl 'SELECT * FROM ratings' --format parquet -o out",

@@ -85,7 +85,7 @@ def pages(demo: Path) -> Path:
         "grid": ("verify", "grid", *first, "--bank", bank),
         "disagreements": ("verify", "disagreements", *first, "--bank", bank),
         "agreement": ("analyze", "agreement", *first),
-        "diff": ("diff", graded, graded, *grades, "--grader", "lexical", "--grader-after", "other"),
+        "diff": ("diff", graded, graded, *grades, "--grader", "lexical", "--grader", "other"),
     }
     for name, command in made.items():
         run(*command, "--format", "html", "-o", demo / f"{name}.html")

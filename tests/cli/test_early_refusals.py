@@ -137,7 +137,7 @@ def test_official_ranks_of_other_systems_are_refused(
     official = ["--official", "ranks.json"]
     for command in (
         ["evaluate", "report", tiny_passages, "--bank", tiny_bank, "-o", "report"],
-        ["analyze", "compare", "board.tsv", "board-2.tsv"],
+        ["analyze", "correlation", "board.tsv", "board-2.tsv", "--by", "system"],
     ):
         code, error = refused(*command, *official)
         assert code == 1

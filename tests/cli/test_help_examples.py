@@ -11,12 +11,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
 
 import click
 import pytest
 
+from exam_pp.cli.command import Command
 from exam_pp.cli.main import cli, main
 from exam_pp.manifest import SUFFIX, manifest_path
 from exam_pp.phases.trust.manifests import find_manifest
@@ -29,7 +31,8 @@ COMMANDS = commands(cli)
 
 def examples(command: click.Command) -> list[str]:
     """The example commands of a help text."""
-    text = (command.help or "").replace("\\\n", " ")
+    kinds = command.kinds.values() if isinstance(command, Command) else ()
+    text = "\n".join([command.help or "", *(cleandoc(kind.help) for kind in kinds)]).replace("\\\n", " ")
     return re.findall(r"^ *(exam-pp .*)$", text, flags=re.MULTILINE)
 
 

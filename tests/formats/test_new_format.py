@@ -133,7 +133,12 @@ def test_scores_of_a_new_format_are_correlated_with_ranks(official: bool, tmp_pa
     files = (ranks, path) if official else (path, ranks)
     done = run("analyze", "correlation", files[0], "--official", files[1], "--format", "tsv")
     assert done.stdout.splitlines()[-1].split("\t")[1:4] == ["3", "1.000000", "1.000000"]
-    assert "goodness" in run("analyze", "compare", files[0], "--official", files[1], "--format", "tsv").stdout
+    assert (
+        "goodness"
+        in run(
+            "analyze", "correlation", files[0], "--by", "system", "--official", files[1], "--format", "tsv"
+        ).stdout
+    )
 
 
 def test_scores_of_single_queries_are_averaged(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_cover(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_qrels_of_titles_and_facets(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--bank", str(bank), "-m", "P(rel=4)@1", "--rankings", "--format", "tsv"]
+    options = ["--bank", str(bank), "-m", "P(rel=4)@1", "--format", "tsv"]
     run("evaluate", "qrels", graded, *options)
     precision = {name: row["P(rel=4)@1"] for name, row in table(capsys.readouterr().out).items()}
     # With kept rankings, two passages of poor share rank 1 for tides; one of them is relevant.
@@ -81,7 +81,7 @@ def test_rankings_of_facets_are_scored_for_their_facet(
 ) -> None:
     """Kept rankings are those of the run files; a merged ranking counts for each of its facets."""
     options = ["--bank", str(bank), "--facets", "facet", "-m", "P(rel=4)@1", "--format", "tsv"]
-    run("evaluate", "qrels", graded, *options, "--rankings")
+    run("evaluate", "qrels", graded, *options)
     of_file = table(capsys.readouterr().out)
     run("evaluate", "qrels", graded, *options, "--runs", collection / "runs")
     of_runs = table(capsys.readouterr().out)
