@@ -176,8 +176,9 @@ def _make_games() -> None:
 
 
 _SETUP = f"""
-bank export questions.jsonl --to csv -o questions.csv
+convert questions.jsonl --to bank-csv -o questions.csv
 import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
+convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl -o segments.jsonl
 split passages.jsonl.gz --count 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 filter 1.gz --rename grader=lexical={LARGE} -o graded.jsonl.gz

@@ -23,8 +23,7 @@ from exam_pp.wording import in_one_line, is_unicode
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
-        "export": ("export", "Export runs, answers, nugget assignments and labels for other tools."),
-        "convert": ("convert", "Convert a file to another format."),
+        "convert": ("convert", "Convert a file to another format, also of other tools."),
         "fuse": ("fuse", "Fuse runs into the run of a new system by reciprocal rank fusion."),
     },
     "passages": {
@@ -59,7 +58,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
         "list": (
             "list",
-            "List prompts, models and their settings, schemas of files, or examples of SQL.",
+            "List prompts, models and their settings, formats and schemas of files, or examples of SQL.",
         ),
         "show": (
             "show",

@@ -7,19 +7,16 @@ from collections.abc import Collection
 OPTIONS: dict[str, dict[str, str]] = {
     "Input": {
         "--answers": "Answers of RAG systems",
-        "--assignments": "Nugget assignments of AutoNuggetizer",
         "--bank": "Test bank; several are merged as by `exam-pp merge`",
         "--bank-writer": "Model that wrote the bank",
-        "--candidates": "Retrieved segments of rank_llm, UMBRELA or AutoNuggetizer",
         "--closed-book": "Grades without a passage, or make them",
         "--config": "File with the options of all steps",
         "--families": "Families of models and systems",
         "--fill-holes": "Qrels whose judgments are kept",
-        "--from": "Format of the input",
+        "--from": "Format of the input, in `import` with its file",
         "--games": "Games file",
         "--method-name": "Where the name of a run's system comes from",
         "--official": "Official leaderboard",
-        "--pages": "Run pages of TREC CAR",
         "--pairs": "Sample of pairs that people label",
         "--param": "Value of a parameter of the SQL",
         "--passages": "Passages file that the input belongs to, or that gives texts or the order",
@@ -32,7 +29,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--since": "Earlier version of the bank",
         "--scores": "Leaderboard or other file of scores",
         "--texts": "Texts of the passages",
-        "--umbrela": "Labels of UMBRELA",
         "--unit": "Part of an answer that becomes a passage",
     },
     "Model and prompt": {
@@ -74,8 +70,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--count": "How many to write or to draw",
         "--cutoff": "Depth to which rankings are evaluated",
         "--evidence": "Contents of the documents beside answers",
-        "--facet-rankings": "Place of rankings of facets",
-        "--facets": "Evaluate queries, their facets, or their entries",
+        "--facets": "Queries, their facets, or their entries",
         "--metric": "What to score in answers",
         "--games-per-query": "Number of pairs of systems per query",
         "--head-to-head": "Compare every two systems by their games",
@@ -117,10 +112,8 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Output": {
         "--also": "File to write, too",
         "--blind": "Hide grades and systems until the reviewer has rated",
-        "--bom": "Byte order mark in CSV",
         "--name": "Name of the system, grader or condition to write",
         "--format": "Format of the report or table",
-        "--list": "List the formats",
         "--output": "File or folder to write",
         "--per-query": "Scores of each query",
         "--plan": "Estimate the time instead of grading",
@@ -150,12 +143,9 @@ ADVANCED = frozenset(
     (
         "--answer-match",
         "--answers-cite",
-        "--assignments",
         "--both-orders",
         "--canaries",
-        "--candidates",
         "--evidence",
-        "--facet-rankings",
         "--facets",
         "--factors",
         "--families",
@@ -166,7 +156,6 @@ ADVANCED = frozenset(
         "--max-queries",
         "--method-name",
         "--missing-queries",
-        "--pages",
         "--passages",
         "--pool",
         "--propose",
@@ -187,7 +176,6 @@ ADVANCED = frozenset(
         "--threads",
         "--tie-margin",
         "--trust-remote-code",
-        "--umbrela",
         "--unparsed",
         "--verbose",
     )
@@ -199,6 +187,7 @@ REPEATABLE_ONLY_IN = {
     "--base-url": "in `grade-panel`, for the servers of the graders",
     "--bank": "where several banks make sense; in `evaluate nuggets` and `analyze correlation`, for each "
     "file; in `diff`, for each grading",
+    "--from": "in `import`, with a file",
     "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
     "in `analyze graders` and `sample-pairs`, to compare these; in `diff`, for each grading; in `consensus` "
     "and `analyze panel`, for the members",
@@ -211,7 +200,7 @@ REPEATABLE_ONLY_IN = {
     "--prompt-file": "except in `show`, `verify-answers` and `grade --closed-book`, which use one",
     "--qrels": "in `import`, which stores several judgments of a passage",
     "--queries": "in `query`, which holds several files",
-    "--system": "except in `export candidates`, which writes one ranking; in `gate`, for each version",
+    "--system": "except in `convert --to candidates`, which writes one ranking; in `gate`, for each version",
 }
 """Options that only some commands accept several times, with the rule."""
 

@@ -280,12 +280,6 @@ LABEL_RULE = click.option(
     "the second best rating is at least 5.  [default: the best rating]",
 )
 
-BOM = click.option(
-    "--bom",
-    is_flag=True,
-    help="Begin CSV with a byte order mark, if Excel shows é or 中 wrongly; exam-pp reads both.",
-)
-
 METHOD_NAME = click.option(
     "--method-name",
     type=click.Choice(["stem", "tag"]),

@@ -65,7 +65,7 @@ _MORE = (
     "query graded.jsonl --bank bank.jsonl --runs runs --format parquet --save out",
     "query graded.jsonl --bank bank.jsonl --runs runs --format parquet --save existing",
     "split graded.jsonl -n 2 -o existing",
-    "export runs graded.jsonl -o new/folder/out",
+    "convert graded.jsonl --from graded --to run -o new/folder/out",
     "convert graded.jsonl --from graded --to run -o existing/",
 )
 SYSTEM_CALLS = (

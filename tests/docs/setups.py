@@ -336,8 +336,9 @@ SETUPS = {
             "-o umbrela.qrels": copies("labelled.jsonl.gz=judged.jsonl.gz"),
             "nuggetize passages.jsonl.gz": copies("passages.jsonl.gz=demo.jsonl.gz"),
             "nuggetize edited.jsonl": copies("edited.jsonl=draft.jsonl"),
-            "--assignments manual.jsonl --name human:nist": run(
-                "export assignments assigned.jsonl.gz --bank nuggets.jsonl.gz -o manual.jsonl"
+            "--from nuggetizer-assignments manual.jsonl --name human:nist": run(
+                "convert assigned.jsonl.gz --to nuggetizer-assignments --bank nuggets.jsonl.gz "
+                "-o manual.jsonl"
             ),
             "--bank auto.jsonl --bank edited.jsonl": in_order(
                 run("convert nuggets.jsonl.gz -o auto.jsonl --to bank"),

@@ -12,10 +12,6 @@ command = LazyGroup(
             "exam_pp.cli.banks.import_bank",
             "Make a test bank from the FILES of another tool or collection.",
         ),
-        "export": (
-            "exam_pp.cli.banks.export",
-            "Write BANK as a spreadsheet or in the format of another tool.",
-        ),
         "show": ("exam_pp.cli.banks.show", "Show the counts, the problems and the entries of BANK."),
         "apply": (
             "exam_pp.cli.banks.apply",

@@ -49,6 +49,17 @@ _KINDS = {
           exam-pp list settings
         """
     ),
+    "formats": Kind(
+        """List the file formats, and the conversions between them.
+
+        `exam-pp convert` reads and writes them, if the table does not name another command.
+
+        Example:
+
+        \b
+          exam-pp list formats
+        """
+    ),
     "schemas": Kind(
         """List the file formats that have a JSON Schema.
 
@@ -79,7 +90,7 @@ _KINDS = {
 @format_option()
 @output_option()
 def command(what: str, form: str, output: Path) -> None:
-    """List prompts, models and their settings, schemas of files, or examples of SQL.
+    """List prompts, models and their settings, formats and schemas of files, or examples of SQL.
 
     Example:
 
@@ -105,6 +116,10 @@ def _report(what: str) -> Report:
             from exam_pp.phases.grading.settings_files import SETTINGS, setting_defaults
 
             return catalogue.settings_report(SETTINGS, setting_defaults())
+        case "formats":
+            from exam_pp.reports.interchange.formats import conversion_report
+
+            return conversion_report()
         case "schemas":
             from exam_pp.phases.interchange.schemas import schemas
 

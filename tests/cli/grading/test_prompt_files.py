@@ -199,7 +199,7 @@ def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
         json.dumps(row | {"prediction": "2", "prompt": "", "result_status": 1}) + "\n"
     )
     imported = "--passages passages.jsonl --queries queries.jsonl -o labels.jsonl"
-    run(f"import --umbrela rows.jsonl {imported}")
+    run(f"import --from umbrela rows.jsonl {imported}")
     (query,) = read_passages(Path("labels.jsonl"))
     classes = [
         (grades.model, grades.prompt_class, grades.max_rating) for grades in query.passages[0].grade_sets()
