@@ -153,6 +153,13 @@ def cases() -> Iterator[tuple[str, str, int]]:
         options = {name.partition(" ")[0]: param for param in command.params for name in param.opts}
         inputs = inputs_of(command)
         arguments = [param for param in inputs if isinstance(param, click.Argument)]
+        kinds = [
+            choice
+            for param in command.params
+            if param.name == "kind"
+            for choice in getattr(param.type, "choices", ())
+        ]
+        first += words[first] in kinds
         for position in range(first, len(words)):
             before = options.get(words[position - 1]) if position > first else None
             if isinstance(before, click.Option) and before.nargs == 2:
