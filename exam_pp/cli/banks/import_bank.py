@@ -18,10 +18,9 @@ from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
     required=True,
-    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp convert --to bank-csv` "
-    "(csv), "
-    "first published format of question banks (genq), nuggets of AutoNuggetizer (nuggetizer), nugget bank of "
-    "AutoJudge (autojudge), or test bank (bank).",
+    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp convert --to "
+    "bank-csv` (csv), first published format of question banks (genq), nuggets of AutoNuggetizer "
+    "(nuggetizer), nugget bank of AutoJudge (autojudge), or test bank (bank).",
 )
 @required_output("Test bank to write.")
 @click.option(
