@@ -77,7 +77,9 @@ class InputPath(click.Path):
         from exam_pp.store.manifests import is_manifest
 
         if is_manifest(path):
-            raise DataError("is the manifest of a file, which only `exam-pp manifest` reads.", file=str(path))
+            raise DataError(
+                "is the manifest of a file, which only `exam-pp show manifest` reads.", file=str(path)
+            )
 
 
 class ManifestPath(InputPath):
@@ -278,12 +280,6 @@ LABEL_RULE = click.option(
     "the second best rating is at least 5.  [default: the best rating]",
 )
 
-BOM = click.option(
-    "--bom",
-    is_flag=True,
-    help="Begin CSV with a byte order mark, if Excel shows é or 中 wrongly; exam-pp reads both.",
-)
-
 METHOD_NAME = click.option(
     "--method-name",
     type=click.Choice(["stem", "tag"]),
@@ -383,11 +379,10 @@ new_bank_options = together(
     click.option(
         "--test-collection", default="", metavar="NAME", help="Name of the collection, stored in the bank."
     ),
-    click.option("--description", default="", help="Description of the bank, stored in the bank."),
     MAX_QUERIES,
 )
 """Options of commands that generate a bank; :data:`NEW_BANK` has their names."""
-NEW_BANK = ("test_collection", "description", "max_queries")
+NEW_BANK = ("test_collection", "max_queries")
 
 
 class _Format(click.Choice[str]):

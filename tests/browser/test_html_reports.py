@@ -76,7 +76,14 @@ OpenTab = Callable[..., Tab]
 def pages(demo: Path) -> Path:
     """The folder of the demo, with the HTML pages of its reports; two models graded the passages."""
     graded, bank, grades = demo / "two.jsonl.gz", demo / "bank.jsonl", ("--prompt-class", RATED)
-    run("rename", demo / "graded.jsonl.gz", "-o", demo / "renamed.jsonl.gz", "--grader", "lexical=other")
+    run(
+        "filter",
+        demo / "graded.jsonl.gz",
+        "-o",
+        demo / "renamed.jsonl.gz",
+        "--rename",
+        "grader=lexical=other",
+    )
     run("merge", demo / "graded.jsonl.gz", demo / "renamed.jsonl.gz", "-o", graded)
     first = (graded, *grades, "--grader", "lexical")
     made = {

@@ -103,7 +103,7 @@ def test_missing_inputs_are_checked_by_the_commands_not_by_click() -> None:
     "command",
     [
         "bank clinic here --bank here -o OUT --also edits=SAME",
-        "import --assignments here -o OUT --also bank=SAME",
+        "import --from nuggetizer-assignments here -o OUT --also bank=SAME",
         "evaluate qrels here --runs . -o OUT --also qrels=SAME",
         "evaluate qrels here --runs . --also qrels=OUT --plot SAME",
         "analyze correlation here --official here -o OUT --plot SAME",

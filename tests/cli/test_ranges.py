@@ -12,7 +12,7 @@ from exam_pp.cli.main import main
 @pytest.mark.parametrize(
     "command",
     [
-        "bank split BANK --secret nan -o a.jsonl --also secret=b.jsonl",
+        "bank apply BANK --secret nan -o a.jsonl --also secret=b.jsonl",
         "bank clinic GRADED --bank BANK -S too-easy=nan",
         "bank clinic GRADED --bank BANK -S discrimination=NaN",
         "evaluate cover GRADED -S confidence=nan",

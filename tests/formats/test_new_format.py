@@ -99,7 +99,7 @@ def test_the_new_format_is_detected_and_converted_both_ways(asks: Path, tmp_path
 
 def test_the_new_format_is_validated_by_content_and_by_name(asks: Path) -> None:
     assert "2 asks" in run("validate", asks).stdout
-    assert " asks " in run("convert", "--list").stdout
+    assert " asks " in run("list", "formats").stdout
     asks.write_text(asks.read_text() + '{"ask_id": "q3"}\n')
     for arguments in ([asks], [asks, "--from", "asks"]):
         done = run("validate", *arguments, "--format", "tsv")

@@ -36,7 +36,7 @@ _KINDS = {
         its text twice (doubled) and with negated facts (negated, English only).
 
         Grade the output with `exam-pp grade`. Leaderboards have canaries only with `--canaries`. `exam-pp
-        filter --no-canaries` removes canaries again.
+        filter --remove canaries` removes canaries again.
 
         Examples:
 

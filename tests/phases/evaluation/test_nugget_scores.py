@@ -402,8 +402,8 @@ def test_published_scores_of_a_real_run_from_assignments_to_metrics(
     """TREC RAG 2024: assignments in, metrics out; all 301 topics within 1e-9 of the published metrics."""
     source, graded, bank = shared_data / "rag24", tmp_path / "graded.jsonl.gz", tmp_path / "bank.jsonl"
     run(
-        "import", "--assignments", source / "assignments.command-r-plus.jsonl", "-o", graded,
-        "--also", f"bank={bank}",
+        "import", "--from", "nuggetizer-assignments", source / "assignments.command-r-plus.jsonl",
+        "-o", graded, "--also", f"bank={bank}",
     )  # fmt: skip
     run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
 
@@ -432,7 +432,16 @@ def test_published_scores_with_a_topic_without_vital_nuggets(
     for nugget in changed["nuggets"]:
         nugget["importance"] = "okay"
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(topic) + "\n" for topic in topics), "utf-8")
-    run("import", "--assignments", tmp_path / "in.jsonl", "-o", graded, "--also", f"bank={bank}")
+    run(
+        "import",
+        "--from",
+        "nuggetizer-assignments",
+        tmp_path / "in.jsonl",
+        "-o",
+        graded,
+        "--also",
+        f"bank={bank}",
+    )
     run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
 
     metrics = (source / "metrics.command-r-plus.jsonl").read_text("utf-8").splitlines()

@@ -225,7 +225,7 @@ def test_a_judge_of_ratings_has_no_place_bias(file: Path) -> None:
 @pytest.mark.parametrize("arguments", [["-m", "F1"], ["--tie-margin", "-1"]])
 def test_wrong_options(file: Path, arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["export", "games", str(file), *arguments])
+        main(["evaluate", "elo", str(file), *arguments])
     assert stop.value.code == 2
 
 

@@ -285,9 +285,9 @@ def test_canaries_of_answers_are_answers(files: Files, tmp_path: Path) -> None:
 
 
 def test_canaries_twice_are_refused_and_can_be_removed(files: Files, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=r"already has canaries .*exam-pp filter --no-canaries"):
+    with pytest.raises(SelectionError, match=r"already has canaries .*exam-pp filter --remove canaries"):
         add_canaries(files.canaries, files.bank, tmp_path / "out")
-    main(["-q", "filter", str(files.canaries), "--no-canaries", "-o", str(tmp_path / "out")])
+    main(["-q", "filter", str(files.canaries), "--remove", "canaries", "-o", str(tmp_path / "out")])
 
     assert [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()] == _pool()
 
