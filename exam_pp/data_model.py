@@ -1,12 +1,13 @@
 """Data model of passages files and graded files: queries, passages, judgments, rankings, grades.
 
 One line of the file is ``[query_id, [passage, ...]]`` (:class:`QueryPassages`). Attributes have readable
-names, and the keys of the file are their aliases. Unknown keys are kept, so that reading and writing a line
-gives the same JSON; a missing key stays missing and null stays null. Source: the data model of the
-Rubric-Grading Workbench (Dietz, SIGIR 2024, section 4.2, figure 4).
+names, and the keys of the file are their aliases. Records are frozen: :func:`exam_pp.records.replace` makes a
+copy with other values. What was read from a file keeps its bytes and unknown keys when it is written; a
+missing key stays missing and null stays null. Source: the data model of the Rubric-Grading Workbench (Dietz,
+SIGIR 2024, section 4.2, figure 4).
 
-A list that is missing in the file reads as empty. It is written only after an *assignment*
-(``passage.rubric_grades = [...]``); appending to the default list does not change the file.
+A list that is missing in the file reads as empty. Appending to it changes the file only for judgments and
+rankings; :meth:`Passage.add_grades` adds grades.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema,
 from pydantic_core import CoreSchema, core_schema, to_json
 
 from exam_pp.errors import DataError
-from exam_pp.raw_json import RawJson, decode_list, encode_string
+from exam_pp.raw_json import RawJson, ShapeError, decode_list, encode_string
 from exam_pp.records import (
     TOO_DEEP,
     Added,
@@ -549,6 +550,8 @@ class QueryPassages:
             parts = [passage.dump() for passage in self.passages]
         except RecursionError as error:
             raise DataError(TOO_DEEP, field=f"query {self.query_id}") from error
+        except ShapeError as error:
+            raise DataError(str(error), field=f"query {self.query_id}") from error
         origin = self.passages[0]._origin if self.passages else UNSET
         if origin is not UNSET and self.query_id == origin.line.query_id:
             raw = origin.line.parts

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, eq
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -233,16 +233,31 @@ def splice(raw: RawJson, old: Any, new: Any) -> RawJson:
         return _spliced_fields(raw, _fields(old), _fields(new))
     if isinstance(new, dict) and isinstance(old, dict):
         return _spliced_fields(raw, old, new)
-    if isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
-        return encode_list(map(splice, decode_list(raw), old, new))
-    if isinstance(new, list) and isinstance(old, list) and isinstance(next(iter(new), None), StoredRecord):
-        known = list(zip(old, decode_list(raw), strict=True))
-        return encode_list(
-            next((part for was, part in known if was == one), None) or _json(one) for one in new
-        )
+    if isinstance(new, list) and isinstance(old, list):
+        if isinstance(next(iter(new), None), StoredRecord):
+            return _spliced_records(raw, old, new)
+        if len(new) == len(old):
+            return encode_list(map(splice, decode_list(raw), old, new))
     if isinstance(new, msgspec.Raw) and isinstance(old, msgspec.Raw):
         return splice(raw, json.loads(bytes(old)), json.loads(bytes(new)))
     return _json(new)
+
+
+def _spliced_records(raw: RawJson, old: list[Any], new: list[Any]) -> bytes:
+    """Match equal records, then changed ones with the same first field, which names a record."""
+    rest = list(zip(old, decode_list(raw), strict=True))
+    parts: dict[int, RawJson] = {}
+    for is_same in (eq, _have_one_name):
+        for index, item in enumerate(new):
+            match = next((pair for pair in rest if index not in parts and is_same(pair[0], item)), None)
+            if match is not None:
+                rest.remove(match)
+                parts[index] = splice(match[1], match[0], item)
+    return encode_list(parts[index] if index in parts else _json(item) for index, item in enumerate(new))
+
+
+def _have_one_name(old: StoredRecord, new: StoredRecord) -> bool:
+    return type(old) is type(new) and next(iter(_fields(old).values())) == next(iter(_fields(new).values()))
 
 
 def _fields(record: StoredRecord) -> dict[str, Any]:
