@@ -32,7 +32,6 @@ from exam_pp.records import (
     StoredRecord,
     Unlisted,
     encode,
-    is_set,
     replace,
     splice,
     stored,
@@ -485,20 +484,17 @@ class Passage(StoredRecord, frozen=True, gc=False, kw_only=True):
     def dump(self) -> RawJson:
         """Return the passage as JSON; what was read from a file and is equal keeps its bytes."""
         if self._origin is UNSET:
-            return encode(_without_empty(self, None))
-        old = parse_passage(raw := self._origin.raw)
-        return splice(raw, old, _without_empty(self, old))
+            return encode(_without_empty(self))
+        raw = self._origin.raw
+        return splice(raw, parse_passage(raw), self)
 
 
-def _without_empty(passage: Passage, old: Passage | None) -> Passage:
+def _without_empty(passage: Passage) -> Passage:
     """Return the passage without empty default lists, which reading its judgments and rankings makes."""
-    if not is_set(passage, "data"):
-        return passage
     lists = {name: getattr(passage.data, name) for name in ("judgments", "rankings")}
     empty = {name: UNSET for name, value in lists.items() if isinstance(value, Added) and not value}
     data = replace(passage.data, **empty)
-    was_missing = old is None or not is_set(old, "data")
-    return replace(passage, data=UNSET if was_missing and data == PassageData() else data)
+    return replace(passage, data=UNSET if data == PassageData() else data)
 
 
 class _Line:

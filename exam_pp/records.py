@@ -71,6 +71,7 @@ class _RecordMeta(msgspec.StructMeta):
         kinds: dict[str, str] = {}
         model = {key: body.get(key) for key in ("__module__", "__qualname__", "__doc__")}
         attributes: dict[str, str] = {}
+        slots_are_plain = True
         known = {key: slot for base in bases for key, slot in _SLOTS.get(base, {}).items()}
         for key, kind in body.get("__annotations__", {}).items():
             if key.startswith("_"):
@@ -83,6 +84,7 @@ class _RecordMeta(msgspec.StructMeta):
             is_later = kind.startswith(("Later[", "Unlisted["))
             slot = _Slot(f"_{key}" if defaults else key, field.name or key, is_later)
             known |= dict.fromkeys((key, slot.key, slot.name), slot)
+            slots_are_plain &= not (is_later or "default_factory" in defaults)
             attributes[slot.name] = kind
             if defaults:
                 attributes[slot.name] = f"{'msgspec.Raw' if is_later else kind} | msgspec.UnsetType"
@@ -93,6 +95,8 @@ class _RecordMeta(msgspec.StructMeta):
                 is_list = defaults.get("default_factory") in (list, Added)
                 model[key] = Field(alias=slot.key, **({"default": []} if is_list else defaults))
         body["__annotations__"] = attributes
+        if not slots_are_plain:
+            body["__eq__"] = _are_equal
         record = super().__new__(mcs, name, bases, body, **config)
         _BODIES[record], _SLOTS[record] = model | {"__annotations__": kinds}, known
         return record
@@ -105,6 +109,19 @@ class _RecordMeta(msgspec.StructMeta):
             return msgspec.convert(by_key, cls)
         except msgspec.ValidationError:
             return stored(model_of(cls).model_validate(values))
+
+
+def _are_equal(one: Any, other: object) -> bool:
+    """Whether two records are equal, also if undecoded values are spelled differently or lists were made."""
+    if type(one) is not type(other):
+        return False
+    return bool(msgspec.Struct.__eq__(one, other)) or _values(one) == _values(other)
+
+
+def _values(record: Any) -> dict[str, Any]:
+    fields = _fields(record)
+    raw = {key: json.loads(bytes(value)) for key, value in fields.items() if isinstance(value, msgspec.Raw)}
+    return fields | raw
 
 
 def _slot(record: type, key: str) -> _Slot:
@@ -261,9 +278,13 @@ def _have_one_name(old: StoredRecord, new: StoredRecord) -> bool:
 
 
 def _fields(record: StoredRecord) -> dict[str, Any]:
-    """The fields of a record that are set, by their keys in the file."""
+    """The fields of a record that are set, by their keys in the file; no defaults that reading them made."""
     slots = {slot.key: getattr(record, slot.name) for slot in _SLOTS[type(record)].values()}
-    return {key: value for key, value in slots.items() if value is not UNSET}
+    return {key: value for key, value in slots.items() if value is not UNSET and not _is_empty(value)}
+
+
+def _is_empty(value: Any) -> bool:
+    return not value if isinstance(value, Added) else isinstance(value, StoredRecord) and not _fields(value)
 
 
 def _spliced_fields(raw: RawJson, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:

@@ -96,4 +96,9 @@ def test_invalid_and_unknown_fields_are_errors() -> None:
 def test_equal_passages_of_different_files_are_equal() -> None:
     one, other = (parse_line(line).passages[0] for line in (LINE, LINE.replace('["q"', '["r"')))
     assert one == other
+    first, second = (RubricGrades(correct=[], wrong=[], model_options={"a": 1}) for _ in range(2))
+    (spelled,) = grades_of(parse_line(json.dumps(["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [
+        {"llm_options": {"a": 1}, "correctAnswered": [], "wrongAnswered": []}
+    ]}]])))  # fmt: skip
+    assert first == second == spelled != replace(spelled, model_options={"a": 2})
     assert encode(grades_of(parse_line(LINE))[1]) == b'{"llm":"b","correctAnswered":[],"wrongAnswered":["e"]}'

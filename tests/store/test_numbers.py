@@ -206,7 +206,10 @@ def test_whole_numbers_with_a_fraction_of_zero(field: str, tmp_path: Path) -> No
     line = f'["q", [{{"paragraph_id": "p", "text": "t", {content}}}]]\n'
     file.write_text(line.replace("@", "2.0"), encoding="utf-8")
     (query,) = read_passages(file)
-    assert query.dump().decode().replace(" ", "") + "\n" == line.replace("@", "2").replace(" ", "")
+    (passage,) = query.passages
+    numbers = [[j.relevance for j in passage.judgments], [r.rank for r in passage.rankings]]
+    numbers += [list(grades.entry_ratings().values()) for grades in passage.grade_sets()]
+    assert repr(max(numbers)) == "[2]"
     file.write_text(line.replace("@", "2.5"), encoding="utf-8")
     with pytest.raises(DataError, match=r"number with a fractional part\.$"):
         list(read_passages(file))
