@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
@@ -169,7 +170,7 @@ def entry_texts(*gradings: Grading) -> dict[str, str]:
 
 
 def compare_systems(
-    before: Grading, after: Grading, *, min_grade: int | None = None, cutoff: int = 20
+    before: Grading, after: Grading, *, min_grade: int | None = None, cutoff: int = CUTOFF
 ) -> SystemChanges | None:
     """Compare the Rubric-Cover scores and ranks of systems before and after, with significance tests.
 

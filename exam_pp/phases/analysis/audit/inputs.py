@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from exam_pp.data_model import DIRECT_ID, HUMAN, QueryView, Role, is_human
+from exam_pp.defaults import CONFIDENCE, CUTOFF, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
@@ -40,9 +41,9 @@ class AuditOptions:
 
     min_grade: int | None = None
     min_judgment: int = 1
-    cutoff: int = 20
-    confidence: float = 0.95
-    samples: int = 2000
+    cutoff: int = CUTOFF
+    confidence: float = CONFIDENCE
+    samples: int = SAMPLES
     seed: int = 0
 
 
