@@ -100,7 +100,7 @@ def command(
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
-    from exam_pp.phases.evaluation.graded_citations import SupportFilter
+    from exam_pp.phases.evaluation.citations import SupportFilter
     from exam_pp.reports.analysis.graders import difference_pictures, graders_report, kappa_picture
 
     if by != "label":

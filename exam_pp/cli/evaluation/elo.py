@@ -279,7 +279,7 @@ def command(
         (board,) = boards.values()
         emit_figure([win_matrix_picture(board.matrix)], plot_matrix, inputs)
     if form == "trec_eval":
-        from exam_pp.reports.evaluation.score_layouts import trec_eval_text
+        from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 
         log_notes([*standings.uncertainty.notes, *standings.notes])
         emit(trec_eval_text(scores_of(standings), per_query=False), output, inputs)
@@ -288,8 +288,8 @@ def command(
 
     extra = None
     if official is not None:
-        from exam_pp.phases.analysis.official_ranks import ranked
-        from exam_pp.reports.analysis.official_ranks import rank_column
+        from exam_pp.phases.analysis.correlation import ranked
+        from exam_pp.reports.analysis.correlation import rank_column
 
         extra = rank_column(ranked(scores_of(standings), official))
     # TSV has the leaderboard alone, so that other commands can read it.
@@ -450,7 +450,7 @@ def _options(
     seed: int,
 ) -> RatingOptions:
     from exam_pp.metrics.elo import EloRules
-    from exam_pp.phases.evaluation.uncertainty import Statistics
+    from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.phases.tournaments.ratings import RatingOptions
 
     statistics = Statistics(

@@ -95,7 +95,7 @@ def command(
         --official official.json -o report
     """
     from exam_pp.cli.command_line import command_line, refuse_without
-    from exam_pp.phases.evaluation.uncertainty import Statistics
+    from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.reports.analysis.report_folder.assembly import write_evaluation
     from exam_pp.reports.analysis.report_folder.inputs import Sources
 

@@ -356,7 +356,7 @@ def _write(
 
 
 def _citations(graded: Path, form: str, output: Path, **options: Any) -> None:
-    from exam_pp.phases.evaluation.graded_citations import SupportFilter
+    from exam_pp.phases.evaluation.citations import SupportFilter
     from exam_pp.phases.review.verification.citations import check_citations
     from exam_pp.reports.review.verification.citations import citations_report, summary
     from exam_pp.store.files import check_output

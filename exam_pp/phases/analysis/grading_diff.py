@@ -11,10 +11,9 @@ from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
-from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.rubric import cover_of
-from exam_pp.phases.evaluation.selected_grades import read_selected
+from exam_pp.phases.evaluation.selected_grades import RankingDepth, read_selected
 from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.roles import without_canaries

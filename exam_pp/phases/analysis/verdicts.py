@@ -14,7 +14,7 @@ from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey, grader_names
 from exam_pp.metrics.agreement import kappa_interval
 from exam_pp.metrics.uncertainty import Interval
-from exam_pp.phases.analysis.grader_pairs import GraderPair, Ratings, compare_graders
+from exam_pp.phases.analysis.graders import GraderPair, Ratings, compare_graders
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, graded_by
 from exam_pp.wording import counted, listed

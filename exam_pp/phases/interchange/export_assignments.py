@@ -11,8 +11,13 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
-from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, better_labels, labels_in_order
-from exam_pp.phases.evaluation.nugget_scores import bank_items
+from exam_pp.phases.evaluation.nugget_scores import (
+    Labels,
+    assigned_labels,
+    bank_items,
+    better_labels,
+    labels_in_order,
+)
 from exam_pp.roles import DistinctNames, System
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import Entry

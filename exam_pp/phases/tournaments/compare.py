@@ -29,9 +29,12 @@ from exam_pp.phases.grading.scheduler import (
     Answerer,
     results_in_windows,
 )
-from exam_pp.phases.tournaments.contests import Contest, DocumentRule, contest_of
-from exam_pp.phases.tournaments.judges import Judge, Played
-from exam_pp.phases.tournaments.pairs import (
+from exam_pp.phases.tournaments.contests import (
+    Contest,
+    DocumentRule,
+    Judge,
+    Played,
+    contest_of,
     drawn_pairs,
     planned_games,
 )

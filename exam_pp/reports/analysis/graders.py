@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from exam_pp.metrics.bland_altman import Estimate, means_and_differences
 from exam_pp.metrics.uncertainty import Interval, few_units_note
-from exam_pp.phases.analysis.grader_pairs import ALL, GraderPair, RatingComparison
-from exam_pp.phases.analysis.graders import Compared, GraderAgreement
+from exam_pp.phases.analysis.graders import ALL, Compared, GraderAgreement, GraderPair, RatingComparison
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import matrix
 from exam_pp.rendering.pictures.points import Level, mean_difference
 from exam_pp.reports.analysis.agreement import COEFFICIENTS
-from exam_pp.reports.analysis.notes import formatted_interval
+from exam_pp.reports.analysis.correlation import formatted_interval
 
 _MAX_PICTURES = 12
 """Maximum number of plots of differences, so that reports of many graders stay readable."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from exam_pp.metrics.uncertainty import GAFFKE
 from exam_pp.phases.analysis.paired_criteria import CriterionTest, PairedCriteria
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.analysis.notes import formatted_interval
+from exam_pp.reports.analysis.correlation import formatted_interval
 
 
 def paired_criteria_report(result: PairedCriteria) -> Report:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exam_pp.formats.open_rag_eval_results import write_result_rows
 from exam_pp.metrics.leaderboard import standings as standings_of
-from exam_pp.phases.evaluation.input_files import input_files, versions
+from exam_pp.phases.evaluation.contents import input_files, versions
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.rag.evaluation import RagEvaluation

@@ -9,7 +9,12 @@ from exam_pp.grade_filter import grader_names
 from exam_pp.phases.analysis.sweep import Sweep
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.points import Line, lines
-from exam_pp.reports.analysis.notes import COEFFICIENTS, formatted_interval, measure_notes, unmatched_notes
+from exam_pp.reports.analysis.correlation import (
+    COEFFICIENTS,
+    formatted_interval,
+    measure_notes,
+    unmatched_notes,
+)
 
 
 def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:

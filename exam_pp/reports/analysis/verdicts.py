@@ -5,8 +5,8 @@ from __future__ import annotations
 from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.verdicts import VerdictAgreement
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.reports.analysis.correlation import formatted_interval
 from exam_pp.reports.analysis.graders import correlation_table
-from exam_pp.reports.analysis.notes import formatted_interval
 
 
 def verdicts_report(result: VerdictAgreement) -> Report:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.cli.trust import sample_pairs as trust_pairs
+from exam_pp.cli.trust.sample_pairs import sample_pairs
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import PairSample, SampledBy
-from exam_pp.phases.trust import pairs as trust_pairs
-from exam_pp.phases.trust.pairs import sample_pairs
 from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from tests.conftest import passage, rubric, without_times

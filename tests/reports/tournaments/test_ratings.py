@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings, compare_pairs, ratings
 from exam_pp.rendering.document import Table
 from exam_pp.rendering.render import rendered

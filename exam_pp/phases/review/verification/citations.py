@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exam_pp.data_model import CitationSupport
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.graded_citations import (
+from exam_pp.phases.evaluation.citations import (
     CitationGrader,
     CitationReader,
     SupportFilter,

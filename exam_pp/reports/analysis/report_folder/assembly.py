@@ -8,10 +8,9 @@ from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.correlation import OfficialRanks, read_official
-from exam_pp.phases.evaluation.input_files import input_files, versions
+from exam_pp.phases.evaluation.contents import input_files, versions, weak_spots
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.phases.evaluation.weak_spots import weak_spots
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.prompts.base import with_aliases
 from exam_pp.rendering.document import Cell, Link, Report

@@ -10,9 +10,9 @@ from exam_pp.defaults import CUTOFF, MIN_JUDGMENT
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, within_scale
-from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.prompts.base import with_aliases
 from exam_pp.reports.analysis.report_folder.summary import bank_names
 from exam_pp.store.files import safe_name

@@ -9,21 +9,20 @@ from exam_pp.metrics.correlation import ranks_of
 from exam_pp.phases.analysis.correlation import OfficialRanks
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
-from exam_pp.phases.evaluation.leaderboards import Standings, leaderboard
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard
 from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.provenance import with_thresholds
 from exam_pp.reports.analysis.report_folder.folder import ReportFolder
 from exam_pp.reports.analysis.report_folder.inputs import GradeSet, Inputs
 from exam_pp.reports.analysis.report_folder.summary import Leaderboard
 from exam_pp.reports.evaluation.leaderboards import (
     leaderboard_report,
+    official_json,
     per_query_report,
 )
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
-from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.results import Qrel
 from exam_pp.store.trec.runs import write_qrels
 

@@ -9,15 +9,12 @@ from pathlib import Path
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.analysis.correlation import Correlations
-from exam_pp.phases.evaluation.contents import GradedContents
-from exam_pp.phases.evaluation.input_files import InputFile
-from exam_pp.phases.evaluation.leaderboards import Standings
+from exam_pp.phases.evaluation.contents import GradedContents, InputFile, WeakSpots
+from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
-from exam_pp.phases.evaluation.weak_spots import WeakSpots
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
-from exam_pp.reports.analysis.notes import COEFFICIENTS
+from exam_pp.reports.analysis.correlation import COEFFICIENTS
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.wording import counted
 
