@@ -48,13 +48,11 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "reports": {
         "evaluation": (),
-        "tournaments": ("evaluation",),
-        "analysis": ("evaluation", "review", "tournaments"),
+        "analysis": ("evaluation", "review"),
         "grading": (),
         "review": (),
         "banks": (),
         "interchange": (),
-        "trust": (),
         "validation": (),
     },
     "store": {

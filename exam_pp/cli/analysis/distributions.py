@@ -34,6 +34,7 @@ from exam_pp.wording import counted, listed
 if TYPE_CHECKING:
     from exam_pp.metrics.distribution import Distribution
     from exam_pp.metrics.uncertainty import Interval
+    from exam_pp.phases.analysis.paired_criteria import CriterionTest, PairedCriteria
     from exam_pp.phases.evaluation.result import PathLike
     from exam_pp.rendering.pictures.boxes import Box
 
@@ -117,7 +118,6 @@ def _paired_tests(
     """The tests of every two systems by criterion."""
     from exam_pp.phases.analysis.paired_criteria import paired_criteria
     from exam_pp.phases.evaluation.citations import SupportFilter
-    from exam_pp.reports.analysis.paired_criteria import paired_criteria_report
 
     selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
     result = paired_criteria(graded, selection=selection, confidence=confidence, seed=seed)
@@ -393,4 +393,41 @@ def _cells(row: SystemDistribution) -> list[Cell]:
     return [
         row.measure, row.system, numbers.count, row.missing, numbers.mean, low, high, numbers.low,
         numbers.lower_quartile, numbers.median, numbers.upper_quartile, numbers.high,
+    ]  # fmt: skip
+
+
+def paired_criteria_report(result: PairedCriteria) -> Report:
+    """A row for each pair of systems and criterion; significant differences are bold and have a star."""
+    from exam_pp.metrics.uncertainty import GAFFKE
+
+    columns = [
+        "criterion", "system", "other system", "queries", "mean", "other mean", "difference", "interval", "t",
+        "p (t test)", "p (t test, Holm)", "p", "p (Holm)", "significant",
+    ]  # fmt: skip
+    table = Table(
+        columns,
+        [_test_cells(row, is_significant=result.is_significant(row)) for row in result.rows],
+        title="Every two systems by criterion",
+        bold={(number, 6) for number, row in enumerate(result.rows) if result.is_significant(row)},
+        significant=[9, 10, 11, 12],
+    )
+    explanation = (
+        f"Ratings by {result.grader}. Difference: system − other system, with its "
+        f"{100 * result.confidence:.4g} % interval ({GAFFKE}). p: two-sided paired randomisation test; Holm: "
+        f"adjusted over all rows. A star marks differences with an adjusted p of at most "
+        f"{1 - result.confidence:.2g}. The t test is two-sided and paired; it assumes normal differences."
+    )
+    return Report(
+        "Paired tests by criterion", [table, *map(Paragraph, [explanation, *result.notes])], result.provenance
+    )
+
+
+def _test_cells(row: CriterionTest, *, is_significant: bool) -> list[Cell]:
+    from exam_pp.reports.analysis.correlation import formatted_interval
+
+    tests = row.tests
+    return [
+        row.criterion, row.first, row.second, tests.queries, tests.first, tests.second, tests.difference,
+        formatted_interval(tests.interval, 3) or None, tests.t, tests.t_p_value, row.t_adjusted,
+        tests.p_value, row.adjusted, "*" if is_significant else "",
     ]  # fmt: skip

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.grading.show import find_manifest
 from exam_pp.cli.main import main
 from exam_pp.manifest import SUFFIX
-from exam_pp.phases.trust.manifests import find_manifest
 from scripts.reliability.good_files import lay_out
 from tests.conftest import data_error
 

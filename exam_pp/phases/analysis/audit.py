@@ -1,21 +1,38 @@
-"""Circularity: grader, bank writer and systems of one family, and the grader's preference for its family."""
+"""The audit of a grader: all sections, with what is missing for the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from exam_pp.data_model import Role
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.family_effects import Advantage, Comparison, advantage, difference_in_differences
-from exam_pp.phases.analysis.audit.inputs import AuditInput, Table, matrix
-from exam_pp.phases.analysis.audit.verdicts import (
+from exam_pp.metrics.game_biases import Share
+from exam_pp.phases.analysis.audit_inputs import (
     LEAST_QUERIES,
+    AuditInput,
+    AuditOptions,
+    Table,
     Verdict,
     excludes,
+    matrix,
+    read_input,
     too_few,
     undecided,
     with_interval,
 )
+from exam_pp.phases.analysis.audit_length import (
+    CalibrationAudit,
+    LengthAudit,
+    audit_calibration,
+    audit_length,
+)
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.tournaments.biases import GameBiases, game_biases, known_families
+from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families
+from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.test_bank import BankLine, TestBank
 from exam_pp.wording import counted, listed
 
@@ -187,3 +204,119 @@ def _verdict(advantages: Sequence[FamilyAdvantage], family: str, confidence: flo
         "evidence",
         f"the advantage of the family {family} by this grader is {more} than by {row.source}, by {number}",
     )
+
+
+@dataclass(frozen=True)
+class GamesAudit:
+    """The games section of an audit: the biases, and a verdict for each judge and bias."""
+
+    biases: GameBiases
+    verdicts: Sequence[tuple[str, str, Verdict]]
+
+
+def audit_games(games: Sequence[PathLike], families: Families | None, options: AuditOptions) -> GamesAudit:
+    """Measure the biases of the judges of games files."""
+    found = game_biases(games, families=families, confidence=options.confidence)
+    return GamesAudit(found, list(_game_verdicts(found, options.confidence)))
+
+
+def _game_verdicts(found: GameBiases, confidence: float) -> Iterator[tuple[str, str, Verdict]]:
+    for row in found.judges:
+        judge = row.judge.model
+        shares = {
+            "position": (row.biases.place_a, "place A wins"),
+            "length": (row.biases.longer, "the longer answer wins"),
+            "self-preference": (row.biases.own_family, f"systems of the family {row.family} win"),
+        }
+        for bias, (share, subject) in shares.items():
+            if bias == "self-preference" and row.family is None:
+                yield judge, bias, undecided("the judge has no family; use --families FILE")
+            else:
+                yield judge, bias, _game_verdict(bias, share, subject, row.queries, confidence)
+
+
+def _game_verdict(bias: str, share: Share, subject: str, queries: int, confidence: float) -> Verdict:
+    if share.share is None:
+        return undecided("no decided games count for it")
+    text = f"{subject} {100 * share.share:.1f} % of {share.total} decided games"
+    assert share.interval is not None
+    low, high = share.interval
+    text += f" ({100 * confidence:.4g} % interval {100 * low:.1f} to {100 * high:.1f})"
+    if queries < LEAST_QUERIES:
+        return too_few(queries, text)
+    if not excludes(share.interval, 0.5):
+        return Verdict("no evidence", text)
+    if bias == "position":
+        return Verdict("evidence", text)
+    return undecided(f"{text}, but these answers can also be better")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The audit of a grader.
+
+    ``people``: ``judgments``, ``human:NAME`` or None: the labels of people.
+    """
+
+    grader: str
+    prompt_class: str
+    people: str | None
+    measure: str
+    length: LengthAudit
+    games: GamesAudit | Verdict
+    circularity: CircularityAudit
+    calibration: CalibrationAudit
+    options: AuditOptions = field(default_factory=AuditOptions)
+    notes: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+def audit(
+    graded: PathLike,
+    *,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    reviewer: str | None = None,
+    qrels: PathLike | None = None,
+    families: PathLike | Families | None = None,
+    bank_writer: str | None = None,
+    games: Sequence[PathLike] = (),
+    official: PathLike | None = None,
+    role: Role | None = None,
+    options: AuditOptions | None = None,
+) -> Audit:
+    """Look for signs that the scores of a grader depend on something else than quality.
+
+    ``reviewer``: ``human:NAME`` for the ratings of this reviewer, ``judgments``, or None for the judgments if
+    there are some.
+    """
+    options = options or AuditOptions()
+    known = known_families(families)
+    data = read_input(
+        graded,
+        bank=bank,
+        grade_filter=grade_filter,
+        reviewer=reviewer,
+        qrels=qrels,
+        role=role,
+        options=options,
+    )
+    return Audit(
+        data.grader.key.model,
+        data.grader.key.prompt_class,
+        None if data.people is None else data.people.name,
+        data.grader.measure(options.cutoff),
+        audit_length(data),
+        audit_games(games, known, options) if games else undecided("no games files are given"),
+        audit_circularity(data, known, bank_writer, None if official is None else read_ranks(official)),
+        audit_calibration(data),
+        options,
+        list(_threshold_notes(data)),
+        data.provenance,
+    )
+
+
+def _threshold_notes(data: AuditInput) -> Iterator[str]:
+    best, least = data.grader.file.best_grade, data.grader.min_grade
+    if best is not None and best < least:
+        yield f"No grade reaches --min-grade {least}; the highest grade is {best}."
