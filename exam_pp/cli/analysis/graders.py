@@ -115,7 +115,7 @@ def command(
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
     from exam_pp.phases.evaluation.citations import SupportFilter
-    from exam_pp.reports.analysis.graders import difference_pictures, graders_report, kappa_picture
+    from exam_pp.reports.analysis.agreement import difference_pictures, graders_report, kappa_picture
 
     if by != "label":
         refuse_without("--by label", "label_rule")
@@ -284,8 +284,8 @@ def _judge_pair(pair: GraderPair, samples: int, seed: int) -> JudgePair:
 def verdicts_report(result: VerdictAgreement) -> Report:
     """A row for every two judges, and the rank correlations of their verdicts."""
     from exam_pp.metrics.uncertainty import few_units_note
+    from exam_pp.reports.analysis.agreement import correlation_table
     from exam_pp.reports.analysis.correlation import formatted_interval
-    from exam_pp.reports.analysis.graders import correlation_table
 
     rows: list[list[Cell]] = [
         [

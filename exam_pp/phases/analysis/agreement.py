@@ -1,4 +1,4 @@
-"""Agreement of labels with judgments: Cohen's κ, Krippendorff's α."""
+"""Agreement of labels with judgments, or of two qrels: Cohen's κ, Krippendorff's α."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of a grader: all sections, with what is missing for the others."""
+"""The audit of a grader: all its sections, with circularity and the biases in games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of an audit: grades of one grader, lengths of passages, labels of people, scores of systems."""
+"""Inputs of the audit of a grader, and the verdicts of its sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Length confound: whether grades depend on the length of passages beyond the labels of people."""
+"""Sections of the audit on the length of passages, and on the calibration of soft grades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank correlation with an official leaderboard: Spearman's ρ, Kendall's τ-b, τ-AP, top-k overlap."""
+"""Leaderboards and official ranks: Spearman's ρ, Kendall's τ-b, τ-AP, top-k overlap; side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement of graders with each other: Cohen's κ, Krippendorff's α, rank correlation, differences."""
+"""Agreement of graders, also by criteria: Cohen's κ, Krippendorff's α, rank correlation, differences."""
 
 from __future__ import annotations
 

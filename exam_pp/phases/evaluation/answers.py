@@ -1,4 +1,4 @@
-"""Leaderboards of ratings of answers by criteria, such as accuracy and completeness."""
+"""Scores of answers by their grades: criteria, share of answered questions, factual consistency."""
 
 from __future__ import annotations
 

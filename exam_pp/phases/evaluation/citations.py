@@ -1,4 +1,4 @@
-"""Leaderboards of citations: whether the passages that answers cite support their statements."""
+"""Citations of answers with the grades of one grader, and leaderboards of their support."""
 
 from __future__ import annotations
 

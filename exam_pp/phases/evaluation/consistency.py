@@ -1,4 +1,4 @@
-"""Consistency of repeated answers: similarity of the answers in a file, and spread of their scores."""
+"""Repeats of systems: similarity of their answers, and spread of their scores."""
 
 from __future__ import annotations
 

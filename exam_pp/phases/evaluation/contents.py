@@ -1,4 +1,4 @@
-"""Contents of a graded file: queries, passages, systems, judgments, and the grades of each grader."""
+"""Facts for the report of an evaluation: contents of a graded file, weak spots, hashes of inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manual judgments of a qrels file or a passages file."""
+"""Manual judgments of a qrels file or a passages file, and labels that fill their holes."""
 
 from __future__ import annotations
 

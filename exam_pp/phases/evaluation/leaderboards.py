@@ -1,4 +1,4 @@
-"""Confidence intervals, rank intervals, significance letters and bounds for leaderboards."""
+"""Leaderboards: means, confidence intervals, rank intervals, significance letters and bounds."""
 
 from __future__ import annotations
 

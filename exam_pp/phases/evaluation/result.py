@@ -1,4 +1,4 @@
-"""The result of an evaluation: scores of systems, bounds and notes."""
+"""The result of an evaluation: scores, bounds and notes; columns of several results, system names."""
 
 from __future__ import annotations
 

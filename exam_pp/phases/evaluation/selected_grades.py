@@ -1,4 +1,4 @@
-"""Selection of the grades and queries of an evaluation, with threshold and notes on skipped data."""
+"""The grades and queries of an evaluation: threshold, notes on skipped data, depth of the rankings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers and documents of a query, from which games between systems are made."""
+"""Answers and documents of a query, the pairs of systems to compare, and the judges of their games."""
 
 from __future__ import annotations
 

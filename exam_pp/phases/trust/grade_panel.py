@@ -1,4 +1,4 @@
-"""Grading by a panel: several graders, one after the other, into one file."""
+"""Grading by a panel of a TOML file: several graders, one after the other, into one file."""
 
 from __future__ import annotations
 

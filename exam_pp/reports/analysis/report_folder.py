@@ -1,4 +1,4 @@
-"""The writer of the folder of `exam-pp evaluate report`: files, and the blocks that the page shows."""
+"""The folder of `exam-pp evaluate report`: its inputs and settings, and the writer of its files."""
 
 from __future__ import annotations
 

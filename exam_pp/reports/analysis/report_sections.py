@@ -1,4 +1,4 @@
-"""Sections of `exam-pp evaluate report` with leaderboards: Rubric-Cover, Rubric-Qrels, nuggets, judgments."""
+"""Sections of `exam-pp evaluate report`: leaderboards, correlations, agreement and sweeps."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.provenance import with_thresholds
 from exam_pp.rendering.document import Heading
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report
-from exam_pp.reports.analysis.correlation import correlation_report
-from exam_pp.reports.analysis.graders import graders_report
+from exam_pp.reports.analysis.agreement import agreement_report, graders_report
+from exam_pp.reports.analysis.correlation import correlation_report, sweep_report
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, suffix_of, titled
 from exam_pp.reports.analysis.report_summary import Leaderboard
-from exam_pp.reports.analysis.sweep import sweep_report
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
     leaderboard_report,

@@ -1,4 +1,4 @@
-"""Leaderboards as tables and figures, and tables of scores per query."""
+"""Leaderboards as tables, figures, trec_eval output and official ranks; scores per query."""
 
 from __future__ import annotations
 

@@ -24,8 +24,7 @@ from exam_pp.phases.analysis.agreement import (
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report
-from exam_pp.reports.analysis.graders import graders_report
+from exam_pp.reports.analysis.agreement import agreement_report, graders_report
 from tests.conftest import passage, rubric
 from tests.tables import pictures_of, tables_of
 
