@@ -14,7 +14,6 @@ from exam_pp.data_model import (
     DIRECT_ID,
     CriteriaGrades,
     DirectGrade,
-    DirectMixin,
     Passage,
     RubricGrades,
     SupportGrades,
@@ -25,25 +24,12 @@ from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
 from exam_pp.store.games import games_in, is_games_line
 from exam_pp.store.garbage_collector import without_garbage_collection
-from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
-from exam_pp.store.passages.structs import (
-    CriteriaFields,
-    DetailedDirect,
-    DetailedPassage,
-    DetailedRubric,
-    SupportFields,
-)
+from exam_pp.store.passages.graded_file import parse_query
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
 """A function that receives the name of a table and a row."""
 
-# Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
-AnyPassage = Passage | DetailedPassage
-AnyRubric = RubricGrades | DetailedRubric
-AnyDirect = DirectGrade | DetailedDirect
-
-_DECODER = msgspec.json.Decoder(tuple[str, list[DetailedPassage]])
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -106,7 +92,8 @@ class GradedRows:
         file = shown_path(path)
         earlier_ids: set[str] = set()
         for number, line in lines:
-            query_id, passages = _decode(line, path, number)
+            query = parse_query(line, str(path), number)
+            query_id, passages = query.query_id, query.passages
             if query_id in earlier_ids:
                 self.repeated.add((file, query_id))
             earlier_ids.add(query_id)
@@ -128,7 +115,7 @@ class GradedRows:
                 self._emit("criteria", row)
             self._judgments_and_rankings((file, query_id), passages)
 
-    def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
+    def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[Passage]) -> None:
         """Emit duplicate judgments and rankings once, because joins would count them twice."""
         seen: set[tuple[Any, ...]] = set()
 
@@ -150,13 +137,16 @@ class GradedRows:
                 if is_new("rankings", ranking, r.citations):
                     self._emit("rankings", (*ranking[:6], r.citations, *ranking[6:]))
 
-    def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
-        sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
+    def _emit_grade_sets(self, here: tuple[str, str, str], passage: Passage) -> None:
+        sets: list[RubricGrades | DirectGrade] = [
+            *(passage.rubric_grades or ()),
+            *(passage.direct_grades or ()),
+        ]
         merged: dict[tuple[str | None, str, str | None], dict[str, Row]] = {}
         keys = _merge_keys(sets)
         for grades, key in zip(sets, keys, strict=True):
             self._grade_set += 1
-            pairs = _direct_pairs(grades) if isinstance(grades, DirectMixin) else _rubric_pairs(grades)
+            pairs = _direct_pairs(grades) if isinstance(grades, DirectGrade) else _rubric_pairs(grades)
             grader = (*key[:2], grades.kind)
             if "grades" in self._tables:
                 self._emit("grades", (self._grade_set, *here, *grader, *_summary(grades, pairs)))
@@ -172,9 +162,7 @@ class GradedRows:
             for row in rows.values():
                 self._emit("ratings", row)
 
-    def _emit_supports(
-        self, here: tuple[str, str, str], sets: Sequence[SupportGrades] | Sequence[SupportFields]
-    ) -> None:
+    def _emit_supports(self, here: tuple[str, str, str], sets: Sequence[SupportGrades]) -> None:
         rows: dict[tuple[str, str | None, str | None], Row] = {}
         for grades in sets:
             cut = grades.tokens_cut or {}
@@ -190,7 +178,7 @@ class GradedRows:
 def _add_criteria(
     rows: dict[tuple[Any, ...], Row],
     where: tuple[str, str],
-    sets: Sequence[CriteriaGrades] | Sequence[CriteriaFields],
+    sets: Sequence[CriteriaGrades],
 ) -> None:
     """Add the ratings of answers to the rows of a query; a failure does not replace a rating."""
     for grades in sets:
@@ -215,17 +203,7 @@ def shown_path(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[AnyPassage]]:
-    try:
-        query_id, passages = _DECODER.decode(line)
-    except DECODER_ERRORS:
-        query = parse_query(line, str(path), number)
-        return query.query_id, query.passages
-    check_ids(passages, str(path), number)
-    return query_id, passages
-
-
-def _merge_keys(sets: Sequence[AnyRubric | AnyDirect]) -> list[tuple[str | None, str, str | None]]:
+def _merge_keys(sets: Sequence[RubricGrades | DirectGrade]) -> list[tuple[str | None, str, str | None]]:
     """Return model, prompt class and, if there are several versions of the prompt, its hash for each set."""
     keys = [(grades.model, GradeKey.of(grades).prompt_class) for grades in sets]
     hashes: dict[tuple[str | None, str], set[str]] = {}
@@ -239,7 +217,7 @@ def _merge_keys(sets: Sequence[AnyRubric | AnyDirect]) -> list[tuple[str | None,
     ]
 
 
-def _rubric_pairs(grades: AnyRubric) -> dict[str, _Pair]:
+def _rubric_pairs(grades: RubricGrades) -> dict[str, _Pair]:
     errors = grades.errors if isinstance(grades.errors, dict) else {}
     cut: Mapping[str, int] = grades.tokens_cut or {}
     labels = {item.nugget_id: item.assignment for item in grades.assignments or ()}
@@ -260,7 +238,7 @@ def _rubric_pairs(grades: AnyRubric) -> dict[str, _Pair]:
     return pairs
 
 
-def _direct_pairs(grades: AnyDirect) -> dict[str, _Pair]:
+def _direct_pairs(grades: DirectGrade) -> dict[str, _Pair]:
     rating = grades.entry_ratings().get(DIRECT_ID)
     cut = (grades.tokens_cut or {}).get(DIRECT_ID)
     failure = _failure(grades.error) if grades.error else None
@@ -268,7 +246,7 @@ def _direct_pairs(grades: AnyDirect) -> dict[str, _Pair]:
     return {DIRECT_ID: _Pair(rating, grades.is_rated, *soft, None, None, cut, failure)}
 
 
-def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
+def _summary(grades: RubricGrades | DirectGrade, pairs: Mapping[str, _Pair]) -> Row:
     ratings = [pair.rating for pair in pairs.values() if pair.rating is not None]
     return (
         grades.prompt_hash,
@@ -282,9 +260,9 @@ def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
     )
 
 
-def _answers(grades: AnyRubric | AnyDirect) -> Iterator[tuple[str, str | None, str | None]]:
+def _answers(grades: RubricGrades | DirectGrade) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield entry id, reply and failure reason; replies of failures come from the errors."""
-    if isinstance(grades, DirectMixin):
+    if isinstance(grades, DirectGrade):
         error = grades.error
         if grades.answer is not None or error:
             answer = grades.answer if grades.answer is not None else _response(error)
