@@ -6,13 +6,9 @@ first use, so that ``import exam_pp`` is fast.
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-try:
-    __version__ = version("exam_pp")
-except PackageNotFoundError:  # a checkout that is not installed
-    __version__ = "0+unknown"
+from exam_pp._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from exam_pp.api.evaluation import (
@@ -23,10 +19,10 @@ if TYPE_CHECKING:
         score_rankings,
         score_runs,
     )
-    from exam_pp.api.files import write_bank, write_passages
+    from exam_pp.api.files import query, write_bank, write_passages
     from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
-    from exam_pp.api.sql import query
     from exam_pp.api.tournaments import compare, elo, write_games
+    from exam_pp.banks import BankLine, Nugget, Question, TestBank
     from exam_pp.data_model import (
         DirectGrade,
         Judgment,
@@ -55,11 +51,10 @@ if TYPE_CHECKING:
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.games import read_games
+    from exam_pp.store.games_files import read_games
     from exam_pp.store.passages.graded_file import read_passages
     from exam_pp.store.trec.ranks import read_ranks
     from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels
-    from exam_pp.test_bank import BankLine, Nugget, Question, TestBank
 
 __all__ = [
     "PROMPTS",

@@ -8,17 +8,49 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import isnan, nan
 from subprocess import CalledProcessError
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import ir_measures
 import numpy as np
+from ir_measures import measures
 from ir_measures.measures import registry as known_measures
-from numpy.typing import NDArray
 
 from exam_pp.errors import MissingExtraError, SelectionError, UnknownNameError
-from exam_pp.metrics.retrieved_measures import NAMES
+from exam_pp.metrics.ties_in_runs import trec_eval_order
 from exam_pp.results import ALL_QUERIES, Qrel, Score
+
+_CUTOFF = measures.ParamInfo(dtype=int, required=False, desc="ranking cutoff threshold")
+_LEVEL = measures.ParamInfo(dtype=int, required=False, default=1, desc="minimum relevance score")
+
+
+class _APTop(measures.Measure):  # type: ignore[misc]  # ir-measures has no types
+    """Average precision over the relevant passages that a system retrieved within the cutoff."""
+
+    NAME = "AP_top"
+    __name__ = "AP_top"
+    PRETTY_NAME = "Average Precision over the top"
+    SHORT_DESC = "Average precision over the retrieved relevant passages."
+    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {"cutoff": _CUTOFF, "rel": _LEVEL}
+
+
+class _MeanLabel(measures.Measure):  # type: ignore[misc]
+    """Mean label of the passages that a system retrieved within the cutoff."""
+
+    NAME = "MeanLabel"
+    __name__ = "MeanLabel"
+    PRETTY_NAME = "Mean label"
+    SHORT_DESC = "Mean label of the retrieved passages that have one."
+    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {"cutoff": _CUTOFF}
+
+
+NAMES = ("AP_top", "MeanLabel")
+"""The names of the measures, which ir-measures parses but does not compute."""
+
+for _measure in (_APTop(), _MeanLabel()):
+    if _measure.NAME not in measures.registry:
+        measures.register(_measure)
+
 
 Run = Mapping[str, Mapping[str, float]]
 """Query id to passage id to score."""
@@ -316,21 +348,3 @@ def _quoted(passage_ids: Collection[str]) -> list[str]:
         quote(passage_id, errors="surrogatepass") if _UNSAFE.search(passage_id) else passage_id
         for passage_id in passage_ids
     ]
-
-
-def trec_eval_order(scores: NDArray[np.float64], passage_ids: Collection[str]) -> NDArray[np.intp]:
-    """Indices of the passages, best first: by score in single precision, then by descending id."""
-    with np.errstate(over="ignore"):  # large scores become infinite, as in trec_eval
-        single = scores.astype(np.float32)
-    if not (single[1:] >= single[:-1]).any():
-        return np.arange(len(single))
-    # UTF-8 bytes sort like code points.
-    ids = np.array([passage_id.encode("utf-8", "surrogatepass") for passage_id in passage_ids], np.bytes_)
-    return np.lexsort((ids, single))[::-1]
-
-
-def trec_eval_ranking(scores: Mapping[str, float]) -> list[str]:
-    """The passages of a query, by their scores, in the order of :func:`trec_eval_order`."""
-    passage_ids = list(scores)
-    values = np.fromiter(scores.values(), np.float64, len(scores))
-    return [passage_ids[index] for index in trec_eval_order(values, passage_ids)]

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.llm import ModelOptions, gguf_files, load_llm
 from exam_pp.llm.backends import can_read_lists
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 
 gguf = pytest.importorskip("gguf")
 

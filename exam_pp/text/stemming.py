@@ -6,7 +6,20 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-from exam_pp.stopwords import STOP_WORDS
+_LIST = """
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
+herself it its itself they them their theirs themselves what which who whom whose this that these those
+am is are was were be been being have has had having do does did doing done would should could ought may
+might must shall will can cannot a an the and but if or because as until while of at by for with about
+against between into through during before after above below to from up down in out on off over under
+again further then once here there when where why how all any both each few more most other some such
+no nor not only own same so than too very just now also
+s t d m o y ll re ve don isn aren wasn weren hasn haven hadn doesn didn won wouldn shan shouldn couldn
+mustn mightn needn ain
+"""
+
+STOP_WORDS = frozenset(_LIST.split())
+
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 
