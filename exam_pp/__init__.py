@@ -8,9 +8,8 @@ first use, so that ``import exam_pp`` is fast.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from exam_pp._version import __version__ as __version__
-
 if TYPE_CHECKING:
+    from exam_pp._version import __version__ as __version__
     from exam_pp.api.evaluation import (
         agreement,
         correlate,
@@ -122,6 +121,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "__version__": "_version",
     "agreement": "api.evaluation",
     "correlate": "api.evaluation",
     "grade_table": "api.evaluation",
@@ -135,7 +135,7 @@ _HOMES = {
     "grade_citations": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
-    "query": "api.sql",
+    "query": "api.files",
     "compare": "api.tournaments",
     "elo": "api.tournaments",
     "write_games": "api.tournaments",
@@ -174,16 +174,16 @@ _HOMES = {
     "RunLine": "results",
     "Score": "results",
     "read_bank": "store.banks.bank_json",
-    "read_games": "store.games",
+    "read_games": "store.games_files",
     "read_passages": "store.passages.graded_file",
     "read_ranks": "store.trec.ranks",
     "read_qrels": "store.trec.runs",
     "read_run": "store.trec.runs",
     "write_qrels": "store.trec.runs",
-    "BankLine": "test_bank",
-    "Nugget": "test_bank",
-    "Question": "test_bank",
-    "TestBank": "test_bank",
+    "BankLine": "banks",
+    "Nugget": "banks",
+    "Question": "banks",
+    "TestBank": "banks",
 }
 """The module of every public name."""
 

@@ -1,4 +1,4 @@
-"""Row types of results: scores, qrels, run lines, grades, label agreement and leaderboards."""
+"""Row types of results, as tables that convert to data frames: scores, qrels, run lines, leaderboards."""
 
 from __future__ import annotations
 

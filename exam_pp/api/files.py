@@ -1,4 +1,4 @@
-"""Python API for writing passages files and test banks."""
+"""Python API for writing passages files and test banks, and for SQL queries."""
 
 from __future__ import annotations
 

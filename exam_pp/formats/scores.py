@@ -1,4 +1,4 @@
-"""Leaderboards and scores: tables of exam_pp, published leaderboards, JSON lines, and output of trec_eval."""
+"""Leaderboards: official ranks, tables of exam_pp, published ones, JSON lines, output of trec_eval."""
 
 from __future__ import annotations
 

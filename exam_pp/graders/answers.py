@@ -1,4 +1,4 @@
-"""Factual consistency of claims: an answer, or a part of it, against its sources."""
+"""Grading of answers: criteria, support of citations, factual consistency of claims with sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generation of test banks: requests for every query or facet, repeated for missing and short lists."""
+"""Generation of test banks and of answers: requests for every query, repeated for missing and short lists."""
 
 from __future__ import annotations
 

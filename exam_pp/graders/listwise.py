@@ -1,4 +1,9 @@
-"""Listwise nugget labels: ten nuggets in a call, repeated if the reply is not a list of ten labels."""
+"""Nugget labels: ten nuggets in a call, repeated if the reply is not a list of labels; assignment.
+
+Nugget assignment: which nuggets an answer supports, labelled in lists of ten or singly.
+
+Source: Pradeep et al., Initial Nugget Evaluation Results for the TREC 2024 RAG Track, 2024, section 3.3.
+"""
 
 from __future__ import annotations
 

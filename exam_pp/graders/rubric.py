@@ -1,4 +1,4 @@
-"""Rubric grading with one request for every bank entry of a passage."""
+"""One request for each bank entry of a passage, with or without its text, or one for its relevance."""
 
 from __future__ import annotations
 

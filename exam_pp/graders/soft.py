@@ -1,4 +1,11 @@
-"""Soft grades: expected rating and margin from the likelihoods of the scale's labels."""
+"""Soft grades: expected rating and margin from likelihoods of labels, calibrated on request.
+
+Contextual calibration of choices: likelihoods of labels relative to those without a passage.
+
+A model may prefer one label whatever it reads. The likelihoods of the labels are therefore divided by those
+for the same prompt with ``N/A`` in place of the passage. Source: Zhao et al., "Calibrate Before Use", 2021,
+section 5, with one content-free text.
+"""
 
 from __future__ import annotations
 

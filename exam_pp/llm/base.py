@@ -1,4 +1,4 @@
-"""Contract of model backends: options, requests, batches and completions."""
+"""Contract of model backends: options, requests, batches, completions, and failures as errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
-"""Checks of a checkpoint folder before its files are loaded: impossible sizes, damaged tables.
+"""Files of checkpoints: GGUF files as models, and checks of folders before they are loaded.
 
 Libraries would build a model of any size before they compare it with the weights, and the tokenizer library
 ends the process for some tables.
+
+GGUF files as models: finding the file, and conversion to a checkpoint folder through transformers.
+
+A GGUF file holds the weights of a model, mostly in 4 to 8 bits, with its tokenizer and chat template.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decoding options: which backend supports which, their ranges, and their form in files."""
+"""Decoding options: which backend supports which, their ranges and form in files; sampling."""
 
 from __future__ import annotations
 

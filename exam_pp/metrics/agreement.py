@@ -1,4 +1,4 @@
-"""Agreement of labels: Cohen's κ, weighted κ, Krippendorff's α, area under the ROC curve."""
+"""Agreement of graders: κ, weighted κ, Krippendorff's α, ROC area, Bland-Altman; consensus of ratings."""
 
 from __future__ import annotations
 

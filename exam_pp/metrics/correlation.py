@@ -1,4 +1,4 @@
-"""Correlation of two leaderboards: Spearman, Kendall τ-b, τ-AP, top-k overlap."""
+"""Correlation of leaderboards: Spearman, Kendall τ-b, τ-AP, top-k overlap; meta-evaluation."""
 
 from __future__ import annotations
 

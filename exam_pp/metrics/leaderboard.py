@@ -1,4 +1,9 @@
-"""Mean and standard error of every system over its scores on queries."""
+"""Mean, standard error and distribution of the scores of every system over queries.
+
+Distribution of the scores of a system over queries: mean, median, quartiles and box-plot whiskers.
+
+Source: Tukey, "Exploratory Data Analysis" (1977), chapter 2, with linear interpolation of the quartiles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rubric-Qrels: relevance labels of passages from their grades, and manual judgments."""
+"""Rubric-Qrels: relevance labels of passages from their grades by label rules, and manual judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Significance of differences between systems: paired randomisation tests, Holm correction, letters."""
+"""Significance of differences of systems: randomisation and t tests, Holm, letters, ranks of ratings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,16 @@
-"""Direct grading prompts: is the passage relevant for the query? (EXAM++, appendix A).
+"""Direct grading prompts: is the passage relevant? (EXAM++, appendix A); is there an answer at all?
 
 The text is that of the appendix, including the typo "a passages" in Thomas. Line breaks within sentences and
 curly quotes come from the page layout, so the templates do not keep them.
+
+The prompt AnswerAttempt: whether an answer attempts to answer the query, or declines.
+
+The classes are those of the metric "No-Answer Detection" of Open RAG Eval. The words are those of exam_pp.
+
+The prompt GradedRelevance: relevance of a passage to a query, from 0 to 3.
+
+The scale and the steps are those of UMBRELA (Upadhyay et al., 2024) in the documentation of Open RAG Eval.
+The words are those of exam_pp, so that labels differ from those of UMBRELA's prompt.
 """
 
 from __future__ import annotations

@@ -1,8 +1,14 @@
-"""Prompts that generate a test bank from a query (Dietz, SIGIR 2024, Table 1).
+"""Prompts that generate a test bank from a query (Dietz, SIGIR 2024, Table 1), or queries from a document.
 
 TREC DL prompts break a query into questions or nuggets; TREC CAR prompts explore one of its subtopics. The
 JSON instruction has square brackets as in EXAM++, Table 1; the workbench paper prints braces. The number 10
 of the paper is a placeholder here, so that users can request another number.
+
+Prompts that make a model write the queries that users may ask about a document.
+
+The task is that of section 4 of RAGElo (Rackauckas et al., 2024), after InPars and Promptagator: up to ten
+questions about a long passage, with queries of users as few-shot examples. The paper does not print its
+prompt; the texts are ours.
 """
 
 from __future__ import annotations

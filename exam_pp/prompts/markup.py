@@ -1,4 +1,4 @@
-"""Removal of thinking text (``<think>...</think>``) from replies."""
+"""Removal of thinking text, LaTeX boxes, tags and end-of-turn tokens from replies."""
 
 from __future__ import annotations
 

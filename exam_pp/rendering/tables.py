@@ -1,4 +1,4 @@
-"""Rendering of the tables of a report as TSV."""
+"""Rendering of the tables of a report as TSV and JSON."""
 
 from __future__ import annotations
 

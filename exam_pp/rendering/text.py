@@ -1,4 +1,4 @@
-"""Rendering of reports as plain text."""
+"""Rendering of reports as plain text, and of tables on a terminal, fitted to its width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing CSV files of other tools, whose columns may have alternative names."""
+"""Cells of TSV and CSV files, whose columns may have alternative names in files of other tools."""
 
 from __future__ import annotations
 

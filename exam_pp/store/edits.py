@@ -1,4 +1,11 @@
-"""Reading and writing edits files, and checking the SHA-256 digests of the reviewed files."""
+"""Edits files: changes of a reviewer or the clinic, and the SHA-256 digests of the reviewed files.
+
+Edits files (``edits.json``): ratings, labels of citations, decided games, and changes of a test bank.
+
+The review page writes the ratings, labels and bank changes of a reviewer, the page of games the winners of
+games, and `exam-pp bank clinic` proposes removals. `exam-pp apply` adds ratings and labels to a
+graded file and makes games of decided games; `exam-pp bank apply` changes a bank.
+"""
 
 from __future__ import annotations
 

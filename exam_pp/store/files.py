@@ -425,8 +425,8 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = (), *, option:
     """Return the path; raises :class:`OutputError` if it cannot be written or would harm an input.
 
     Every output of a command goes through this function. Inputs are ``inputs`` and those of
-    :func:`~exam_pp.store.guarded_inputs.reading`. An output is refused if it is an input, or a link of any kind
-    to an input. So is an output whose lock file is an input. Other temporary files have random names.
+    :func:`~exam_pp.store.guarded_inputs.reading`. An output is refused if it is an input, or a link of any
+    kind to an input. So is an output whose lock file is an input. Other temporary files have random names.
 
     ``inputs``: Files that must not be overwritten.
     """

@@ -1,4 +1,4 @@
-"""Reading and writing of manifests, and digests of the files and folders that they name."""
+"""Manifests: what made an output, with digests of the files and folders that they name."""
 
 from __future__ import annotations
 

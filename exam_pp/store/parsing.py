@@ -1,4 +1,4 @@
-"""Parsing JSON into pydantic models; errors name file, line and field."""
+"""Parsing JSON and JSON lines into pydantic models; errors name file, line and field."""
 
 from __future__ import annotations
 

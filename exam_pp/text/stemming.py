@@ -1,4 +1,10 @@
-"""Tokenisation and Porter stemming, for comparing answers and for the lexical grader."""
+"""Tokenisation, stop words and Porter stemming, for comparing answers and for the lexical grader.
+
+English stop words, for comparing answers and for the lexical grader.
+
+The list of the Snowball project and NLTK, as single tokens (``don't`` is ``don`` and ``t``). It is part of
+the package, so that results do not depend on a downloaded list.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading answers of RAG systems: TREC RAG 2024 and 2025, NeuCLIR/RAGTIME reports, and plain JSON lines.
+"""Reading and writing answers: TREC RAG 2024 and 2025, NeuCLIR/RAGTIME reports, and plain JSON lines.
 
 The format of each line is detected by its keys. Sources: the submission formats of TREC RAG 2024
 (``run_id, topic_id, topic, references, answer``), TREC RAG 2025 (``metadata`` with ``narrative_id``)

@@ -1,4 +1,10 @@
-"""Reading queries: JSON ``{id: text}``, TSV, JSON lines, TREC topics, TREC CAR outlines, ir_datasets."""
+"""Reading queries: JSON ``{id: text}``, TSV, JSON lines, TREC topics, TREC CAR outlines, ir_datasets.
+
+Reading TREC CAR outlines (CBOR): the pages as queries, their sections as facets.
+
+The files are those of trec-car-tools 2 (http://trec-car.cs.unh.edu): an optional header, then one array per
+page. Files of articles have the same structure, with paragraphs between the sections.
+"""
 
 from __future__ import annotations
 

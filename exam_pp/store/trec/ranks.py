@@ -1,4 +1,4 @@
-"""Reading and writing official leaderboards as ranks of systems."""
+"""Reading and writing official leaderboards as ranks of systems, and tables of run types."""
 
 from __future__ import annotations
 
