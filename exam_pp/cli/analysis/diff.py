@@ -30,11 +30,11 @@ from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import allow_rereading, is_read_once
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter, GradeKey
-    from exam_pp.metrics.passage_labels import KthBest, LabelRule
+    from exam_pp.metrics.qrels import KthBest, LabelRule
     from exam_pp.phases.evaluation.result import PathLike
 
 
@@ -107,7 +107,7 @@ def command(
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices \\
         --grader google/flan-t5-base --grader google/flan-t5-large
     """
-    from exam_pp.metrics.passage_labels import LabelRule
+    from exam_pp.metrics.qrels import LabelRule
 
     sides = [
         Grading(file, grade_filter(grader, prompt_class, **criteria), bank)
@@ -216,7 +216,7 @@ def diff(
     :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common, and for streams,
     because the files are read several times.
     """
-    from exam_pp.metrics.passage_labels import KthBest
+    from exam_pp.metrics.qrels import KthBest
 
     allow_rereading(before.bank, after.bank)
     for side in (before, after):

@@ -29,10 +29,10 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.results import ANSWERED, OVERALL_SYSTEM, Score
 from exam_pp.store.files import is_read_once
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
-    from exam_pp.metrics.distribution import Distribution
+    from exam_pp.metrics.leaderboard import Distribution
     from exam_pp.metrics.uncertainty import Interval
     from exam_pp.phases.analysis.paired_criteria import CriterionTest, PairedCriteria
     from exam_pp.phases.evaluation.result import PathLike
@@ -175,7 +175,7 @@ def score_distributions(
 
     Source: Open RAG Eval, metrics documentation, sections "Visualization" and "Statistical Analysis".
     """
-    from exam_pp.metrics.distribution import distribution
+    from exam_pp.metrics.leaderboard import distribution
     from exam_pp.metrics.uncertainty import mean_interval
 
     paths = list(dict.fromkeys(map(Path, files)))

@@ -30,7 +30,7 @@ from exam_pp.cli.options import (
 from exam_pp.errors import SelectionError
 from exam_pp.provenance import Provenance, graded_by
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.games import Game, GameSet, QueryGames
@@ -102,7 +102,7 @@ def command(
       exam-pp analyze graders two-models.jsonl.gz --by entry --plot differences=differences.svg
       exam-pp analyze graders games.jsonl human-games.jsonl
     """
-    from exam_pp.formats.games import contains_games
+    from exam_pp.formats.exam_pp_files import contains_games
 
     if all(map(contains_games, files)):
         refuse_without("a graded file", "bank", "label_rule", "by", "plot", "plot_differences", *criteria)
@@ -111,7 +111,7 @@ def command(
     if len(files) > 1:
         raise click.UsageError("Name one graded file, or games files; exam-pp merge joins graded files.")
     (graded,) = files
-    from exam_pp.metrics.passage_labels import LabelRule
+    from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
     from exam_pp.phases.evaluation.citations import SupportFilter
@@ -196,7 +196,7 @@ def verdict_agreement(
     ``models``: Compare only these models and people. Default: all.
     """
     from exam_pp.data_model import is_human
-    from exam_pp.formats.games import read_any_games
+    from exam_pp.formats.exam_pp_files import read_any_games
     from exam_pp.grade_filter import grader_names
     from exam_pp.phases.analysis.graders import compare_graders
 

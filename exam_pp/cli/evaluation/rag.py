@@ -176,7 +176,7 @@ def write_rag(
     from exam_pp.rendering.render import render
     from exam_pp.reports.analysis.report_folder import ReportFolder
     from exam_pp.reports.analysis.report_summary import EvaluationProvenance, left_out_blocks
-    from exam_pp.store.trec.score_rows import write_score_rows
+    from exam_pp.store.trec.scores import write_score_rows
 
     with folder_output(folder, [path for _, path in result.inputs]) as work:
         page = ReportFolder(work)

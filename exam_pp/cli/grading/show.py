@@ -15,11 +15,11 @@ from exam_pp.errors import DataError
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.rendering.render import REPORT_FORMATS
 from exam_pp.store.files import STDIO, size_and_sha256
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
-    from exam_pp.manifest import Manifest
     from exam_pp.prompts import Prompt
+    from exam_pp.store.manifests import Manifest
 
 
 _KINDS = {
@@ -167,8 +167,7 @@ class Found:
 
 def find_manifest(path: Path) -> Found:
     """The manifest of a file or folder; for a file of a folder, that of the folder."""
-    from exam_pp.manifest import SUFFIX, manifest_path
-    from exam_pp.store.manifests import read_manifest
+    from exam_pp.store.manifests import SUFFIX, manifest_path, read_manifest
 
     if str(path) == STDIO:
         manifest = read_manifest(path)

@@ -14,7 +14,7 @@ from exam_pp.cli.leaderboard_options import confidence_option
 from exam_pp.cli.options import FILE, emit_report, format_option, of_each_side, output_option
 from exam_pp.cli.ranges import IntRange, NumberRange
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.significance import QueriesNeeded
@@ -187,7 +187,7 @@ def gate_sentence(result: Gate) -> str:
 
 
 def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
-    from exam_pp.metrics.drops import unseen_share
+    from exam_pp.metrics.noninferiority import unseen_share
 
     for row in rows:
         if row.is_unchanged:
@@ -203,7 +203,7 @@ def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
 
 
 def _too_few(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
-    from exam_pp.metrics.drops import fewest_queries
+    from exam_pp.metrics.noninferiority import fewest_queries
 
     fewest = fewest_queries(result.max_drop, result.worst, result.confidence)
     if fewest is None:

@@ -29,8 +29,8 @@ from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.pair_sample import SampledBy
 from exam_pp.store.files import allow_rereading, is_read_once
-from exam_pp.store.inputs import reading
-from exam_pp.wording import counted, listed
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.data_model import Role
@@ -205,7 +205,7 @@ def sample_pairs(
     from exam_pp.pair_sample import PairSample
     from exam_pp.phases.evaluation.selected_grades import read_selected
     from exam_pp.prompts.base import with_aliases
-    from exam_pp.store.banks.edits import file_sha256
+    from exam_pp.store.edits import file_sha256
 
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")

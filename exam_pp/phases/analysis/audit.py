@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.data_model import Role
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.family_effects import Advantage, Comparison, advantage, difference_in_differences
@@ -33,8 +34,7 @@ from exam_pp.phases.tournaments.biases import GameBiases, game_biases, known_fam
 from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.test_bank import BankLine, TestBank
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 _WRITERS = {"gpt_model": "bank writer", "importance_model": "labeller of importance"}
 """Keys of the ``info`` of bank lines with names of models, to their roles."""

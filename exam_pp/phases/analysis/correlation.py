@@ -27,7 +27,7 @@ from exam_pp.phases.evaluation.result import Evaluation, PathLike, matched_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 Resampled = Literal["queries", "systems"]
 

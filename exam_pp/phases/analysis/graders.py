@@ -11,11 +11,15 @@ from exam_pp.data_model import CriteriaGrades
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, check_one, grader_names
-from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_alpha
-from exam_pp.metrics.bland_altman import BlandAltman, bland_altman
+from exam_pp.metrics.agreement import (
+    BlandAltman,
+    Coefficients,
+    bland_altman,
+    coefficients,
+    krippendorff_alpha,
+)
 from exam_pp.metrics.grade_masks import GradedFile, gather
-from exam_pp.metrics.passage_labels import KthBest
-from exam_pp.metrics.qrels import judgment_qrels
+from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
 from exam_pp.phases.analysis.agreement import Labelling
 from exam_pp.phases.evaluation.citations import SupportFilter
@@ -27,7 +31,7 @@ from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 class CriteriaRatings(dict[tuple[str, ...], int]):

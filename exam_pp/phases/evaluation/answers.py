@@ -21,13 +21,13 @@ from exam_pp.phases.evaluation.citations import (
 )
 from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
-from exam_pp.prompts.attempt import ANSWER_ATTEMPT
 from exam_pp.prompts.criteria import MEAN
+from exam_pp.prompts.direct import ANSWER_ATTEMPT
 from exam_pp.provenance import Provenance, graded_by
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import DistinctNames, answers_in, outputs_of
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
-from exam_pp.metrics.citations import SUPPORT_VALUES, CitationRule, citation_scores
+from exam_pp.metrics.citation_scores import SUPPORT_VALUES, CitationRule, citation_scores
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
 from exam_pp.provenance import Provenance
 from exam_pp.results import Score
 from exam_pp.roles import AnswerPart, DistinctNames, SystemOutput, outputs_of
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 class CitationGrader(NamedTuple):
@@ -205,7 +205,7 @@ def citations(
 
     Returns:
         Scores from 0 to 1 for each system and query: weighted precision and recall, and F1
-        (:func:`exam_pp.metrics.citations.citation_scores`).
+        (:func:`exam_pp.metrics.citation_scores.citation_scores`).
 
     Raises:
         SelectionError: No grades match, or grades by several models or prompts do.

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from exam_pp.data_model import QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.repeats import spread
-from exam_pp.metrics.text_similarity import Overlap, baseline_of, bert_score, rouge
+from exam_pp.metrics.text_similarity import Overlap, baseline_of, bert_score, rouge, spread
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import DistinctNames, System, outputs_of
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     import numpy

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import NamedTuple
 
+from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank
 from exam_pp.data_model import AnyGrades, PassageView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
@@ -40,8 +41,7 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Labels = dict[str, list[str | None]]
 """Nugget id to its labels, one for each copy of the nugget in the bank; None is ungraded."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -20,7 +21,6 @@ from exam_pp.phases.evaluation.nugget_scores import (
 )
 from exam_pp.roles import DistinctNames, System
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.test_bank import Entry
 
 
 @dataclass

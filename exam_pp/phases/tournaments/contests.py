@@ -16,7 +16,7 @@ from exam_pp.grade_filter import GradeSelector
 from exam_pp.graders.pairwise import AnswerText, Document, PairGrader, PairUnit
 from exam_pp.pair_sample import draw
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.prompts.thinking import without_thinking
+from exam_pp.prompts.markup import without_thinking
 from exam_pp.roles import System, SystemOutput, outputs_of, role_of
 
 Pair = tuple[str, str]

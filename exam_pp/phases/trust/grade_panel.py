@@ -34,9 +34,9 @@ from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
+from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream, read_text
-from exam_pp.store.inputs import model_files, reading
-from exam_pp.store.temporary import temporary_folder
+from exam_pp.store.guarded_inputs import model_files, reading
 
 
 class GraderTable(ModelSettings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from exam_pp.metrics.bland_altman import Estimate, means_and_differences
+from exam_pp.metrics.agreement import Estimate, means_and_differences
 from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.agreement import Agreement, AgreementTable
 from exam_pp.phases.analysis.graders import ALL, Compared, GraderAgreement, GraderPair, RatingComparison
@@ -12,7 +12,7 @@ from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, 
 from exam_pp.rendering.pictures.grids import confusion, matrix
 from exam_pp.rendering.pictures.points import Level, mean_difference
 from exam_pp.reports.analysis.correlation import formatted_interval
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
 """Names of the coefficients of two lists of labels."""

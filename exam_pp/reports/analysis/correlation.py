@@ -23,7 +23,7 @@ from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.points import Line, Point, lines, scatter
 from exam_pp.reports.evaluation.leaderboards import ExtraColumn
 from exam_pp.results import ALL_QUERIES
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def correlation_report(*results: Correlations, decimals: int = 4) -> Report:

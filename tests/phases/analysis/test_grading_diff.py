@@ -23,7 +23,7 @@ from exam_pp.cli.analysis.diff import (
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.passage_labels import LabelRule
+from exam_pp.metrics.qrels import LabelRule
 from exam_pp.rendering.document import Paragraph, Report
 from tests.conftest import passage, rubric
 from tests.tables import pictures_of, tables_of

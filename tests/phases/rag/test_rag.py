@@ -21,7 +21,7 @@ from exam_pp.phases.rag import evaluation as rag
 from exam_pp.phases.rag.config import ConsistencyStep, NuggetStep, RagConfig, RetrievalStep
 from exam_pp.phases.rag.evaluation import RagEvaluation, evaluate_rag
 from exam_pp.results import Score
-from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
+from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 
 TIDES = """query_id,query,query_run,passage_id,passage,generated_answer
 q1,How often do tides rise?,1,[1],The tides rise twice.,The tides rise twice [1].

@@ -21,8 +21,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import PairSample, SampledBy
 from exam_pp.phases.evaluation import selected_grades
-from exam_pp.store.banks import edits
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store import edits
+from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from tests.conftest import passage, rubric, without_times
 
