@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from exam_pp.data_model import Id, Integer, Number, SupportLabel
+from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Winner
 from exam_pp.records import Record
 from exam_pp.test_bank import EntryKind
@@ -119,3 +121,29 @@ def canonical_sha256(lines: Iterable[Any]) -> str:
         text = json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
+
+
+def check_one_file(reviewer: str | None, edits: Sequence[Path]) -> None:
+    """Raise SelectionError if a name is given for several edits files, which may be by several people."""
+    if reviewer is not None and len(edits) > 1:
+        raise SelectionError(
+            f"--reviewer would give the work of {len(edits)} EDITS files to {reviewer!r}, whoever made "
+            "it. Apply each file alone with its --reviewer, or leave --reviewer out."
+        )
+
+
+def human_model(name: str) -> str | None:
+    """The model name ``human:NAME`` of a person, with or without the prefix; None for an empty name."""
+    name = " ".join(name.split()).removeprefix(HUMAN).strip()
+    return HUMAN + name if name else None
+
+
+def reviewer_name(reviewer: str | None, edits: Edits, path: Path) -> str:
+    """The model name ``human:NAME``: of ``reviewer``, else of the reviewer in the edits file.
+
+    Raises :class:`DataError` if both are empty.
+    """
+    name = human_model(reviewer or edits.reviewer)
+    if name is None:
+        raise DataError("is empty; name the reviewer with --reviewer.", file=str(path), field="reviewer")
+    return name

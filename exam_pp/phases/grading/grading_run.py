@@ -13,7 +13,7 @@ from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
 from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import BUNDLED, LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
-from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
+from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, Shard
 from exam_pp.phases.grading.grade import (
     ANSWER_MATCH,
     Exam,
@@ -26,7 +26,6 @@ from exam_pp.phases.grading.grade import (
     select,
 )
 from exam_pp.phases.grading.scheduler import Answerer
-from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
