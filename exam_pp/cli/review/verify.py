@@ -293,7 +293,7 @@ def _sample(options: dict[str, Any]) -> Content:
 
 
 def _given_pairs(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.given_pairs import REPORT, GivenPairs
+    from exam_pp.cli.review.verification.sample import GIVEN_REPORT, GivenPairs
     from exam_pp.phases.review.pairs_to_label import read_pairs_to_label
     from exam_pp.store.files import allow_rereading
 
@@ -303,7 +303,7 @@ def _given_pairs(options: dict[str, Any]) -> Content:
     given = read_pairs_to_label(options["pairs"], options["graded"], force=options["force"])
     options["grader"] = options["grader"] or given.sample.model
     options["prompt_class"] = options["prompt_class"] or given.sample.prompt_class
-    return GivenPairs(given), REPORT
+    return GivenPairs(given), GIVEN_REPORT
 
 
 def _take_relevant(options: dict[str, Any]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
-from exam_pp.requests import LOW_MASS, Completion
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, LOW_MASS, Completion
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
@@ -478,3 +478,18 @@ def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None
 
 def _first_ids(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (" ..." if len(ids) > 5 else "")
+
+
+def no_answers(files: GradeFiles, systems: Sequence[str]) -> SelectionError:
+    """The error for a file without answers, or without answers of the selected systems."""
+    of = f" of the system {systems[0]!r}" if systems else ""
+    return SelectionError(
+        f"{files.passages} has no answers{of}; import answers with exam-pp import --answers."
+    )
+
+
+def reading_of(model: ModelOptions) -> tuple[Unparsed, int]:
+    """How labels in replies of a model are read, and the maximal number of tokens in a reply."""
+    if model.pipeline in CHAT_PIPELINES:
+        return "chat", RATING_TOKENS
+    return "ungraded", DEFAULT_MAX_NEW_TOKENS

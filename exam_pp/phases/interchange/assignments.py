@@ -1,4 +1,4 @@
-"""Answers with nugget assignments in the format of AutoNuggetizer, from passages."""
+"""Answers with nugget assignments in the format of AutoNuggetizer, from passages and to passages."""
 
 from __future__ import annotations
 
