@@ -264,7 +264,6 @@ def _listed(table: Table, limit: int | None) -> list[Block]:
 
 
 def _summary(examination: Examination) -> Table:
-
     counts: list[tuple[Cell, Cell]] = [("examined", len(examination.entries))]
     known = {"non-relevant": examination.with_judgments, "closed-book": examination.with_closed_book}
     for sign in SIGNS:

@@ -103,19 +103,17 @@ def command(what: str, form: str, output: Path) -> None:
 
 
 def _report(what: str) -> Report:
-    from exam_pp.reports.grading import catalogue
-
     match what:
         case "prompts":
             from exam_pp.prompts import PROMPTS
 
-            return catalogue.prompts_report(PROMPTS.get(name) for name in PROMPTS)
+            return prompts_report(PROMPTS.get(name) for name in PROMPTS)
         case "models":
-            return catalogue.models_report(CATALOGUE)
+            return models_report(CATALOGUE)
         case "settings":
             from exam_pp.phases.grading.settings_files import SETTINGS, setting_defaults
 
-            return catalogue.settings_report(SETTINGS, setting_defaults())
+            return settings_report(SETTINGS, setting_defaults())
         case "formats":
             return conversion_report()
         case "schemas":
@@ -132,7 +130,6 @@ def _report(what: str) -> Report:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Report:
-
     return Report("", [Table(columns, rows)])
 
 
