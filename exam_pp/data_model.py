@@ -24,6 +24,7 @@ from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema,
 from pydantic_core import CoreSchema, core_schema, to_json
 
 from exam_pp.errors import DataError
+from exam_pp.llm_requests import SoftDefinition
 from exam_pp.raw_json import RawJson, ShapeError, decode_list, encode_string
 from exam_pp.records import (
     TOO_DEEP,
@@ -36,7 +37,6 @@ from exam_pp.records import (
     splice,
     stored,
 )
-from exam_pp.requests import SoftDefinition
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An id is a string; a number in a file is read as the string of its digits."""

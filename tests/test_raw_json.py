@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.raw_json import (
     ShapeError,
     canonical,
     decode_list,
     decode_object,
+    duplicate_key,
     updated,
     without_lone_surrogates,
 )

@@ -22,7 +22,7 @@ from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 log = logging.getLogger(__name__)
 

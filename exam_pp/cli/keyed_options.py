@@ -13,7 +13,7 @@ from difflib import get_close_matches
 import click
 from click.shell_completion import CompletionItem
 
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 
 def keys_of(parameters: Sequence[click.Parameter]) -> dict[str, dict[str, click.Parameter]]:

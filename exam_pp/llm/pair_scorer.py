@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exam_pp import __version__
+from exam_pp._version import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, identity, longest_input
 from exam_pp.llm.encoding import Encoded, clean
-from exam_pp.requests import CLAIM_SLOT, SOURCE_SLOT, Completion, Request
-from exam_pp.wording import listed
+from exam_pp.llm_requests import CLAIM_SLOT, SOURCE_SLOT, Completion, Request
+from exam_pp.text.wording import listed
 
 DECIMALS = 4
 """Decimals of a score. Rounding makes scores independent of the batches of requests."""

@@ -274,7 +274,7 @@ def _conditions(
     )
     types: dict[str, str] = {}
     if run_types is not None:
-        from exam_pp.store.trec.run_types import read_run_types
+        from exam_pp.store.trec.ranks import read_run_types
 
         types = read_run_types(run_types)
     agreement = compare_conditions(*two_conditions(conditions), types)

@@ -32,7 +32,7 @@ from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.points import CurvePoint, Point, curve, scatter
 from exam_pp.results import ALL_QUERIES
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.metrics.clinic import EntryHealth
@@ -134,7 +134,7 @@ def command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -
         --also edits=removals.json
     """
     from exam_pp.phases.banks.clinic import examine, proposed_edits
-    from exam_pp.store.banks.edits import write_edits
+    from exam_pp.store.edits import write_edits
     from exam_pp.store.files import check_output
 
     names = [field.name for field in fields(ClinicOptions) if field.name in options]

@@ -16,13 +16,13 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.store.files import check_output
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
+    from exam_pp.banks import BankLine, Entry, TestBank
     from exam_pp.data_model import QueryPassages
     from exam_pp.formats.bank_csv import Row
     from exam_pp.formats.dropped_fields import DroppedFields
-    from exam_pp.test_bank import BankLine, Entry, TestBank
 
 
 @click.command("import", cls=Command)
@@ -142,12 +142,12 @@ def import_bank(
 
     Both outputs are written or neither. Raises :class:`ExamError`.
     """
+    from exam_pp.banks import TestBank
     from exam_pp.formats.squad import read_squad
     from exam_pp.formats.tqa import read_tqa
     from exam_pp.prompts.answer_key import gold_answers
     from exam_pp.store.banks.bank_json import write_bank
     from exam_pp.store.passages.graded_file import passages_writer
-    from exam_pp.test_bank import TestBank
 
     check_output(output, files)
     if passages is not None:
@@ -225,10 +225,10 @@ def import_texts(
     With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
     are kept, and every change is recorded in the bank's history. Raises :class:`ExamError`.
     """
+    from exam_pp.banks import TestBank, of_title_query
     from exam_pp.formats.base import FORMATS
     from exam_pp.formats.dropped_fields import DroppedFields
     from exam_pp.store.banks.bank_json import read_bank, write_bank
-    from exam_pp.test_bank import TestBank, of_title_query
 
     inputs = [*files, *([base] if base else [])]
     check_output(output, inputs)
@@ -259,9 +259,9 @@ def import_texts(
 def _bank_of_spreadsheets(
     files: Sequence[Path], base: Path | None, changes: SpreadsheetChanges, dropped: DroppedFields
 ) -> list[BankLine]:
+    from exam_pp.banks import is_stale
     from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, read_bank_csv
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.test_bank import is_stale
 
     for file in files:
         count_unused_cells(file, dropped)
@@ -371,8 +371,8 @@ def _edited(
     history: list[dict[str, Any]],
 ) -> Entry:
     """The entry with the changed cells of its row; counts and records the changes."""
+    from exam_pp.banks import entry_id
     from exam_pp.formats.bank_csv import entry_fields, row_of
-    from exam_pp.test_bank import entry_id
 
     before = row_of(line, old)
     update: dict[str, Any] = {}

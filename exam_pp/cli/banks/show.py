@@ -23,11 +23,11 @@ from exam_pp.cli.options import (
 )
 from exam_pp.errors import SelectionError
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
-from exam_pp.wording import counted, no_query
+from exam_pp.text.wording import counted, no_query
 
 if TYPE_CHECKING:
+    from exam_pp.banks import BankLine, Entry, Nugget, QueryBank, TestBank
     from exam_pp.phases.banks.compare import EntryDifference
-    from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank
 
 PARTS = ("counts", "problems", "entries")
 
@@ -137,7 +137,7 @@ def bank_statistics(test_bank: TestBank) -> BankStatistics:
 
 def select_queries(bank: TestBank, queries: Collection[str]) -> TestBank:
     """The bank with only these queries; without queries, the whole bank."""
-    from exam_pp.test_bank import TestBank
+    from exam_pp.banks import TestBank
 
     if not queries:
         return bank
@@ -200,8 +200,8 @@ def _texts_of(bank: TestBank, query_id: str, key: str) -> set[str]:
 
 
 def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
+    from exam_pp.banks import Nugget, is_stale
     from exam_pp.prompts.answer_key import gold_answers
-    from exam_pp.test_bank import Nugget, is_stale
 
     if not item.text.strip():
         yield "error", "the text is empty"

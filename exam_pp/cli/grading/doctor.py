@@ -27,12 +27,12 @@ from exam_pp.graders.soft import soft_grade
 from exam_pp.llm.backends import can_rate, load_llm
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
 from exam_pp.llm.conversion import available_cores
+from exam_pp.llm_requests import LOW_MASS, Completion, Request
 from exam_pp.phases.grading.grading_run import CHAT_PIPELINES
 from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.requests import LOW_MASS, Completion, Request
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

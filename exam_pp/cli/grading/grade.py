@@ -394,7 +394,7 @@ def closed_book(
     """
     from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
     from exam_pp.graders.base import PassageUnit
-    from exam_pp.graders.closed_book import ClosedBookGrader
+    from exam_pp.graders.rubric import ClosedBookGrader
     from exam_pp.phases.grading.grading_run import FileSummary, open_journal
     from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
     from exam_pp.store.banks.bank_json import read_bank

@@ -25,16 +25,16 @@ from exam_pp.cli.options import (
 )
 from exam_pp.errors import SelectionError
 from exam_pp.store.files import STDIO, check_output
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
+    from exam_pp.banks import Entry, TestBank
     from exam_pp.data_model import AnyGrades
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.passages.transform import Rewritten
     from exam_pp.prompts import Prompt
     from exam_pp.prompts.base import AnswerMatch, Unparsed
     from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
-    from exam_pp.test_bank import Entry, TestBank
 
 
 @click.command("reread", cls=Command)

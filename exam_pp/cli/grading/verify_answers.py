@@ -31,6 +31,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.store.files import check_output
 
 if TYPE_CHECKING:
+    from exam_pp.banks import Entry, TestBank
     from exam_pp.data_model import Passage, QueryPassages, RubricGrades
     from exam_pp.grade_filter import GradeFilter, GradeKey
     from exam_pp.graders.answer_verification import AnswerVerifier
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from exam_pp.phases.grading.scheduler import Job
     from exam_pp.prompts import Prompt
     from exam_pp.prompts.base import AnswerMatch
-    from exam_pp.test_bank import Entry, TestBank
 
 
 @click.command("verify-answers", cls=Command)

@@ -16,8 +16,8 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.fusion import DEFAULT_K, reciprocal_rank_fusion
 from exam_pp.results import RunLine
 from exam_pp.store.files import STDIO
-from exam_pp.store.inputs import reading
-from exam_pp.wording import counted
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.store.trec.runs import MethodName, Run
@@ -112,7 +112,7 @@ def fuse(runs: Sequence[Run], options: FuseOptions, system: str) -> Iterator[Run
 
     Source: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", SIGIR 2009.
     """
-    from exam_pp.metrics.trec_measures import trec_eval_ranking
+    from exam_pp.metrics.ties_in_runs import trec_eval_ranking
 
     for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
         rankings = [_ranks(run[query_id], options.top) for run in runs if query_id in run]
@@ -122,7 +122,7 @@ def fuse(runs: Sequence[Run], options: FuseOptions, system: str) -> Iterator[Run
 
 
 def _ranks(scores: Mapping[str, float], top: int | None) -> dict[str, int]:
-    from exam_pp.metrics.trec_measures import trec_eval_ranking
+    from exam_pp.metrics.ties_in_runs import trec_eval_ranking
 
     return {passage_id: rank for rank, passage_id in enumerate(trec_eval_ranking(scores)[:top], 1)}
 

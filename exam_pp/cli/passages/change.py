@@ -25,8 +25,8 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.passages.filter import FilterOptions, filter_step
 from exam_pp.phases.passages.transform import Rewritten, Step, in_turn, rewrite
 from exam_pp.records import Record
-from exam_pp.store.games import is_games_file, read_games, write_games
-from exam_pp.wording import counted
+from exam_pp.store.games_files import is_games_file, read_games, write_games
+from exam_pp.text.wording import counted
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import FILE, log_notes, log_summary, required_output
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.store.files import is_read_once, read_lines
-from exam_pp.store.inputs import reading
-from exam_pp.wording import counted
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.games import Game, GameSet, QueryGames
@@ -150,7 +150,7 @@ def are_games(files: Sequence[Path]) -> bool:
 
     Raises :class:`SelectionError` if some are games files and others are not.
     """
-    from exam_pp.store.games import is_games_file
+    from exam_pp.store.games_files import is_games_file
 
     kinds = {path: is_games_file(path) for path in files if is_read_once(path) or not _is_empty(path)}
     if len(set(kinds.values())) > 1:
@@ -177,7 +177,7 @@ def merge_games(
     Raises :class:`DataError` for a game with two results, two values of another field of a query, a query of
     ``like`` that no file has, and with ``strict`` for a graded game that would replace an ungraded one.
     """
-    from exam_pp.store.games import write_games
+    from exam_pp.store.games_files import write_games
 
     inputs = [*files, *([like] if like else [])]
     if streams := [path for path in inputs if is_read_once(path)]:
@@ -208,7 +208,7 @@ class _Part:
 
     def __init__(self, path: Path) -> None:
         from exam_pp.phases.passages.transform import NO_QUERIES
-        from exam_pp.store.games import read_games
+        from exam_pp.store.games_files import read_games
 
         self.path = path
         is_empty = _is_empty(path)
@@ -229,7 +229,7 @@ class _Part:
 def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, None]:
     """The query ids in output order."""
     from exam_pp.phases.passages.merge import check_complete
-    from exam_pp.store.games import is_games_file, read_games
+    from exam_pp.store.games_files import is_games_file, read_games
     from exam_pp.store.passages.raw_passages import read_raw_passages
 
     order: dict[str, None] = {}

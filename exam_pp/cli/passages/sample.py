@@ -18,8 +18,8 @@ from exam_pp.cli.options import PASSAGES, log_summary, output_option
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
 from exam_pp.store.files import STDIO
-from exam_pp.store.inputs import reading
-from exam_pp.wording import counted, listed
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.store.trec.queries import Query

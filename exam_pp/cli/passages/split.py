@@ -13,7 +13,7 @@ from exam_pp.cli.options import PASSAGES, OutputPath, log_summary
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.store.files import folder_output, is_stream, safe_name
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @click.command("split", cls=Command)

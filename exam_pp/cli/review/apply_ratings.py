@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from exam_pp.banks import ASSIGNMENT_RATINGS, EntryKind
 from exam_pp.data_model import (
     DIRECT_ID,
     CitationSupport,
@@ -21,7 +22,6 @@ from exam_pp.data_model import (
     SupportLabel,
     is_human,
 )
-from exam_pp.edits import Edits, HumanRating, HumanSupport, check_one_file, reviewer_name
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.result import counted_names
@@ -32,13 +32,20 @@ from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.records import replace
 from exam_pp.roles import role_of
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import check_reviewed, read_edits
+from exam_pp.store.edits import (
+    Edits,
+    HumanRating,
+    HumanSupport,
+    check_one_file,
+    check_reviewed,
+    read_edits,
+    reviewer_name,
+)
 from exam_pp.store.files import check_output, is_read_once
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, EntryKind
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Pair = tuple[str, str, str]
 """Query id, passage id, entry id (of a label: id of the cited passage)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Level = Literal["error", "warning"]
 

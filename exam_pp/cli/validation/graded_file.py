@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.cli.validation.checks import Findings, RankedPassage, check_ranks
 from exam_pp.data_model import DirectGrade, Judgment, Passage, QueryPassages, RankingEntry, RubricGrades
-from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.raw_json import duplicate_key
 from exam_pp.roles import System, role_of
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages.graded_file import parse_query
-from exam_pp.test_bank import ASSIGNMENT_RATINGS
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def check_graded(path: Path, findings: Findings) -> str:

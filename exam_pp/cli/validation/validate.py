@@ -18,7 +18,7 @@ from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.results import RunLine
 from exam_pp.store.files import check_output, is_read_once, read_bytes, read_lines, without_lines
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.formats.base import Format
@@ -174,7 +174,7 @@ def check_duplicate_keys(path: Path, findings: Findings) -> None:
 
     Skips values that are not JSON, and streams, because they cannot be read twice.
     """
-    from exam_pp.duplicate_keys import duplicate_key
+    from exam_pp.raw_json import duplicate_key
 
     if is_read_once(path):
         return

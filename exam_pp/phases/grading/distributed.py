@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryView
 from exam_pp.errors import MissingExtraError, ProcessGroupError, SelectionError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.conversion import available_cores
-from exam_pp.test_bank import TestBank
 
 T = TypeVar("T")
 

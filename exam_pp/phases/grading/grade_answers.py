@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from exam_pp.data_model import CriteriaGrades, QueryPassages
 from exam_pp.errors import SelectionError
+from exam_pp.graders.answers import AnsweredQuery, CriteriaGrader
 from exam_pp.graders.base import CriteriaGrading
-from exam_pp.graders.criteria import AnsweredQuery, CriteriaGrader
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, no_answers, open_journal, prepare_llm
@@ -25,7 +25,7 @@ from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)

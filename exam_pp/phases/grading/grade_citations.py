@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from exam_pp.data_model import Passage, QueryPassages, SupportGrades
 from exam_pp.errors import SelectionError
+from exam_pp.graders.answers import CitingPart, SupportGrader
 from exam_pp.graders.base import SupportGrading
-from exam_pp.graders.citation_support import CitingPart, SupportGrader
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import (
@@ -27,7 +27,7 @@ from exam_pp.roles import outputs_of
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from exam_pp.cli.review.verification.base import without_empty_columns
-from exam_pp.highlight import answer_spans, merge_spans
 from exam_pp.phases.review.checked_passages import (
     UNGRADED,
     CheckedPassage,
@@ -14,6 +13,7 @@ from exam_pp.phases.review.checked_passages import (
     shortened,
 )
 from exam_pp.rendering.document import Block, Cell, Quote, Table
+from exam_pp.text.highlight import answer_spans, merge_spans
 
 CELL = 56
 """Characters of a text in a table for the terminal."""

@@ -20,9 +20,9 @@ from exam_pp.phases.evaluation.graded_citations import (
 )
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
-from exam_pp.stemming import content_stems
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted, listed, no_query
+from exam_pp.text.stemming import content_stems
+from exam_pp.text.wording import counted, listed, no_query
 
 UNGRADED = "ungraded"
 _NO_GRADER = CitationGrader("", "", "")

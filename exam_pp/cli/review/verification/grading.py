@@ -16,7 +16,7 @@ from exam_pp.phases.review.checked_passages import (
     blank_pair,
 )
 from exam_pp.rendering.document import Block, Cell, Heading, Table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @dataclass(frozen=True)

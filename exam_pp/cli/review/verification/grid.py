@@ -22,7 +22,7 @@ from exam_pp.phases.review.checked_passages import (
     shortened,
 )
 from exam_pp.rendering.document import Block, Cell, Heading, Table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _KEPT = 112
 """Characters of a passage that are kept for tables."""

@@ -13,7 +13,7 @@ from exam_pp.cli.review.verification.cards import pair_table
 from exam_pp.packed import LazySequence, PackedMapping
 from exam_pp.phases.review.checked_passages import CheckedPassage, CheckedQuery, GradedPair
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _EXAMPLES = 3
 """Passages that are kept of each entry."""

@@ -14,7 +14,7 @@ from exam_pp.cli.review.verification.base import (
 from exam_pp.cli.review.verification.cards import CELL
 from exam_pp.phases.review.checked_passages import NOT_ASKED, CheckedQuery, GradedPair, shortened
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 NOT_RECORDED = "not recorded"
 """The source of a rating if the file does not record it."""

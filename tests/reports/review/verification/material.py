@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from exam_pp.banks import Entry, Question
 from exam_pp.cli.review.verification import (
     disagreements,
     grading,
@@ -31,7 +32,6 @@ from exam_pp.phases.review.checked_passages import (
     in_bank_order,
 )
 from exam_pp.rendering.document import Block, Table
-from exam_pp.test_bank import Entry, Question
 
 REPORTS: dict[type[Selection], VerificationReport[Any]] = {
     Disagreements: disagreements.REPORT,
