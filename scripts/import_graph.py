@@ -42,18 +42,13 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "banks": ("evaluation", "grading", "passages"),
         "interchange": ("banks", "evaluation"),
         "trust": ("evaluation", "grading", "passages", "tournaments"),
-        "validation": ("banks",),
         "sql": ("evaluation",),
         "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
     },
     "reports": {
         "evaluation": (),
         "analysis": ("evaluation", "review"),
-        "grading": (),
         "review": (),
-        "banks": (),
-        "interchange": (),
-        "validation": (),
     },
     "store": {
         "passages": (),

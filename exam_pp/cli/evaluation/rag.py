@@ -109,7 +109,7 @@ def _config(path: Path | None, base_url: str | None) -> tuple[RagConfig, list[st
     if path is None:
         return RagConfig(), []
     if path.suffix in (".yaml", ".yml"):
-        from exam_pp.phases.rag.open_rag_eval_config import read_open_rag_eval_config
+        from exam_pp.phases.rag.config import read_open_rag_eval_config
 
         return read_open_rag_eval_config(path, base_url)
     return read_config(path, base_url), []

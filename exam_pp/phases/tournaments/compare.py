@@ -16,11 +16,11 @@ from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
 from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
-from exam_pp.phases.grading.answer_files import no_answers
 from exam_pp.phases.grading.grading_run import (
     CHAT_PIPELINES,
     Advance,
     GradeFiles,
+    no_answers,
     open_journal,
     prepare_llm,
 )
