@@ -12,7 +12,7 @@ rankings; :meth:`Passage.add_grades` adds grades.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
@@ -29,6 +29,7 @@ from exam_pp.records import (
     TOO_DEEP,
     Added,
     Later,
+    Source,
     StoredRecord,
     Unlisted,
     encode,
@@ -497,11 +498,12 @@ def _without_empty(passage: Passage) -> Passage:
     return replace(passage, data=UNSET if data == PassageData() else data)
 
 
-class _Line:
+class _Line(Source):
     """The bytes of a line, from which passages were read."""
 
-    def __init__(self, data: bytes, query_id: str) -> None:
-        self.data, self.query_id = data, query_id
+    def __init__(self, data: bytes, check: Callable[[], object], query_id: str) -> None:
+        super().__init__(data, check)
+        self.query_id = query_id
 
     @cached_property
     def parts(self) -> list[RawJson]:
@@ -566,38 +568,41 @@ DECODER_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of the fast decoder, after which the lax one reads the line or raises a readable error."""
 
 
-def parse_line(line: bytes | str, *, every_field: bool = False) -> QueryPassages:
+def parse_line(
+    line: bytes | str, *, every_field: bool = False, check: Callable[[], object] = lambda: None
+) -> QueryPassages:
     """Parse a line of JSON; raises :class:`pydantic.ValidationError`.
 
-    Fields that are decoded later are checked only with ``every_field``.
+    Fields that are decoded later are checked only with ``every_field``. ``check`` raises the error of an
+    invalid one, with its place.
     """
     data = line.encode() if isinstance(line, str) else line
     if not every_field:
         try:
             if not data.isascii():
                 data.decode("utf-8")  # parts that are not decoded are not checked
-            return _read(data, *_FAST.decode(data))
+            return _read(data, check, *_FAST.decode(data))
         except DECODER_ERRORS:
             pass
-    return _read(data, *stored(_LAX.validate_json(data, by_alias=True, by_name=False)))
+    return _read(data, check, *stored(_LAX.validate_json(data, by_alias=True, by_name=False)))
 
 
 def parse_object(value: Any, line: bytes | None = None) -> QueryPassages:
     """Convert a decoded line of JSON; raises :class:`pydantic.ValidationError`."""
     data = to_json(value, inf_nan_mode="constants") if line is None else line
-    return _read(data, *stored(_LAX.validate_python(value, by_alias=True, by_name=False)))
+    return _read(data, lambda: None, *stored(_LAX.validate_python(value, by_alias=True, by_name=False)))
 
 
-def _read(data: bytes, query_id: str, passages: list[Passage]) -> QueryPassages:
-    line = _Line(data, query_id)
+def _read(data: bytes, check: Callable[[], object], query_id: str, passages: list[Passage]) -> QueryPassages:
+    line = _Line(data, check, query_id)
     for position, passage in enumerate(passages):  # no reference back, because structs are not collected
         force_setattr(passage, "_origin", _Origin(line, position))
     return QueryPassages(query_id, passages)
 
 
-def parse_passage(raw: RawJson) -> Passage:
-    """Parse a passage; raises :class:`pydantic.ValidationError`."""
-    return parse_line(b'["", [%b]]' % raw).passages[0]
+def parse_passage(raw: RawJson, check: Callable[[], object] = lambda: None) -> Passage:
+    """Parse a passage as :func:`parse_line` does."""
+    return parse_line(b'["", [%b]]' % raw, check=check).passages[0]
 
 
 # Protocols of what metrics read: of whole queries, and of passages that are decoded at first use.

@@ -12,7 +12,8 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter, eq
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from weakref import WeakSet
 
 import msgspec
 from msgspec import NODEFAULT, UNSET
@@ -20,19 +21,32 @@ from msgspec.structs import force_setattr
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, sentence
 from exam_pp.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
 
 T = TypeVar("T")
 R = TypeVar("R", bound="StoredRecord")
 
 Later = Annotated[T, "not decoded before it is read"]
-"""Marks a field that few readers need. A value of another type reads as None; ``validate`` reports it."""
+"""Marks a field that few readers need. Reading a value of another type raises :class:`DataError`."""
 Unlisted = Annotated[T, "not in the schema"]
 """Like :data:`Later`, for a key that exam_pp writes and that the schema leaves out."""
 
 
 TOO_DEEP = "has a value that is nested too deeply to be written."
+
+
+class Source:
+    """Bytes that records were read from; ``check`` raises the error of an invalid value, with its place.
+
+    So the error of a value that is decoded later names the file and the line, which records do not keep.
+    """
+
+    in_use: ClassVar[WeakSet[Source]] = WeakSet()
+
+    def __init__(self, data: bytes, check: Callable[[], object]) -> None:
+        self.data, self.check = data, check
+        self.in_use.add(self)
 
 
 class Added(list[T]):
@@ -169,8 +183,11 @@ def _decoded(record: type[StoredRecord], key: str, raw: msgspec.Raw) -> Any:
         pass
     try:
         return lax.validate_json(bytes(raw), by_alias=True, by_name=False)
-    except ValidationError:
-        return None
+    except ValidationError as error:
+        for source in [source for source in Source.in_use if bytes(raw) in source.data]:
+            source.check()
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise DataError(sentence(first), field=_SLOTS[record][key].key) from error
 
 
 @cache

@@ -95,6 +95,12 @@ class _Line:
     viewed: int | None = None
     view: Passage | None = None
 
+    @property
+    def parser(self) -> Callable[[], QueryPassages]:
+        """Parses the line with all fields, or raises the error of the first invalid one."""
+        # without a reference to this object, whose view is not collected
+        return partial(parse_query, self.data, self.file, self.number, every_field=True)
+
 
 def _read(line: _Line) -> RawQuery:
     try:
@@ -263,9 +269,9 @@ class RawPassage:
             line = b'["", [%b]]' % self.raw
             return parse_query(line, self._line.file, self._line.number).passages[0]
         try:
-            return parse_passage(self.raw)
+            return parse_passage(self.raw, self._line.parser)
         except ValidationError:  # parse the whole line, so that the error names the passage
-            return parse_query(self._line.data, self._line.file, self._line.number).passages[self._position]
+            return self._line.parser().passages[self._position]
 
     @property
     def judgments(self) -> Sequence[Judgment]:
