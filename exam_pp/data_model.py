@@ -12,6 +12,7 @@ rankings; :meth:`Passage.add_grades` adds grades.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,10 +21,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 import msgspec
 from msgspec import UNSET, field
 from msgspec.structs import force_setattr
-from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter
-from pydantic_core import CoreSchema, core_schema, to_json
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, sentence
 from exam_pp.raw_json import RawJson, ShapeError, decode_list, encode_string
 from exam_pp.records import (
     TOO_DEEP,
@@ -539,23 +547,34 @@ class QueryPassages:
     passages: list[Passage]
 
     def dump(self) -> bytes:
-        """Return the line as JSON without the line end; keys that were never set are omitted.
+        """Return the line as compact JSON without the line end; keys that were never set are omitted.
 
-        Parts that were read from a file and have not changed keep their bytes and their unknown keys. Raises
+        Known keys come first, in the order of the data model; unknown keys of a file are kept. Raises
         :class:`~exam_pp.errors.DataError` for a value that is nested too deeply to be written.
         """
         try:
             parts = [passage.dump() for passage in self.passages]
-        except RecursionError as error:
+            line = b"[%b,[%b]]" % (encode_string(self.query_id), b",".join(parts))
+            return _LAX.dump_json(_validated(line), by_alias=True, exclude_unset=True)
+        except (RecursionError, PydanticSerializationError) as error:
             raise DataError(TOO_DEEP, field=f"query {self.query_id}") from error
         except ShapeError as error:
             raise DataError(str(error), field=f"query {self.query_id}") from error
-        origin = self.passages[0]._origin if self.passages else UNSET
-        if origin is not UNSET and self.query_id == origin.line.query_id:
-            raw = origin.line.parts
-            if len(raw) == len(parts) and all(new is old for new, old in zip(parts, raw, strict=True)):
-                return bytes(origin.line.data)
-        return b"[%b,[%b]]" % (encode_string(self.query_id), b",".join(parts))
+        except ValidationError as error:
+            for passage in self.passages:
+                if passage._origin is not UNSET:
+                    passage._origin.line.check()
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise DataError(sentence(first), field=f"query {self.query_id}") from error
+
+
+def _validated(line: bytes) -> Any:
+    try:
+        return _LAX.validate_json(line, by_alias=True, by_name=False)
+    except ValidationError as error:
+        if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        return _LAX.validate_python(json.loads(line), by_alias=True, by_name=False)
 
 
 _FAST = msgspec.json.Decoder(tuple[Id, list[Passage]])
