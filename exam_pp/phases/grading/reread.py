@@ -19,7 +19,7 @@ from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Unparsed
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output
-from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.test_bank import Entry, TestBank
 from exam_pp.wording import counted
 
@@ -80,25 +80,24 @@ class Rereader:
         """Replace the grades of a query's passages, set by set."""
         entries = {} if self.bank is None else self.bank.entries(query.query_id)
         for passage in query.passages:
-            passage.edit_grades(partial(self._read_again, passage, entries))
+            passage.edit_grades(partial(self._read_again, entries))
         return query
 
-    def _read_again(self, passage: RawPassage, entries: dict[str, Entry], raw: RawGrades) -> RawGrades:
-        prompt = self._prompt(raw)
+    def _read_again(self, entries: dict[str, Entry], before: AnyGrades) -> AnyGrades:
+        prompt = self._prompt(before)
         if prompt is None:
-            return raw
-        before = raw.view
+            return before
         after: AnyGrades
         if isinstance(before, RubricGrades):
             after = reread_rubric(before, prompt, self.unparsed, entries)
         else:
             after = reread_direct(before, prompt, self.unparsed)
         self.summary.add(before, after)
-        return raw.with_grades(before, after)
+        return after
 
-    def _prompt(self, raw: RawGrades) -> Prompt | None:
+    def _prompt(self, grades: AnyGrades) -> Prompt | None:
         """The prompt that reads these grades; None, with the reason counted, if they cannot be read again."""
-        grades = raw.view
+        is_direct = isinstance(grades, DirectGrade)
         if not self.filter.accepts(grades):
             return None
         name = GradeKey.of(grades).prompt_class
@@ -114,9 +113,9 @@ class Rereader:
             reason = "a model verified them"
         elif prompt.answer_key and self.bank is None:
             reason = "the prompt compares replies with gold answers (use --bank)"
-        elif (prompt.kind == "direct") != raw.is_direct:
+        elif (prompt.kind == "direct") != is_direct:
             reason = "they are not of the prompt's kind"
-        elif not raw.is_direct and prompt.is_rated != grades.is_rated:
+        elif not is_direct and prompt.is_rated != grades.is_rated:
             reason = "they are not on the prompt's scale"
         if reason is not None:
             self.summary.skipped[name, reason] += 1

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, SupportGrades
+from exam_pp.data_model import AnyGrades, ConsistencyGrade, CriteriaGrades, RankingEntry, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import Rewritten, Step
-from exam_pp.raw_json import (
-    RawJson,
-    changed,
-    decode_list,
-    decode_object,
-    encode_list,
-    encode_object,
-    encode_string,
-    text_at,
-)
+from exam_pp.records import replace
 from exam_pp.roles import System
-from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)
+G = TypeVar("G", bound="AnyGrades | AnswerGrades")
 
 AnswerGrades = ConsistencyGrade | SupportGrades | CriteriaGrades
 ANSWER_GRADES = ("consistency_grades", "support_grades", "criteria_grades")
@@ -52,43 +45,31 @@ class Renaming:
             for old, repeat in repeats
             if old in self.systems
         }
-        return replace(self, systems={**self.systems, **names}) if names else self
+        return dataclasses.replace(self, systems={**self.systems, **names}) if names else self
 
-    def grades(self, old: RawGrades) -> RawGrades:
+    def graded(self, old: AnyGrades) -> AnyGrades:
         """Return a set of grades with its new model and prompt class."""
-        before = GradeKey.of(old.view)
-        after, new = self.key(before), old
-        if after.model != before.model:
-            new = new.with_value(("llm",), lambda _old: encode_string(after.model))
-        if after.prompt_class != before.prompt_class:
-            path = ("prompt_info", "prompt_class")
-            new = new.with_value(path, lambda _old: encode_string(after.prompt_class))
-        return new
+        before = GradeKey.of(old)
+        after = self.key(before)
+        new = old if after.model == before.model else replace(old, model=after.model)
+        return new if after.prompt_class == before.prompt_class else _of_prompt(new, after.prompt_class)
 
-    def rankings(self, old: RawJson | None) -> RawJson:
-        """Return rankings with the new names of their systems."""
-        return encode_list(self._with_name(ranking, "method", self.systems) for ranking in decode_list(old))
+    def answer_grade(self, old: AnswerGrades) -> AnswerGrades:
+        """Return grades of an answer with the new names of their system, model and prompt class."""
+        names = {"model": self.models.get(old.model or "")}
+        if not isinstance(old, SupportGrades):
+            names["system"] = self.systems.get(old.system)
+        new = replace(old, **changes) if (changes := {k: v for k, v in names.items() if v}) else old
+        prompt_class = self.prompt_classes.get(old.prompt_class or "")  # pair scorers have no prompt
+        return _of_prompt(new, prompt_class) if prompt_class else new
 
-    def answer_grades(self, old: RawJson | None) -> RawJson:
-        """Return grades of answers with the new names of their systems, models and prompt classes."""
-        return encode_list(self._answer_grade(grade) for grade in decode_list(old))
+    def ranking(self, old: RankingEntry) -> RankingEntry:
+        """Return a ranking entry with the new name of its system."""
+        return replace(old, method=self.systems[old.method]) if old.method in self.systems else old
 
-    def _answer_grade(self, old: RawJson) -> RawJson:
-        new = self._with_name(self._with_name(old, "method", self.systems), "llm", self.models)
-        fields = decode_object(new)
-        if "prompt_info" not in fields:  # pair scorers have no prompt
-            return new
-        info = self._with_name(fields["prompt_info"], "prompt_class", self.prompt_classes)
-        return new if info == fields["prompt_info"] else encode_object(fields | {"prompt_info": info})
 
-    @staticmethod
-    def _with_name(old: RawJson, key: str, names: Mapping[str, str]) -> RawJson:
-        new = names.get(text_at(old, key)) if key in decode_object(old) else None
-        return (
-            old
-            if new is None
-            else encode_object(changed(decode_object(old), (key,), lambda _old: encode_string(new)))
-        )
+def _of_prompt(grades: G, prompt_class: str) -> G:
+    return replace(grades, prompt_info={**(grades.prompt_info or {}), "prompt_class": prompt_class})
 
 
 def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
@@ -106,18 +87,18 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
         for passage in query.passages:
             if renaming.models or renaming.prompt_classes:
                 keys.update(GradeKey.of(grades) for grades in passage.grade_sets())
-                passage.edit_grades(renaming.grades)
+                passage.edit_grades(renaming.graded)
             of_passage = renaming
             if renaming.systems:
                 of_passage = renaming.of_repeats({(r.method, r.repeat) for r in passage.rankings if r.repeat})
                 methods = {ranking.method for ranking in passage.rankings}
                 systems.update(methods)
                 if methods & renaming.systems.keys():
-                    passage.change(("paragraph_data", "rankings"), renaming.rankings)
+                    passage.edit("rankings", renaming.ranking)
             for key, graded in answer_grades(passage):
                 models.update(grade.model for grade in graded if grade.model)
                 classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
-                passage.change((key,), of_passage.answer_grades)
+                passage.edit(key, of_passage.answer_grade)
         return query
 
     def check(_counts: Rewritten) -> None:
