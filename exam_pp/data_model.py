@@ -32,7 +32,6 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
 from exam_pp.errors import DataError, sentence
-from exam_pp.raw_json import RawJson, ShapeError, decode_list, encode_string
 from exam_pp.records import (
     TOO_DEEP,
     Added,
@@ -42,10 +41,10 @@ from exam_pp.records import (
     Unlisted,
     encode,
     replace,
-    splice,
     stored,
 )
 from exam_pp.requests import SoftDefinition
+from exam_pp.splicing import RawJson, ShapeError, decode_list, encode_string, splice
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An id is a string; a number in a file is read as the string of its digits."""

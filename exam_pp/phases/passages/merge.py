@@ -15,7 +15,7 @@ from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
-from exam_pp.raw_json import (
+from exam_pp.splicing import (
     RawJson,
     ShapeError,
     canonical,

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from exam_pp.data_model import PassageView, QueryPassages, parse_line, parse_object
 from exam_pp.errors import DataError, sentence
-from exam_pp.raw_json import without_lone_surrogates
+from exam_pp.splicing import without_lone_surrogates
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
 from exam_pp.store.garbage_collector import without_garbage_collection
 

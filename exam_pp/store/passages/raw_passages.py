@@ -27,7 +27,8 @@ from exam_pp.data_model import (
     parse_passage,
 )
 from exam_pp.errors import DataError
-from exam_pp.raw_json import (
+from exam_pp.records import StoredRecord, encode
+from exam_pp.splicing import (
     Change,
     RawJson,
     ShapeError,
@@ -37,9 +38,9 @@ from exam_pp.raw_json import (
     encode_list,
     encode_object,
     encode_string,
+    splice,
     without_lone_surrogates,
 )
-from exam_pp.records import StoredRecord, encode, splice
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages.graded_file import check_ids, parse_query
 
