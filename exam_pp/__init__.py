@@ -6,15 +6,10 @@ first use, so that ``import exam_pp`` is fast.
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-try:
-    __version__ = version("exam_pp")
-except PackageNotFoundError:  # a checkout that is not installed
-    __version__ = "0+unknown"
-
 if TYPE_CHECKING:
+    from exam_pp._version import __version__ as __version__
     from exam_pp.api.evaluation import (
         agreement,
         correlate,
@@ -23,10 +18,10 @@ if TYPE_CHECKING:
         score_rankings,
         score_runs,
     )
-    from exam_pp.api.files import write_bank, write_passages
+    from exam_pp.api.files import query, write_bank, write_passages
     from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
-    from exam_pp.api.sql import query
     from exam_pp.api.tournaments import compare, elo, write_games
+    from exam_pp.banks import BankLine, Nugget, Question, TestBank
     from exam_pp.data_model import (
         DirectGrade,
         Judgment,
@@ -55,11 +50,10 @@ if TYPE_CHECKING:
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.games import read_games
+    from exam_pp.store.games_files import read_games
     from exam_pp.store.passages.graded_file import read_passages
     from exam_pp.store.trec.ranks import read_ranks
     from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels
-    from exam_pp.test_bank import BankLine, Nugget, Question, TestBank
 
 __all__ = [
     "PROMPTS",
@@ -127,6 +121,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "__version__": "_version",
     "agreement": "api.evaluation",
     "correlate": "api.evaluation",
     "grade_table": "api.evaluation",
@@ -140,7 +135,7 @@ _HOMES = {
     "grade_citations": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
-    "query": "api.sql",
+    "query": "api.files",
     "compare": "api.tournaments",
     "elo": "api.tournaments",
     "write_games": "api.tournaments",
@@ -179,16 +174,16 @@ _HOMES = {
     "RunLine": "results",
     "Score": "results",
     "read_bank": "store.banks.bank_json",
-    "read_games": "store.games",
+    "read_games": "store.games_files",
     "read_passages": "store.passages.graded_file",
     "read_ranks": "store.trec.ranks",
     "read_qrels": "store.trec.runs",
     "read_run": "store.trec.runs",
     "write_qrels": "store.trec.runs",
-    "BankLine": "test_bank",
-    "Nugget": "test_bank",
-    "Question": "test_bank",
-    "TestBank": "test_bank",
+    "BankLine": "banks",
+    "Nugget": "banks",
+    "Question": "banks",
+    "TestBank": "banks",
 }
 """The module of every public name."""
 

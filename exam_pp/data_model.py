@@ -32,6 +32,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
 from exam_pp.errors import DataError, sentence
+from exam_pp.llm_requests import SoftDefinition
 from exam_pp.records import (
     TOO_DEEP,
     Added,
@@ -43,7 +44,6 @@ from exam_pp.records import (
     replace,
     stored,
 )
-from exam_pp.requests import SoftDefinition
 from exam_pp.splicing import RawJson, ShapeError, decode_list, encode_string, splice
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from exam_pp.banks import EntryKind
 from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, AnyGrades, PassageView, is_human
 from exam_pp.errors import SelectionError
-from exam_pp.test_bank import EntryKind
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 GradeChoice = Literal["merge", "first"]
 QuestionSet = Literal["tqa", "genq", "question-bank"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exam_pp import __version__
-from exam_pp.wording import counted, in_one_line, listed
+from exam_pp._version import __version__
+from exam_pp.text.wording import counted, in_one_line, listed
 
 if TYPE_CHECKING:  # reports are imported for the help of every command, grades are not
     from exam_pp.grade_filter import GradeKey

@@ -205,7 +205,9 @@ class StoredRecord(msgspec.Struct, metaclass=_RecordMeta, frozen=True, gc=False,
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_plain, handler(model_of(cls)))
+        schema = handler(model_of(cls))
+        from_python = core_schema.no_info_before_validator_function(_plain, schema)
+        return core_schema.json_or_python_schema(json_schema=schema, python_schema=from_python)
 
 
 @cache
@@ -261,9 +263,9 @@ def set_fields(record: StoredRecord) -> dict[str, Any]:
 
 
 def _is_empty(value: Any) -> bool:
-    return (
-        not value if isinstance(value, Added) else isinstance(value, StoredRecord) and not set_fields(value)
-    )
+    if isinstance(value, StoredRecord):
+        return not set_fields(value)
+    return isinstance(value, Added) and not value
 
 
 def unknown_keys(record: type[StoredRecord], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import eq
 from typing import Any, Literal
@@ -14,8 +15,32 @@ from typing import Any, Literal
 import msgspec
 from pydantic_core import to_json
 
-from exam_pp.duplicate_keys import Digits, first_duplicate
 from exam_pp.records import StoredRecord, set_fields
+
+
+class Digits(str):
+    """An integer as its digits, since Python converts only integers of up to 4,300 digits."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def first_duplicate(pairs: Sequence[tuple[str, Any]]) -> str:
+    """Return the first key that occurs more than once."""
+    return next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+
+
+def duplicate_key(value: bytes | msgspec.Raw) -> str | None:
+    """Return a duplicate key of any object in a JSON value, or None."""
+    duplicates: list[str] = []
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            duplicates.append(first_duplicate(pairs))
+
+    json.loads(bytes(value), object_pairs_hook=check, parse_int=Digits)
+    return duplicates[0] if duplicates else None
+
 
 RawJson = msgspec.Raw | bytes
 """A JSON value that is not decoded."""
@@ -158,8 +183,8 @@ def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) 
 def splice(raw: RawJson, old: Any, new: Any) -> RawJson:
     """Return the JSON of ``new``, where ``raw`` is the JSON of ``old``: equal parts keep their bytes.
 
-    Unknown keys of records that change are kept, too. Raises :class:`ShapeError` for a
-    duplicate key in an object that changes.
+    Unknown keys of records that change are kept, too. Raises :class:`ShapeError` for a duplicate key in an
+    object that changes.
     """
     if new == old and type(new) is type(old):
         return raw
@@ -191,9 +216,8 @@ def _spliced_records(raw: RawJson, old: list[Any], new: list[Any]) -> bytes:
 
 
 def _have_one_name(old: StoredRecord, new: StoredRecord) -> bool:
-    return type(old) is type(new) and next(iter(set_fields(old).values())) == next(
-        iter(set_fields(new).values())
-    )
+    names = [next(iter(set_fields(record).values())) for record in (old, new)]
+    return type(old) is type(new) and names[0] == names[1]
 
 
 def _spliced_fields(raw: RawJson, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from exam_pp.llm_requests import Request
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Request
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "prompts"
 ENTRY = "Why is the {sky} blue?"

@@ -18,11 +18,11 @@ LAYERS = {
     "phases": 4,
     **dict.fromkeys(("graders", "formats"), 3),
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
-    **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "requests", "edits", "packed"), 1),
-    **dict.fromkeys(("provenance", "roles", "games", "pair_sample", "manifest"), 1),
-    **dict.fromkeys(("defaults", "duplicate_keys", "errors", "frames", "highlight"), 0),
-    **dict.fromkeys(("records", "registry", "splicing"), 0),
-    **dict.fromkeys(("sentences", "spreadsheets", "signals", "stopwords", "stemming", "wording"), 0),
+    **dict.fromkeys(("data_model", "banks", "games", "pair_sample", "grade_filter", "roles", "results"), 1),
+    **dict.fromkeys(("llm_requests", "packed", "provenance"), 1),
+    **dict.fromkeys(
+        ("_version", "defaults", "errors", "records", "registry", "signals", "splicing", "text"), 0
+    ),
 }
 """Part to layer; a part may only import parts of lower layers or of its own layer."""
 SEPARATE = (2, 3)

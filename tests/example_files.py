@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.review.open_games import QueryAnswers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.banks.edits import file_sha256, write_edits
-from exam_pp.store.games import write_games
+from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
+from exam_pp.store.games_files import write_games
 from exam_pp.store.passages.graded_file import read_passages
 from tests.llm.endpoint_server import Answer, completion
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_pp.stopwords import STOP_WORDS
+from exam_pp.text.stemming import STOP_WORDS
 
 
 def write_nltk_data(folder: Path) -> None:

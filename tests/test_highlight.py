@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.highlight import answer_spans, split_at_spans
+from exam_pp.text.highlight import answer_spans, split_at_spans
 
 
 def matches(text: str, answer: str) -> list[str]:

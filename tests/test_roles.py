@@ -23,8 +23,7 @@ from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.results import Qrel
 from exam_pp.roles import System, choose_role, outputs_of, role_of
 from exam_pp.store.passages.graded_file import read_passages, write_passages
-from exam_pp.store.trec.answer_lines import references_of, write_answers
-from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, references_of, write_answers
 from exam_pp.store.trec.runs import read_run
 from tests.conftest import passage, rubric
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.splicing import (
     ShapeError,
     canonical,
     decode_list,
     decode_object,
+    duplicate_key,
     splice,
     without_lone_surrogates,
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.spreadsheets import escaped, is_number, unescaped
+from exam_pp.text.spreadsheet_cells import escaped, is_number, unescaped
 
 
 @given(st.text(alphabet="'=+-@\t\rx1", max_size=6))

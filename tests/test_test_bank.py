@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import BankLine, Nugget, Question, TestBank, entry_id
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
 from tests.conftest import data_error
 
 Write = Callable[[str, list[Any]], Path]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.wording import counted, in_one_line, listed, no_query, printable
+from exam_pp.text.wording import counted, in_one_line, listed, no_query, printable
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ from exam_pp.results import (
 )
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import MethodName, read_qrels
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Labels = PathLike | RubricQrels | Iterable[Qrel | SubtopicQrel]
 """A qrels file, the result of :func:`exam_pp.rubric_qrels`, or lines of qrels."""

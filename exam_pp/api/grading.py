@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryPassages
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
@@ -29,8 +30,7 @@ from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

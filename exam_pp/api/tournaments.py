@@ -19,7 +19,7 @@ from exam_pp.phases.tournaments.ratings import NAMES, Method, RatingOptions, rat
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.pairwise import Evidence
 from exam_pp.results import Leaderboard
-from exam_pp.store import games as files
+from exam_pp.store import games_files as files
 
 PathLike = str | Path
 

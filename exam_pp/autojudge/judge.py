@@ -13,6 +13,7 @@ import click
 
 from exam_pp.autojudge.settings import LlmConfig, Settings, read_settings
 from exam_pp.autojudge.work import Work
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter
@@ -20,7 +21,6 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
 from exam_pp.results import Score
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.test_bank import BankLine, TestBank
 
 if TYPE_CHECKING:
     from autojudge_base import Leaderboard, Qrels, Report, Request

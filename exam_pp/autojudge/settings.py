@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from exam_pp.banks import EntryKind
 from exam_pp.data_model import WHOLE, Integer
 from exam_pp.errors import DataError, ModelError
 from exam_pp.llm.base import ModelOptions
@@ -18,7 +19,6 @@ from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.parsing import data_error
-from exam_pp.test_bank import EntryKind
 
 WORK_FOLDER = "exam_pp_work"
 """Default name of the folder of grades and journals, in the output folder of ``auto-judge run``."""

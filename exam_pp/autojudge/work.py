@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.autojudge.settings import LlmConfig, Settings, model_of, prompt_of
+from exam_pp.banks import BankLine, EntryKind
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.autojudge import read_autojudge
 from exam_pp.formats.base import FORMATS, Source, Target, format_of
@@ -35,8 +36,7 @@ from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import write_queries
-from exam_pp.test_bank import BankLine, EntryKind
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from autojudge_base import Report, Request

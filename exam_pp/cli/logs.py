@@ -9,7 +9,7 @@ from typing import TextIO
 import click
 
 from exam_pp.errors import StoppedError
-from exam_pp.wording import in_one_line
+from exam_pp.text.wording import in_one_line
 
 _LIBRARIES = ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3", "openai", "absl")
 """Libraries that log every request or download, which would hide the messages of exam_pp."""

@@ -18,7 +18,7 @@ from exam_pp.cli.command import LazyGroup
 from exam_pp.cli.guard import WITH_MANIFESTS
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError, StoppedError
-from exam_pp.wording import in_one_line, is_unicode
+from exam_pp.text.wording import in_one_line, is_unicode
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {

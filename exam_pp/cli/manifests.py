@@ -20,22 +20,20 @@ from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.masking import MASK, find_secrets
 from exam_pp.llm.transport import address
-from exam_pp.manifest import (
+from exam_pp.store.atomic_writes import is_temporary
+from exam_pp.store.files import check_output
+from exam_pp.store.manifests import (
     FORMAT,
     Manifest,
     NamedContent,
     OptionValue,
-    manifest_path,
-)
-from exam_pp.store.files import check_output
-from exam_pp.store.manifests import (
     combined_content,
     file_content,
     folder_content,
     is_manifest,
+    manifest_path,
     write_manifest,
 )
-from exam_pp.store.temporary import is_temporary
 
 log = logging.getLogger(__name__)
 

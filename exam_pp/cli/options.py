@@ -21,8 +21,8 @@ from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
+from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import check_output, is_stream
-from exam_pp.store.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -121,7 +121,7 @@ class OutputPath(click.Path):
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         """Return the path; raises :class:`OutputError`, or BadParameter if another option has the path."""
-        from exam_pp.manifest import SUFFIX  # imports pydantic, which would make --help slow
+        from exam_pp.store.manifests import SUFFIX  # imports pydantic, which would make --help slow
 
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if os.path.realpath(path).endswith(SUFFIX):  # also a link to a manifest

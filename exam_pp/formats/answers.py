@@ -9,9 +9,16 @@ from functools import partial
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, used
 from exam_pp.formats.sample import Sample, fits, with_keys
-from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
-from exam_pp.store.trec.answers import Answer, PlainAnswer, Rag24Answer, ReportAnswer, read_answers
-from exam_pp.wording import counted
+from exam_pp.store.trec.answers import (
+    Answer,
+    AnswerFormat,
+    PlainAnswer,
+    Rag24Answer,
+    ReportAnswer,
+    read_answers,
+    write_answers,
+)
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 _CITED = {"citations", "uncited references", "boundaries of answer parts", "repeats"}

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from exam_pp.banks import BankLine, Entry, Nugget, Question, entry_id
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import with_texts, without_kept_info
@@ -30,7 +31,6 @@ from exam_pp.store.files import atomic_output, read_text, read_text_lines
 from exam_pp.store.numbers import is_number, parse_number
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.store.trec.scores import without_duplicates
-from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 _VERSION = "v3"
 _KEPT = "autojudge"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import BankLine, Entry, EntryKind
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.store.banks.bank_json import entry_text_key, read_bank, write_bank
-from exam_pp.test_bank import BankLine, Entry, EntryKind
 
 
 def _is_bank(sample: Sample) -> bool:

@@ -11,16 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from exam_pp.banks import BankLine, Entry, Nugget, Question, entry_id, is_stale
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
 from exam_pp.formats.sample import with_columns
-from exam_pp.spreadsheets import escaped, unescaped
 from exam_pp.store.csv_cells import BOM, read_spreadsheet
 from exam_pp.store.files import is_read_once, write_text
 from exam_pp.store.numbers import parse_number
-from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id, is_stale
+from exam_pp.text.spreadsheet_cells import escaped, unescaped
 
 _COLUMNS = (
     "query_id", "query_text", "facet_id", "facet_text", "kind", "text", "importance", "weight",

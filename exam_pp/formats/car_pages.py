@@ -13,7 +13,7 @@ from exam_pp.formats.base import Format, Schema, Source, register
 from exam_pp.formats.sample import with_keys
 from exam_pp.records import Record
 from exam_pp.results import RunLine
-from exam_pp.store.json_lines import read_records
+from exam_pp.store.parsing import read_records
 
 
 class ParagraphText(Record):

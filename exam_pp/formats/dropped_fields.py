@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import BankLine, Entry
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.records import unknown_keys
 from exam_pp.store.files import is_read_once, read_lines, read_text
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Query
-from exam_pp.test_bank import BankLine, Entry
 
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 """Values that mean the same as a missing key."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
 from exam_pp.data_model import (
     Id,
     Integer,
@@ -32,9 +33,8 @@ from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.records import Record
-from exam_pp.store.json_lines import read_records, write_records
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
-from exam_pp.wording import counted, listed
+from exam_pp.store.parsing import read_records, write_records
+from exam_pp.text.wording import counted, listed
 
 PROMPT_CLASS = "NuggetAssignment"
 DEFAULT_GRADER = "nuggetizer"

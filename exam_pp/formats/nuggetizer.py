@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from exam_pp.banks import BankLine, Nugget, entry_id
 from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
@@ -23,9 +24,7 @@ from exam_pp.metrics.nuggets import NUGGET_METRICS
 from exam_pp.records import Record
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_lines, write_text
-from exam_pp.store.json_lines import write_records
-from exam_pp.store.parsing import parse_record
-from exam_pp.test_bank import BankLine, Nugget, entry_id
+from exam_pp.store.parsing import parse_record, write_records
 
 
 class NuggetText(Record):

@@ -38,12 +38,11 @@ from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.records import replace
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import System
-from exam_pp.sentences import sentences
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import is_stream
-from exam_pp.store.trec.answer_lines import references_of
-from exam_pp.store.trec.answers import Answer, AnswerPart
-from exam_pp.wording import counted
+from exam_pp.store.trec.answers import Answer, AnswerPart, references_of
+from exam_pp.text.sentences import sentences
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,14 @@ from exam_pp.formats.base import Format, Schema, Source, Target, make_reader, re
 from exam_pp.formats.dropped_fields import count_dropped_query_fields, report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_read_once, read_text
-from exam_pp.store.trec.queries import Query, is_query, read_queries, write_queries, write_query_lines
-from exam_pp.store.trec.topics import unused_fields
+from exam_pp.store.trec.queries import (
+    Query,
+    is_query,
+    read_queries,
+    unused_fields,
+    write_queries,
+    write_query_lines,
+)
 
 _IDS = {"query_id", "topic_id", "request_id", "narrative_id"}
 """Keys that only queries have; documents have ``id`` or ``_id``."""

@@ -27,8 +27,7 @@ from exam_pp.records import Record
 from exam_pp.roles import DistinctNames
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import read_lines
-from exam_pp.store.json_lines import write_records
-from exam_pp.store.parsing import data_error, parse_record
+from exam_pp.store.parsing import data_error, parse_record, write_records
 
 GAMES = Layout(
     ("qid", "agent_a", "agent_b", "answer"), ("raw_answer", "relevance"), ("qid", "agent_a", "agent_b")

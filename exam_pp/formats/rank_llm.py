@@ -25,8 +25,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Fit, Sample
 from exam_pp.records import Record
 from exam_pp.store.files import is_read_once, read_lines, read_text
-from exam_pp.store.json_lines import read_records, write_records
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.parsing import data_error, parse_json, read_records, write_records
 from exam_pp.store.trec.runs import check_has_name, method_of
 
 _TEXT_KEYS = ("segment", "contents", "text", "passage", "content")

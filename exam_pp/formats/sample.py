@@ -18,7 +18,7 @@ from exam_pp.errors import DataError
 from exam_pp.store.csv_cells import long_cells
 from exam_pp.store.files import read_lines, read_text
 from exam_pp.store.numbers import is_number
-from exam_pp.store.trec.outlines import is_outlines
+from exam_pp.store.trec.queries import is_outlines
 
 SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
 """Words that occur in the name of a column of systems."""

@@ -1,10 +1,11 @@
-"""Leaderboards and scores: tables of exam_pp, published leaderboards, JSON lines, and output of trec_eval."""
+"""Leaderboards: official ranks, tables of exam_pp, published ones, JSON lines, output of trec_eval."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from exam_pp.data_model import Number
 from exam_pp.errors import DataError
 from exam_pp.formats.base import (
     Format,
@@ -16,25 +17,63 @@ from exam_pp.formats.base import (
     make_writer,
     register,
 )
-from exam_pp.formats.dropped_fields import DroppedFields, used
-from exam_pp.formats.sample import Fit, Sample, fits, most, with_keys
+from exam_pp.formats.dropped_fields import DroppedFields, report_uncounted_stream, used
+from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, most, nearly_all, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.delimited import check_name
+from exam_pp.store.csv_cells import check_name
 from exam_pp.store.files import is_read_once, write_text
-from exam_pp.store.numbers import is_number
+from exam_pp.store.numbers import is_number, number_of
 from exam_pp.store.trec.published_boards import is_board_header
-from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
+from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks, write_ranks
 from exam_pp.store.trec.scores import (
     NAMED_COLUMNS,
     QUERY_COLUMNS,
+    ScoreRow,
     count_ignored_values,
     is_leaderboard,
+    is_trec_eval,
     read_leaderboard_means,
     read_leaderboard_queries,
+    read_score_rows,
+    write_score_rows,
     write_scores,
 )
-from exam_pp.store.trec.trec_eval import is_trec_eval
+
+
+def _is_object_of_numbers(sample: Sample) -> bool:
+    return nearly_all(number_of(value) is not None for value in sample.values)
+
+
+def _is_table(sample: Sample) -> bool:
+    header = sample.header
+    ranks = len(header) == 2 and (is_number(header[1]) or "rank" in header[1].lower())
+    alone = len(sample.rows) == 1 and ranks and header[0].lower() in SYSTEMS
+    return ranks and sample.is_of_pairs and (sample.is_of_numbered_pairs or alone)
+
+
+def _read(source: Source) -> Mapping[str, float]:
+    ranks = read_ranks(source.path)
+    if is_read_once(source.path):
+        report_uncounted_stream(source.dropped)
+    else:
+        source.dropped.add("cells after the rank", count_ignored_cells(source.path))
+    return ranks
+
+
+register(
+    Format(
+        "official-json", "ranks", "official leaderboard, JSON {system: rank}",
+        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _read,
+        make_writer(write_ranks, as_json=True),
+        schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, Number]),
+    ),
+    Format(
+        "official-tsv", "ranks", "official leaderboard, TSV", fits(_is_table, Fit.FAIR), read_ranks, "system",
+        _read, make_writer(write_ranks, as_json=False),
+    ),
+)  # fmt: skip
+
 
 PUBLISHED_COVER = "ExamCover"
 """The name of Rubric-Cover in the published implementation."""

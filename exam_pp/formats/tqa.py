@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from exam_pp.banks import BankLine, Question
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import of_kind
@@ -19,8 +20,7 @@ from exam_pp.formats.sample import fits
 from exam_pp.records import Record
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
-from exam_pp.test_bank import BankLine, Question
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

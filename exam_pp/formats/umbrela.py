@@ -12,7 +12,7 @@ from exam_pp.data_model import Integer
 from exam_pp.formats.base import Format, make_writer, register
 from exam_pp.formats.sample import with_keys
 from exam_pp.records import Record
-from exam_pp.store.json_lines import read_records, write_records
+from exam_pp.store.parsing import read_records, write_records
 
 PROMPT_CLASS = "UMBRELA"
 """The prompt class of labels that another tool made with the prompt of UMBRELA."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import Grading
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.prompts.answer_key import gold_answers, is_correct
 from exam_pp.prompts.base import AnswerMatch, Prompt
+from exam_pp.prompts.markup import without_thinking
 from exam_pp.prompts.reading import is_ill_formed, is_unanswerable
-from exam_pp.prompts.thinking import without_thinking
-from exam_pp.requests import Completion, Request
-from exam_pp.test_bank import Entry
 
 MAX_NEW_TOKENS = 16
 """Enough for "yes" or "no"."""

@@ -6,9 +6,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, DirectGrade, RubricGrades, SupportGrades
-from exam_pp.requests import Completion, Request
-from exam_pp.test_bank import Entry
+from exam_pp.llm_requests import Completion, Request
 
 G_co = TypeVar("G_co", bound=RubricGrades | DirectGrade, covariant=True)
 

@@ -1,4 +1,4 @@
-"""Generation of test banks: requests for every query or facet, repeated for missing and short lists."""
+"""Generation of test banks and of answers: requests for every query, repeated for missing and short lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from exam_pp.prompts.base import Prompt
+from exam_pp.banks import EntryKind, normalised_text
+from exam_pp.llm_requests import Completion, Part, Request
+from exam_pp.prompts.base import CUT_SLOT, Prompt
 from exam_pp.prompts.entry_list import read_entries
 from exam_pp.prompts.generation import (
     GENERATION_PROMPTS,
@@ -16,8 +18,7 @@ from exam_pp.prompts.generation import (
     explores_facets,
     requests_number,
 )
-from exam_pp.requests import Completion, Part, Request
-from exam_pp.test_bank import EntryKind, normalised_text
+from exam_pp.prompts.markup import without_thinking
 
 MAX_NEW_TOKENS = 1024
 """Enough for a list: ten questions take about 300 tokens."""
@@ -164,3 +165,40 @@ class ListRequester:
         """The request that continues a conversation after a reply of the model."""
         turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
         return Request((*request.parts, turn, *prompt.render(values)), (), self.max_new_tokens)
+
+
+@dataclass(frozen=True)
+class AnswerUnit:
+    """A query to answer, and its contexts as pairs of passage id and text, best first."""
+
+    query_id: str
+    query_text: str
+    contexts: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class GeneratedAnswer:
+    """The reply of a model as the text of an answer, or the ``reason`` why the text is empty.
+
+    ``failed`` is True if there is no reply. ``tokens_cut`` is the number of tokens of the contexts that were
+    truncated.
+    """
+
+    text: str
+    reason: str | None = None
+    failed: bool = False
+    tokens_cut: int = 0
+
+
+def generate_answer(
+    prompt: Prompt, unit: AnswerUnit
+) -> Generator[list[Request], list[Completion], GeneratedAnswer]:
+    """Send the request, and read the reply without thinking text."""
+    numbered = (f"[{number}] {' '.join(text.split())}" for number, (_, text) in enumerate(unit.contexts, 1))
+    values = {"query": unit.query_text, CUT_SLOT: "\n".join(numbered)}
+    (reply,) = yield [Request(prompt.render(values), max_new_tokens=MAX_NEW_TOKENS)]
+    if reply.error:
+        return GeneratedAnswer("", reply.error, failed=True)
+    reason = prompt.parse(reply.text, None, "default").reason
+    text = (without_thinking(reply.text) or "").strip()
+    return GeneratedAnswer(text, reason, tokens_cut=reply.tokens_cut)

@@ -6,14 +6,12 @@ from typing import Any
 
 from exam_pp.data_model import DirectGrade, RubricGrades
 from exam_pp.errors import SelectionError
-from exam_pp.graders.assignment import AssignmentGrader
 from exam_pp.graders.base import Grader
-from exam_pp.graders.direct import DirectGrader
-from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS
-from exam_pp.graders.rubric import RubricGrader
+from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS, AssignmentGrader
+from exam_pp.graders.rubric import DirectGrader, RubricGrader
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.prompts.nuggets import is_listwise
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 
 RATING_TOKENS = 64
 """Default number of new tokens in a rating of a chat model, which states its rating in the first sentence."""

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from exam_pp.graders.listwise import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
 from exam_pp.graders.listwise import REPAIRS, as_list, label_in_batches
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.prompts.base import CUT_SLOT, Prompt
 from exam_pp.prompts.entry_list import plain_label, read_entries, read_labels
 from exam_pp.prompts.nuggets import LIST_SLOT, NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
-from exam_pp.requests import Completion, Request
 
 MAX_NUGGETS = 30
 KEPT_NUGGETS = 20

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from exam_pp.games import WINNERS, DecidedBy, Game, Winner
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 from exam_pp.prompts.base import DOCUMENTS_SLOT, NO_DOCUMENTS, Prompt, Unparsed
 from exam_pp.prompts.pairwise import FACTORS, Evidence
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 PairGrading = Generator[list[Request], list[Completion], Game]
 """A generator that yields requests, receives their completions in the same order, and returns a game."""

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import DirectGrade, NuggetAssignment, RubricGrades, SelfRating
 from exam_pp.graders.rubric import recorded_policy
 from exam_pp.prompts.base import Prompt, Unparsed, Verdict
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import UNREADABLE
 from exam_pp.records import replace
-from exam_pp.test_bank import Entry
 
 G = TypeVar("G", RubricGrades, DirectGrade)
 

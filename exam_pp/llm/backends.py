@@ -9,10 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
-from exam_pp.llm.base import BUNDLED, LLM, SMOLLM2, ModelOptions
+from exam_pp.llm.base import BUNDLED, LLM, SMOLLM2, ModelOptions, failures_as_model_error
+from exam_pp.llm.checkpoint_files import find_gguf
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
-from exam_pp.llm.failures import failures_as_model_error
-from exam_pp.llm.gguf_files import find_gguf
 from exam_pp.registry import Registry
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")

@@ -1,12 +1,15 @@
-"""Contract of model backends: options, requests, batches and completions."""
+"""Contract of model backends: options, requests, batches, completions, and failures as errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from exam_pp.requests import Completion, Request
+from exam_pp.errors import ExamError, ModelError
+from exam_pp.llm_requests import Completion, Request
 
 Engine = Literal["auto", "transformers", "ctranslate2"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -166,7 +169,7 @@ class LLM(Protocol):
 class PairScorer(LLM, Protocol):
     """A backend that scores pairs of a source and a claim, such as a checkpoint for sequence classification.
 
-    It is an :class:`LLM` for the requests of :func:`exam_pp.requests.pair_request`, without a prompt. The
+    It is an :class:`LLM` for the requests of :func:`exam_pp.llm_requests.pair_request`, without a prompt. The
     text of a completion is the score as a decimal number from 0 to 1; higher means that the claim is more
     consistent with the source. Batches, provenance, journal and failures are those of all backends.
     """
@@ -191,3 +194,29 @@ class HasExpensiveLabels(Protocol):
     @property
     def labels_are_expensive(self) -> bool:
         """Whether label likelihoods take about as long as replies."""
+
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def failures_as_model_error(make: Callable[[BaseException], ModelError]) -> Iterator[None]:
+    """Raise the error that ``make`` returns for every exception in the block; with -v, log its traceback.
+
+    Libraries raise exceptions of any class for damaged files, also panics of Rust, which are no Exception.
+    """
+    try:
+        yield
+    except ExamError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        log.debug("The model has failed", exc_info=error)
+        raise make(error) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """The message of an exception in one line of at most 300 characters."""
+    reason = " ".join(str(error).split()).rstrip(".")
+    return reason if len(reason) < 300 else reason[:300] + " ..."

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import batches_in_order
-from exam_pp.requests import Completion, Request
-from exam_pp.test_bank import ASSIGNMENT_RATINGS
+from exam_pp.llm_requests import Completion, Request
 
 UNANSWERABLE = "unanswerable"
 """The published reply for a passage without an answer."""

@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import Batch
+from exam_pp.llm.base import Batch, failures_as_model_error, reason_of
 from exam_pp.llm.batch_plan import plan_batches
 from exam_pp.llm.encoding import Encoded
-from exam_pp.llm.failures import failures_as_model_error, reason_of
-from exam_pp.requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request
 
 log = logging.getLogger(__name__)
 

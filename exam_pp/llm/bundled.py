@@ -33,7 +33,7 @@ from exam_pp.llm.baselines import (
 )
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.seq2seq import Job, Seq2SeqLLM
-from exam_pp.requests import Completion, Part, Request
+from exam_pp.llm_requests import Completion, Part, Request
 
 RULES_VERSION = 1
 """Recorded with every grade; raised whenever a rule of this module changes."""

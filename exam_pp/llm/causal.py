@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from exam_pp import __version__
+from exam_pp._version import __version__
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
-from exam_pp.llm.decoding import recorded_decoding
+from exam_pp.llm.decoding import Sampler, recorded_decoding
 from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
-from exam_pp.llm.sampling import Sampler
-from exam_pp.requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request
 
 if TYPE_CHECKING:
     import torch

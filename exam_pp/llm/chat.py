@@ -10,7 +10,7 @@ from typing import Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.encoding import PromptEncoder, clean
-from exam_pp.requests import THINKING_TAGS, Part, Request
+from exam_pp.llm_requests import THINKING_TAGS, Part, Request
 
 _MARK = "the reply of the assistant"
 """A text whose position in a rendered chat template shows what the template writes before and after it."""

@@ -13,12 +13,10 @@ from pickle import UnpicklingError
 from typing import Any
 
 from exam_pp.errors import MissingExtraError, ModelError
-from exam_pp.llm.base import BUNDLED, ModelOptions, is_gguf
+from exam_pp.llm.base import BUNDLED, ModelOptions, is_gguf, reason_of
+from exam_pp.llm.checkpoint_files import check_folder, convert_gguf, find_gguf
 from exam_pp.llm.conversion_cache import cache_folder, file_hash, folder_hash, make_once
-from exam_pp.llm.failures import reason_of
-from exam_pp.llm.folder_checks import check_folder
-from exam_pp.llm.gguf_files import convert_gguf, find_gguf
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from exam_pp.llm.chat import plain_text
 from exam_pp.llm.encoding import clean
 from exam_pp.llm.endpoint import TOP_LOGPROBS, EndpointLLM
 from exam_pp.llm.endpoint_replies import Token, member, text_tokens
-from exam_pp.requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request
 
 _OPENAI_TOP_LOGPROBS = 5
 """The maximum of api.openai.com for completions."""

@@ -23,7 +23,7 @@ from exam_pp.llm.conversion import (
 )
 from exam_pp.llm.encoding import choice
 from exam_pp.llm.seq2seq import Job
-from exam_pp.requests import Completion
+from exam_pp.llm_requests import Completion
 
 if TYPE_CHECKING:
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine

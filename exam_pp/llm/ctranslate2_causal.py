@@ -18,7 +18,7 @@ from exam_pp.llm.conversion import (
     start_engine,
 )
 from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
-from exam_pp.requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 

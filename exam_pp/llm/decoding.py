@@ -1,4 +1,4 @@
-"""Decoding options: which backend supports which, their ranges, and their form in files."""
+"""Decoding options: which backend supports which, their ranges and form in files; sampling."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import BUNDLED, ModelOptions
+
+if TYPE_CHECKING:
+    import torch
+
 
 DECODING = (
     "temperature",
@@ -186,3 +191,41 @@ def _given(options: ModelOptions) -> dict[str, Any]:
 
 def _option(name: str) -> str:
     return f"-M {name}"
+
+
+class Sampler:
+    """A logits processor that leaves only a sampled token of each row, so that greedy search takes it.
+
+    Each request has its own random numbers, one for each token of its reply. They are made from the seed and
+    the request's key, so the reply is the same in every batch and after an interruption. ``keys`` are the
+    keys of the rows' requests. With ``top_p`` below 1, tokens come from the nucleus: the smallest set of
+    likeliest tokens with this probability (Holtzman et al., "The Curious Case of Neural Text Degeneration",
+    2020).
+    """
+
+    def __init__(self, options: ModelOptions, keys: Sequence[str]) -> None:
+        self._temperature = options.temperature
+        self._top_p = 1.0 if options.top_p is None else options.top_p
+        self._numbers = [Random(f"{options.sampling_seed or 0} {key}") for key in keys]
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Continue with these rows only."""
+        self._numbers = [self._numbers[row] for row in rows]
+
+    def __call__(self, _input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores of the next token: 0 for the sampled token of a row, −inf for all others."""
+        import torch
+
+        numbers = [[row.random()] for row in self._numbers]
+        draws = torch.tensor(numbers, dtype=torch.float64, device=scores.device)
+        shares = (scores.double() / self._temperature).softmax(-1)
+        if self._top_p < 1:
+            ranked, order = shares.sort(dim=-1, descending=True)
+            outside = ranked.cumsum(-1) - ranked >= self._top_p
+            shares = shares.scatter(-1, order, ranked.masked_fill(outside, 0.0))
+        # The tokens divide an interval in the order of the vocabulary. Rounding errors, which depend on the
+        # batch, move its borders by very little.
+        borders = shares.cumsum(-1)
+        sampled = (borders <= draws * borders[:, -1:]).sum(-1, keepdim=True)
+        sampled = sampled.clamp(max=scores.shape[-1] - 1)  # a draw next to 1 may be rounded to 1
+        return torch.full_like(scores, -torch.inf).scatter(-1, sampled, 0.0)

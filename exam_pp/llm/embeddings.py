@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from exam_pp import __version__
+from exam_pp._version import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batch_plan import plan_batches

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from exam_pp.requests import Completion, Part, Request, SoftDefinition
+from exam_pp.llm_requests import Completion, Part, Request, SoftDefinition
 
 _CACHED_TEXTS = 4096
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exam_pp import __version__
+from exam_pp._version import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel
 from exam_pp.llm.encoding import Encoded, clean
-from exam_pp.requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request
 
 if TYPE_CHECKING:
     import torch

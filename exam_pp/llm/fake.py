@@ -16,7 +16,7 @@ from exam_pp.llm.baselines import (
     scale_of,
     sentences,
 )
-from exam_pp.requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request
 
 Script = Callable[[Request], Completion | str]
 

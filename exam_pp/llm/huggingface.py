@@ -15,10 +15,10 @@ from exam_pp.llm.checkpoint import (
     pick_device,
     pick_dtype,
 )
+from exam_pp.llm.decoding import Sampler
 from exam_pp.llm.encoding import choice
-from exam_pp.llm.sampling import Sampler
 from exam_pp.llm.seq2seq import Job
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion
 
 if TYPE_CHECKING:
     import torch

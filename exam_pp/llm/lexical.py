@@ -43,8 +43,8 @@ from exam_pp.llm.baselines import (
     scale_of,
     sentences,
 )
-from exam_pp.requests import Completion, Request
-from exam_pp.stemming import content_stems, stem, tokens
+from exam_pp.llm_requests import Completion, Request
+from exam_pp.text.stemming import content_stems, stem, tokens
 
 VERSION = 1
 """Increases whenever a constant changes; files record it."""

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exam_pp import __version__
+from exam_pp._version import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, identity, longest_input
 from exam_pp.llm.encoding import Encoded, clean
-from exam_pp.requests import CLAIM_SLOT, SOURCE_SLOT, Completion, Request
-from exam_pp.wording import listed
+from exam_pp.llm_requests import CLAIM_SLOT, SOURCE_SLOT, Completion, Request
+from exam_pp.text.wording import listed
 
 DECIMALS = 4
 """Decimals of a score. Rounding makes scores independent of the batches of requests."""
@@ -101,9 +101,8 @@ class PairCheckpoint(ModelCheckpoint):
         wanted = self.options.positive_class
         if wanted is None:
             raise ModelError(
-                f"With text-classification, the model {self.options.model!r} works only for `exam-pp "
-                "grade`, and needs -M positive_class, the name of the class of consistent claims: "
-                f"{classes}."
+                f"The model {self.options.model!r} classifies texts: `exam-pp grade` scores claims with it, "
+                f"and needs -M positive_class, the name of the class of consistent claims: {classes}."
             )
         matches = [index for index, name in names.items() if name == wanted] or [
             index for index, name in names.items() if name.casefold() == wanted.casefold()
@@ -184,7 +183,7 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
         if source is None or claim is None:
             raise ModelError(
                 f"The model {self.name!r} scores claims against their sources and does not answer prompts: "
-                "use it with `exam-pp grade`."
+                "use it with `exam-pp grade`, without --prompt-class and --prompt-file."
             )
         source, claim = clean(source), clean(claim)
         inputs = self._inputs(source, claim)

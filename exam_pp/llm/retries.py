@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from exam_pp.errors import ModelError
-from exam_pp.requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request
 
 log = logging.getLogger(__name__)
 

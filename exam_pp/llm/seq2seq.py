@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from exam_pp import __version__
+from exam_pp._version import __version__
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.decoding import recorded_decoding
 from exam_pp.llm.encoding import Encoded, PromptEncoder
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import NamedTuple
 
-from exam_pp.stemming import content_stems
-from exam_pp.test_bank import normalised_text
+from exam_pp.banks import normalised_text
+from exam_pp.text.stemming import content_stems
 
 SIMILAR = 0.85
 """Similarity from which two texts are near duplicates."""

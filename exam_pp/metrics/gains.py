@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exam_pp.metrics.entry_values import Floats, ratio
-from exam_pp.metrics.trec_measures import Measure, Run, TrecEval, trec_eval_order
+from exam_pp.metrics.ties_in_runs import trec_eval_order
+from exam_pp.metrics.trec_measures import Measure, Run, TrecEval
 from exam_pp.results import Qrel, Score
 
 Ints = NDArray[np.int64]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from exam_pp.llm_requests import LOW_MASS
 from exam_pp.packed import PackedMapping
-from exam_pp.requests import LOW_MASS
 
 if TYPE_CHECKING:
+    from exam_pp.banks import Entry, EntryKind, TestBank
     from exam_pp.data_model import AnyGrades, PassageView, QueryView
     from exam_pp.grade_filter import GradeSelector
-    from exam_pp.test_bank import Entry, EntryKind, TestBank
 
 N = TypeVar("N")
 

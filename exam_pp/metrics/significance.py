@@ -1,4 +1,4 @@
-"""Significance of differences between systems: paired randomisation tests, Holm correction, letters."""
+"""Significance of differences of systems: randomisation and t tests, Holm, letters, ranks of ratings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, norm, t
+from scipy.stats import chi2, norm, t, ttest_rel
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.score_ranges import Range, range_of_differences
+from exam_pp.metrics.uncertainty import Interval, mean_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
 
 _TOLERANCE = 1e-12
 """Means that differ by less are equal, so that rounding errors do not decide whether a resample is as extreme
@@ -281,3 +285,88 @@ def _queries_for(effect: float, tail: float, power: float) -> int | None:
     ):
         queries += 1
     return queries if queries <= _BILLION else None
+
+
+class PairedTests(NamedTuple):
+    """Tests of whether two systems differ in their mean score over the same queries; both are two-sided.
+
+    ``second``: Mean of the second system. ``t``: Statistic of the t test with ``queries`` − 1 degrees of
+    freedom; None if all differences are equal. ``t_p_value``: p-value of the t test; None if all differences
+    are equal.
+    """
+
+    queries: int
+    first: float
+    second: float
+    interval: Interval | None
+    t: float | None
+    t_p_value: float | None
+    p_value: float
+
+    @property
+    def difference(self) -> float:
+        """Mean of the first system minus that of the second."""
+        return self.first - self.second
+
+
+def paired_tests(
+    first: Sequence[float],
+    second: Sequence[float],
+    bounds: Range | None,
+    *,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> PairedTests:
+    """Test two systems by their scores on the same queries; at least one query is needed.
+
+    The randomisation test is exact for up to 13 queries; for more it draws 10,000 sign assignments
+    (:func:`exam_pp.metrics.significance.randomisation_tests`).
+
+    Source: Student, "The probable error of a mean", Biometrika 6 (1908); equals scipy.stats.ttest_rel.
+
+    ``second``: Scores of the second system, in the same order of queries. ``bounds``: The lowest and highest
+    possible score; None if they are unknown.
+    """
+    differences = [a - b for a, b in zip(first, second, strict=True)]
+    statistic = p_value = None
+    if len(set(differences)) > 1:
+        result = ttest_rel(first, second)
+        statistic, p_value = float(result.statistic), float(result.pvalue)
+    return PairedTests(
+        len(differences),
+        float(np.mean(first)),
+        float(np.mean(second)),
+        mean_interval(differences, range_of_differences(bounds), confidence),
+        statistic,
+        p_value,
+        float(randomisation_tests(np.array([first, second], dtype=float), seed=seed)[0, 1]),
+    )
+
+
+_SMALLEST_SPREAD = 1e-9
+"""In points; smaller spreads and differences are rounding errors."""
+
+
+def rating_ranks(
+    ratings: Floats, samples: Floats, queries: int, confidence: float = CONFIDENCE
+) -> list[tuple[int, int]]:
+    """First and last rank of each system: 1 + systems shown better, to all systems − systems shown worse.
+
+    A difference of two ratings is shown if it is too large for its spread in the samples, by Student's t with
+    queries − 1 degrees of freedom and Holm's correction over all pairs. No p-value is below 2^(1 − queries),
+    the smallest one of an exact test: equal outcomes on few queries show nothing.
+
+    Source: Bazylik, Mogstad, Romano, Shaikh and Wilhelm, "Finite- and large-sample inference for ranks using
+    multinomial data with an application to ranking political parties", arXiv:2402.00192 (2024).
+
+    ``samples``: Ratings in bootstrap samples of the queries, samples × systems.
+    """
+    # Samples of n queries spread by √((n − 1) / n) too little.
+    covariance = np.atleast_2d(np.cov(samples, rowvar=False, ddof=0)) * queries / (queries - 1)
+    variances = np.diag(covariance)
+    spread = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 0.0))
+    differences = (ratings[:, None] - ratings).round(9)
+    scaled = np.abs(differences) / np.maximum(spread, _SMALLEST_SPREAD)
+    p_values = np.maximum(2 * t.sf(scaled, queries - 1), 2.0 ** (1 - queries))
+    shown = holm_matrix(p_values) <= 1 - confidence
+    return rank_intervals(closed(shown & (differences > 0)))

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
+from exam_pp.banks import Entry
 from exam_pp.prompts.base import AnswerMatch, Prompt, ReadingRule, Unparsed, Verdict
 from exam_pp.prompts.markup import without_markup
 from exam_pp.prompts.reading import (
@@ -18,8 +19,7 @@ from exam_pp.prompts.reading import (
     is_ill_formed,
     is_unanswerable,
 )
-from exam_pp.stemming import content_stems, tokens
-from exam_pp.test_bank import Entry
+from exam_pp.text.stemming import content_stems, tokens
 
 MAX_DISTANCE = 0.2
 """Answers match if their edit distance is below this share of the longer answer's length."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from exam_pp.banks import Entry
 from exam_pp.prompts.base import CUT_SLOT, Prompt, ReadingRule, Unparsed, Verdict, register
-from exam_pp.test_bank import Entry
 
 Style = Literal["wikipedia", "web", "direct"]
 

@@ -10,13 +10,12 @@ from functools import cached_property
 from string import Formatter
 from typing import Any, Literal
 
+from exam_pp.banks import Entry, EntryKind
 from exam_pp.data_model import RatingSource
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.prompts.markup import without_markup
-from exam_pp.prompts.thinking import without_thinking
+from exam_pp.llm_requests import LabelSearch, Part, Request
+from exam_pp.prompts.markup import without_markup, without_thinking
 from exam_pp.registry import Registry
-from exam_pp.requests import LabelSearch, Part, Request
-from exam_pp.test_bank import Entry, EntryKind
 
 Kind = Literal[
     "question",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
 from exam_pp.prompts.reading import NOT_A_LABEL, YES_NO
-from exam_pp.test_bank import Entry
 
 CLAIM_SLOT = "claim"
 """The placeholder of an answer, or of a part of it."""

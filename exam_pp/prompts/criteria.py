@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from exam_pp.banks import Entry
 from exam_pp.errors import DataError
 from exam_pp.prompts.base import (
     CUT_SLOT,
@@ -26,9 +27,8 @@ from exam_pp.prompts.base import (
     Verdict,
     register,
 )
+from exam_pp.prompts.markup import without_thinking
 from exam_pp.prompts.near_json import parse_near_json
-from exam_pp.prompts.thinking import without_thinking
-from exam_pp.test_bank import Entry
 
 ANSWER_SLOT = "answer"
 """The placeholder of the answer, which is never shortened."""

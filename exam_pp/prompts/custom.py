@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
@@ -19,7 +20,7 @@ from exam_pp.prompts.answers import ANSWER_TEXT
 from exam_pp.prompts.base import CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
 from exam_pp.prompts.criteria import RAGELO, criteria_as_file
-from exam_pp.prompts.generation import FACET_SLOT, LIST_RULES
+from exam_pp.prompts.generation import EXAMPLES_SLOT, FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
     IMPORTANCE,
     IMPORTANCE_LABELS,
@@ -29,7 +30,6 @@ from exam_pp.prompts.nuggets import (
     assignment_reader,
 )
 from exam_pp.prompts.pairwise import PAIR_RULES, PAIR_SLOTS
-from exam_pp.prompts.queries import EXAMPLES_SLOT
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
@@ -41,7 +41,6 @@ from exam_pp.prompts.reading import (
     yes_no_reader,
 )
 from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
-from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 SCALED: dict[str, Callable[[int], ReadingRule]] = {
     "rating": rating_reader,

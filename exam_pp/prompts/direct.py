@@ -1,13 +1,22 @@
-"""Direct grading prompts: is the passage relevant for the query? (EXAM++, appendix A).
+"""Direct grading prompts: is the passage relevant? (EXAM++, appendix A); is there an answer at all?
 
 The text is that of the appendix, including the typo "a passages" in Thomas. Line breaks within sentences and
 curly quotes come from the page layout, so the templates do not keep them.
+
+The prompt AnswerAttempt: whether an answer attempts to answer the query, or declines.
+
+The classes are those of the metric "No-Answer Detection" of Open RAG Eval. The words are those of exam_pp.
+
+The prompt GradedRelevance: relevance of a passage to a query, from 0 to 3.
+
+The scale and the steps are those of UMBRELA (Upadhyay et al., 2024) in the documentation of Open RAG Eval.
+The words are those of exam_pp, so that labels differ from those of UMBRELA's prompt.
 """
 
 from __future__ import annotations
 
 from exam_pp.prompts.base import Prompt, register
-from exam_pp.prompts.reading import YES_NO, number_reader
+from exam_pp.prompts.reading import YES_NO, final_score_reader, number_reader
 
 _APPENDIX = "Farzi and Dietz: EXAM++, 2024, appendix A"
 _FIELDS = "Question: {query}\nPassage: {context}\nAnswer:"
@@ -114,3 +123,59 @@ register(
         "FagB_few": ("FaggioliB_few",),
     },
 )
+
+
+ANSWER_ATTEMPT = Prompt(
+    name="AnswerAttempt",
+    kind="direct",
+    template="""You are given a question and the answer of a system. Decide whether the system attempted to \
+answer the question.
+Yes: the answer gives information in reply to the question, even if this information is wrong, incomplete or \
+uncertain.
+No: the answer only says that the system cannot or will not answer, or that it has not enough information. \
+Such an answer stays No if it repeats the question, apologises, or asks for more details.
+
+Question: {query}
+Answer: {context}
+
+Did the system attempt to answer the question? Respond with 'Yes' or 'No'.""",
+    parse=YES_NO,
+    choices=("No", "Yes"),
+    style="Did the system attempt to answer the question?",
+    cite='exam_pp, 2026; after the classes of "No-Answer Detection" in Open RAG Eval (Vectara, 2025)',
+    whole_answer=True,
+)
+
+register([ANSWER_ATTEMPT])
+
+
+_HIGHEST = 3
+
+GRADED_RELEVANCE = Prompt(
+    name="GradedRelevance",
+    kind="direct",
+    template="""You are given a search query and a passage. Judge how relevant the passage is to the query, \
+with a score on this scale:
+0 = the passage has nothing to do with the query
+1 = the passage seems related to the query but does not answer it
+2 = the passage has some answer for the query, but the answer may be unclear, or hidden amongst extraneous \
+information
+3 = the passage is dedicated to the query and contains the exact answer
+
+Query: {query}
+Passage: {context}
+
+Proceed in these steps, without writing them down:
+1. Consider the intent that underlies the search.
+2. Measure how well the content of the passage matches a likely intent (M).
+3. Measure how trustworthy the passage is (T).
+4. Consider both and how much each of them matters here, and decide on a final score (O).
+The final score is a single integer: 0, 1, 2 or 3. Give nothing but the final score, without any reasoning.
+##final score:""",
+    parse=final_score_reader(_HIGHEST),
+    max_rating=_HIGHEST,
+    style="Judge how relevant the passage is to the query, from 0 to 3.",
+    cite="exam_pp, 2026; after the scale and steps of UMBRELA (Upadhyay et al., 2024, arXiv:2406.06519)",
+)
+
+register([GRADED_RELEVANCE], old_names={"GradedRelevance": ("Umbrela",)})

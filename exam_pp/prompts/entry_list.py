@@ -7,6 +7,7 @@ import string
 from itertools import islice
 from typing import Any
 
+from exam_pp.prompts.markup import without_thinking
 from exam_pp.prompts.near_json import (
     MAX_TRIES,
     complete_strings,
@@ -15,7 +16,6 @@ from exam_pp.prompts.near_json import (
     parse_near_json,
     remove_escapes,
 )
-from exam_pp.prompts.thinking import without_thinking
 
 # Possessive quantifiers keep the search linear in replies with thousands of spaces.
 _NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*+|[qn])?+#?+\s*+[(（]?\d{1,2}\s*+[.):．、）：]\s*"

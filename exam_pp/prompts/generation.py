@@ -1,17 +1,23 @@
-"""Prompts that generate a test bank from a query (Dietz, SIGIR 2024, Table 1).
+"""Prompts that generate a test bank from a query (Dietz, SIGIR 2024, Table 1), or queries from a document.
 
 TREC DL prompts break a query into questions or nuggets; TREC CAR prompts explore one of its subtopics. The
 JSON instruction has square brackets as in EXAM++, Table 1; the workbench paper prints braces. The number 10
 of the paper is a placeholder here, so that users can request another number.
+
+Prompts that make a model write the queries that users may ask about a document.
+
+The task is that of section 4 of RAGElo (Rackauckas et al., 2024), after InPars and Promptagator: up to ten
+questions about a long passage, with queries of users as few-shot examples. The paper does not print its
+prompt; the texts are ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from exam_pp.banks import Entry, EntryKind
 from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
 from exam_pp.prompts.entry_list import read_entries
-from exam_pp.test_bank import Entry, EntryKind
 
 PUBLISHED_COUNT = 10
 """Number of entries that the TREC DL prompts of the paper ask for."""
@@ -174,3 +180,70 @@ def requests_number(prompt: Prompt) -> bool:
 
 
 register((*GENERATION_PROMPTS.values(), *REPAIR_PROMPTS.values(), *TOP_UP_PROMPTS.values()))
+
+
+EXAMPLES_SLOT = "user_queries"
+"""The placeholder of the queries of users, one on each line."""
+
+_QUERIES_CITE = (
+    "exam_pp, 2026; the task of Rackauckas et al.: Evaluating RAG-Fusion with RAGElo, LLM4Eval 2024, "
+    "section 4"
+)
+
+_QUERIES_TASK = (
+    "Here is a part of a document.\n\nDocument: {context}\n\n"
+    "Write {count} different questions that a user could ask a search engine or an assistant, and that the "
+    "document answers. "
+)
+_QUERIES_STYLE = (
+    "Write like the users who asked these questions:\n\n{user_queries}\n\nDo not repeat their questions. "
+)
+_QUERIES_RULES = (
+    "The user has not seen the document: each question must make sense on its own, so name the products, "
+    'persons and places that it is about, and do not write "the document" or "the text". Ask for facts and '
+    "explanations that matter to the user, some of them from several parts of the document. If the document "
+    "answers fewer questions, write fewer.\n\n"
+    """Give the question set in the following JSON format:
+```json
+{{"questions":[question_text_1, question_text_2,...]}}
+```"""
+)
+
+QUERIES = Prompt(
+    name="QueryGeneration",
+    kind="query",
+    template=_QUERIES_TASK + _QUERIES_RULES,
+    parse=LIST_RULES["questions"],
+    style="Write questions that the document answers.",
+    cite=_QUERIES_CITE,
+)
+QUERIES_FEW_SHOT = Prompt(
+    name="QueryGenerationFewShot",
+    kind="query",
+    template=_QUERIES_TASK + _QUERIES_STYLE + _QUERIES_RULES,
+    parse=LIST_RULES["questions"],
+    style="Write questions that the document answers, like these users.",
+    cite=_QUERIES_CITE,
+)
+QUERIES_REPAIR = QUESTIONS_REPAIR
+"""The prompt that follows a reply without a list."""
+
+QUERIES_TOP_UP = Prompt(
+    name="QueryGenerationTopUp",
+    kind="query",
+    template=(
+        "Write {count} more questions that the document answers. They must ask about something else than the "
+        "questions above. Reply with nothing but JSON in the format above."
+    ),
+    parse=LIST_RULES["questions"],
+    style="Write more questions that the document answers.",
+    cite="exam_pp, 2026",
+)
+
+
+def shows_user_queries(prompt: Prompt) -> bool:
+    """Whether the prompt contains queries of users as examples."""
+    return EXAMPLES_SLOT in prompt.slots
+
+
+register((QUERIES, QUERIES_FEW_SHOT, QUERIES_TOP_UP))

@@ -7,10 +7,10 @@ also valid Python.
 
 from __future__ import annotations
 
+from exam_pp.banks import ASSIGNMENT_RATINGS, Entry
 from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
 from exam_pp.prompts.entry_list import plain_label, read_entries
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry
 
 LIST_SLOT = "nuggets"
 """The placeholder for a list of nuggets."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from exam_pp.banks import Entry
 from exam_pp.prompts.base import DOCUMENTS_SLOT, Prompt, ReadingRule, Unparsed, Verdict, register
-from exam_pp.test_bank import Entry
 
 ANSWER_SLOTS = ("answer_a", "answer_b")
 """The placeholders of the answers in place A and in place B."""

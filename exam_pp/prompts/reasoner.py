@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
+from exam_pp.banks import Entry
 from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
 from exam_pp.prompts.markup import without_markup
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.test_bank import Entry
 
 RELEVANCE_LABELS = ("Not relevant", "Somewhat relevant", "Very relevant")
 """How relevant a passage is, worst first."""

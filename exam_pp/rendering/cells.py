@@ -16,7 +16,7 @@ from exam_pp.rendering.document import (
     Table,
     TextBlock,
 )
-from exam_pp.wording import printable
+from exam_pp.text.wording import printable
 
 WIDTH = 100
 """Line width of paragraphs in text and Markdown, in characters."""

@@ -15,7 +15,6 @@ from operator import itemgetter
 from typing import TypeGuard
 from urllib.parse import quote
 
-from exam_pp.highlight import Span, split_at_spans
 from exam_pp.rendering.cells import format_row, is_numeric
 from exam_pp.rendering.document import (
     Block,
@@ -30,7 +29,8 @@ from exam_pp.rendering.document import (
 from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
 from exam_pp.rendering.pictures.svg import WIDTH, svg
 from exam_pp.rendering.short_names import is_class_name, long_names, short_forms
-from exam_pp.wording import for_xml
+from exam_pp.text.highlight import Span, split_at_spans
+from exam_pp.text.wording import for_xml
 
 STYLES = (COMMON_STYLE, "report.css")
 """The style sheets of the pages, in the order in which they are joined."""

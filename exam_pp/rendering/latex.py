@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from exam_pp.rendering.cells import format_row, one_line, text_blocks
 from exam_pp.rendering.document import Cell, Heading, Link, Paragraph, Quote, Report, Table, TextBlock
-from exam_pp.wording import printable
+from exam_pp.text.wording import printable
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",

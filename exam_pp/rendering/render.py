@@ -27,8 +27,8 @@ def rendered(report: Report, form: str) -> Iterable[str]:
 
 _RENDERERS = {
     "text": ("text", "text"),
-    "tsv": ("tsv", "tsv"),
-    "json": ("json_tables", "json_document"),
+    "tsv": ("tables", "tsv"),
+    "json": ("tables", "json_document"),
     "md": ("markdown", "markdown"),
     "html": ("html", "page"),
     "latex": ("latex", "latex"),

@@ -15,7 +15,7 @@ from typing import IO, Any
 from exam_pp.rendering.cells import one_line
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.spreadsheets import escaped, is_number
+from exam_pp.text.spreadsheet_cells import escaped, is_number
 
 _BATCH = 1000
 

@@ -23,9 +23,7 @@ from weakref import WeakKeyDictionary, WeakSet, finalize
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
-from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
-from exam_pp.store.inputs import is_input, note_opened, note_written
-from exam_pp.store.temporary import (
+from exam_pp.store.atomic_writes import (
     Kind,
     Lock,
     create_part,
@@ -34,7 +32,9 @@ from exam_pp.store.temporary import (
     remove_leftovers,
     signals_held,
 )
-from exam_pp.wording import in_one_line, is_unicode, printable
+from exam_pp.store.guarded_inputs import is_input, note_opened, note_written
+from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+from exam_pp.text.wording import in_one_line, is_unicode, printable
 
 log = logging.getLogger(__name__)
 
@@ -425,8 +425,8 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = (), *, option:
     """Return the path; raises :class:`OutputError` if it cannot be written or would harm an input.
 
     Every output of a command goes through this function. Inputs are ``inputs`` and those of
-    :func:`~exam_pp.store.inputs.reading`. An output is refused if it is an input, or a link of any kind to
-    an input. So is an output whose lock file is an input. Other temporary files have random names.
+    :func:`~exam_pp.store.guarded_inputs.reading`. An output is refused if it is an input, or a link of any
+    kind to an input. So is an output whose lock file is an input. Other temporary files have random names.
 
     ``inputs``: Files that must not be overwritten.
     """

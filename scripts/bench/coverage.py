@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from exam_pp.metrics.bounded_mean import cdf, interval
-from exam_pp.metrics.drops import drop_bounds
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.noninferiority import drop_bounds
 from exam_pp.metrics.significance import better, letters, rank_intervals
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]

@@ -17,8 +17,8 @@ from statistics import fmean, median
 from typing import Any
 
 from exam_pp.llm.base import Dtype, Engine, ModelOptions
+from exam_pp.llm_requests import Request
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
-from exam_pp.requests import Request
 from scripts.bench.ways import environment
 
 PROMPTS = {"rating": QUESTION_SELF_RATED, "extraction": QUESTION_EXTRACTION}

@@ -38,7 +38,7 @@ from exam_pp.llm.checkpoint import ModelCheckpoint
 from exam_pp.llm.encoding import PromptEncoder
 from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
 from exam_pp.llm.seq2seq import Seq2SeqLLM
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Request
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Request
 from scripts.bench import chain_model, keyed_llama, keyed_model
 from scripts.bench.engines_task import QUESTIONS, demo_pairs
 from scripts.bench.engines_worker import PROMPTS, PUBLISHED_LENGTH, Measured, Way, parser_of, verdict_of

@@ -44,11 +44,13 @@ from typing import TypeVar
 from scipy.stats import spearmanr
 
 from exam_pp import records
+from exam_pp.banks import ASSIGNMENT_RATINGS, TestBank
 from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
 from exam_pp.metrics.correlation import Correlation, correlate, ranks_of
 from exam_pp.metrics.cover import Cover
@@ -62,11 +64,9 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.requests import Completion, Request
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, TestBank
 
 MODELS = "bundled,lexical,random,constant"
 WITHOUT_LIMIT = MODELS.split(",")

@@ -123,7 +123,12 @@ def test_changes_after_a_download_are_not_saved(page: Tab) -> None:
 def test_edits_of_another_file_must_be_saved_again(page: Tab, small: Path, tmp_path: Path) -> None:
     """The commands require the digest of the file, which the loaded edits lack."""
     saved = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}
-    edits = {"format": "exam_pp.edits.v1", "graded_sha256": "0" * 64, "reviewer": "ana", "ratings": [saved]}
+    edits = {
+        "format": "exam_pp.edits.v1",
+        "graded_sha256": "0" * 64,
+        "reviewer": "ana",
+        "ratings": [saved],
+    }
     (tmp_path / "old.json").write_text(json.dumps(edits), encoding="utf-8")
     page.page.set_input_files("#load-file", tmp_path / "old.json")
     page.page.wait_for_selector("#dialog[open] .primary")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.store.games import read_games
+from exam_pp.store.games_files import read_games
 from tests.browser.conftest import Tab, run
 from tests.phases.review.answers import (
     answers_file,

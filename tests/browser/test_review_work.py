@@ -12,7 +12,7 @@ import pytest
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import file_sha256, read_edits
+from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.browser.conftest import RATED, Tab, run
 from tests.conftest import passage, rubric

@@ -14,10 +14,9 @@ from pathlib import Path
 from string import ascii_letters
 
 from exam_pp.cli.main import main
-from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.phases.review.open_games import QueryAnswers
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import file_sha256, write_edits
+from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
 from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from tests.car_collection import TITLES, outline, write_collection
@@ -166,7 +165,11 @@ def decisions(*files: str) -> Callable[[], None]:
         game = next(QueryAnswers.of(query).games(seed=20))
         for file in files:
             decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
-            values = {"format": "exam_pp.edits.v1", "reviewer": Path(file).stem, "games": [decided]}
+            values = {
+                "format": "exam_pp.edits.v1",
+                "reviewer": Path(file).stem,
+                "games": [decided],
+            }
             write_edits(Edits.model_validate(values), file)
 
     return write

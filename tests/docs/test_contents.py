@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from exam_pp import Prompt
+from exam_pp.banks import BankLine
 from exam_pp.data_model import parse_line
 from exam_pp.phases.rag.config import read_config
-from exam_pp.store.games import parse_games
-from exam_pp.test_bank import BankLine
+from exam_pp.store.games_files import parse_games
 from scripts.listings import LISTINGS, with_listings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import BankLine, TestBank, entry_id
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
@@ -23,7 +24,6 @@ from exam_pp.phases.banks.statistics import lint
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.test_bank import BankLine, TestBank, entry_id
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc"])).map(str.strip).filter(bool)
 CELLS = TEXTS | st.sampled_from(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.phases.interchange.convert import Conversion, convert
-from exam_pp.store.games import read_games
+from exam_pp.store.games_files import read_games
 
 texts = st.text('aé. ,"\n', min_size=1, max_size=8)
 names = st.text("ab1:_-", min_size=1, max_size=5)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import BankLine, Nugget, Question, entry_id
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import ExamError
 from exam_pp.formats.base import FORMATS, Source, Target, known_format
@@ -22,7 +23,6 @@ from exam_pp.phases.interchange.bridges import PARTS
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Query
-from exam_pp.test_bank import BankLine, Nugget, Question, entry_id
 
 NASTY = [
     "", " ", " a", "a\tb", "a\nb", "a\rb", "a\r\nb", "\u2028", "a\x85", "\x00", '"', '"a" b', "'", "=1",

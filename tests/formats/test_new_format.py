@@ -17,7 +17,7 @@ from exam_pp.formats.scores import contains_scores, read_all_scores, read_means,
 from exam_pp.records import Record
 from exam_pp.results import Score
 from exam_pp.store.files import read_text_lines
-from exam_pp.store.json_lines import read_records, write_records
+from exam_pp.store.parsing import read_records, write_records
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import Query
 

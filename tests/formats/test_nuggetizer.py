@@ -17,7 +17,7 @@ from exam_pp.phases.validation.validate import validate
 from exam_pp.results import Qrel, Score
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.runs import read_qrels, read_run
-from exam_pp.store.trec.score_rows import read_score_rows
+from exam_pp.store.trec.scores import read_score_rows
 
 Write = Callable[[str, list[Any]], Path]
 KEYS = (

@@ -10,7 +10,7 @@ import pytest
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.interchange.convert import Conversion, convert
-from exam_pp.store.trec.score_rows import read_score_rows
+from exam_pp.store.trec.scores import read_score_rows
 from tests.conftest import data_error
 
 Write = Callable[[str, list[Any]], Path]

@@ -27,12 +27,11 @@ from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.csv_cells import read_cells
-from exam_pp.store.games import read_games
-from exam_pp.store.json_lines import write_records
+from exam_pp.store.games_files import read_games
+from exam_pp.store.parsing import write_records
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.store.trec.answer_lines import write_answers
-from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
-from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
+from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
+from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 from tests.conftest import data_error
 
 names = st.text("ab1_-é", min_size=1, max_size=5)

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import BankLine, Nugget, Question, entry_id
 from exam_pp.cli.main import cli
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import FORMATS
@@ -22,13 +23,11 @@ from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.answer_lines import write_answers
-from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
 from exam_pp.store.trec.queries import Facet, Query, read_queries, write_query_lines
 from exam_pp.store.trec.ranks import read_ranks, write_ranks
 from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels, write_run
-from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
-from exam_pp.test_bank import BankLine, Nugget, Question, entry_id
+from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 from tests.conftest import PASSAGES, data_error
 
 texts = st.text("aé1.)? \u4e2d\"',;=\t", min_size=1, max_size=12).filter(lambda text: bool(text.strip()))

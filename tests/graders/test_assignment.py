@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import Nugget
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.listwise import WRONG_LENGTH
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import Nugget
 
 LISTWISE = "NuggetAssignment"
 POINTWISE = "NuggetAssignmentPointwise"

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import Question
 from exam_pp.data_model import RubricGrades, SelfRating
 from exam_pp.graders.base import PassageUnit
-from exam_pp.graders.calibration import CONTENT_FREE, calibrated
 from exam_pp.graders.make import make_grader
+from exam_pp.graders.soft import CONTENT_FREE, calibrated
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.scheduler import run_requests
 from exam_pp.prompts.rubric import QUESTION_SELF_RATED
-from exam_pp.requests import Completion, Request
-from exam_pp.test_bank import Question
 
 LOGPROBS = st.lists(st.floats(-20, -0.1), min_size=6, max_size=6)
 ENTRY = Question(query_id="q", question_id="e", question_text="What makes tides?")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from exam_pp.graders.make import make_grader
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 
 
 @pytest.mark.parametrize(

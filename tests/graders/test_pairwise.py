@@ -8,9 +8,9 @@ import pytest
 
 from exam_pp.games import Game
 from exam_pp.graders.pairwise import AnswerText, Document, PairGrader, PairUnit
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.prompts.base import NO_DOCUMENTS
 from exam_pp.prompts.pairwise import PAIRWISE_ANSWERS, PAIRWISE_CHOICE
-from exam_pp.requests import Completion, Request
 
 
 def unit(a: str = "Bees dance.", b: str = "Bees sting now.", *documents: Document, **more: Any) -> PairUnit:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.baselines import entry_of, scale_of, sentences
+from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Part, Request
 
 QUESTION_RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 QUESTION_EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")

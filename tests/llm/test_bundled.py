@@ -11,8 +11,8 @@ import pytest
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.baselines import UNANSWERABLE, sentences
 from exam_pp.llm.bundled import BundledLLM, rating_request
+from exam_pp.llm_requests import Part, Request
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.requests import Part, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.texts import read_texts
 

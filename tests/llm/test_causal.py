@@ -17,8 +17,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.prompts.thinking import without_thinking
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
+from exam_pp.prompts.markup import without_thinking
 from tests.llm.small_models import CONTEXT, byte_tokenizer, rendered, save_llama
 
 LABELS = tuple("012345")

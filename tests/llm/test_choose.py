@@ -13,7 +13,7 @@ import pytest
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.requests import LabelSearch, Part, Request
+from exam_pp.llm_requests import LabelSearch, Part, Request
 from tests.llm.endpoint_server import completion, failure, serve, text_completion
 from tests.llm.small_models import byte_tokenizer, rendered, save_llama
 from tests.llm.test_causal import beginning, load

@@ -14,8 +14,8 @@ from transformers import AutoConfig
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import BACKENDS, LLM, ModelOptions, load_llm
+from exam_pp.llm_requests import Completion, Request, pair_request
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Request, pair_request
 from tests.llm.endpoint_server import rating, serve
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")

@@ -16,7 +16,7 @@ import pytest
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, conversion, huggingface, load_llm
 from exam_pp.llm.checkpoint import ModelCheckpoint
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

@@ -18,7 +18,7 @@ pytest.importorskip("ctranslate2")
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, conversion, load_llm
 from exam_pp.llm import ctranslate2_causal as engine
-from exam_pp.requests import Completion, Part, Request
+from exam_pp.llm_requests import Completion, Part, Request
 from tests.llm.small_models import CONTEXT, byte_tokenizer
 
 LABELS = tuple("012345")

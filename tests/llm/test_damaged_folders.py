@@ -12,12 +12,11 @@ import pytest
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.backends import load_llm
-from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.base import ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint import ModelCheckpoint
-from exam_pp.llm.failures import failures_as_model_error
-from exam_pp.llm.folder_checks import check_folder
+from exam_pp.llm.checkpoint_files import check_folder
 from exam_pp.llm.huggingface import Checkpoint
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 
 
 @pytest.fixture

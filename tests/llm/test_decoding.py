@@ -13,11 +13,10 @@ import torch
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm import LLM, ModelOptions, load_llm
-from exam_pp.llm.decoding import DECODING
-from exam_pp.llm.sampling import Sampler
+from exam_pp.llm.decoding import DECODING, Sampler
+from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Part, Request
 from tests.llm.endpoint_server import Server, completion, failure, rating, serve, text_completion
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"

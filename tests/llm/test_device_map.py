@@ -12,7 +12,7 @@ pytest.importorskip("accelerate")
 from exam_pp.errors import ModelError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 
 
 def replies(options: ModelOptions, prompts: list[str]) -> list[str]:

@@ -14,8 +14,8 @@ from exam_pp.llm import ModelOptions, conversion
 from exam_pp.llm.batched import BatchedLLM, _is_out_of_memory
 from exam_pp.llm.checkpoint import pick_device, pick_dtype
 from exam_pp.llm.encoding import Encoded
+from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.phases.grading.distributed import TorchProcessGroup
-from exam_pp.requests import Completion, Part, Request
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ pytest.importorskip("openai")
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm, retries, transport
+from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Part, Request
 from exam_pp.store.passages.graded_file import read_passages
 from tests.llm.endpoint_server import completion, failure, rating, serve, slow
 

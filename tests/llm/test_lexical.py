@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, Statistics, rating_level
+from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Part, Request
-from exam_pp.stemming import content_stems, tokens
+from exam_pp.text.stemming import content_stems, tokens
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")

@@ -14,8 +14,8 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.base import PairScorer
 from exam_pp.llm.pair_scorer import UNLIMITED_TOKENS, PairCheckpoint
+from exam_pp.llm_requests import Completion, Request, pair_request
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Request, pair_request
 from scripts.bench.keyed_model import TINY, make_tokenizer
 from tests.llm.small_models import save_bert_classifier
 

@@ -12,7 +12,7 @@ import torch
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.checkpoint import ModelCheckpoint
-from exam_pp.requests import Completion, Part, Request
+from exam_pp.llm_requests import Completion, Part, Request
 from tests.llm.pretend_cuda import OnGpu, pretended_gpus
 
 LABELS = tuple("012345")

@@ -28,7 +28,7 @@ from transformers import (
 from exam_pp.errors import ModelError, UnknownNameError
 from exam_pp.llm import ModelOptions, conversion, load_llm
 from exam_pp.llm.huggingface import Checkpoint
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 
 LABELS = tuple("012345")
 ENGINES = [

@@ -10,7 +10,7 @@ import pytest
 
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.requests import Completion, Part, Request
+from exam_pp.llm_requests import Completion, Part, Request
 
 LABELS = tuple("012345")
 ENGINES = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.metrics.bland_altman import bland_altman, means_and_differences
+from exam_pp.metrics.agreement import bland_altman, means_and_differences
 
 # Peak expiratory flow rate of 17 subjects in l/min, first measurements with the Wright and the mini Wright
 # peak flow meter: Bland and Altman, The Lancet 327 (1986), table 1.

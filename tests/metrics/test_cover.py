@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover, SoftCover
@@ -16,7 +17,6 @@ from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
 from exam_pp.results import OVERALL_SYSTEM, Qrel
-from exam_pp.test_bank import BankLine, TestBank
 from tests.conftest import passage, rubric
 
 Ranks = dict[str, list[int]]

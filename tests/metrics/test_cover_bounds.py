@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.data_model import parse_object
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery, gather
-from exam_pp.test_bank import BankLine, TestBank
 from tests.conftest import passage, rubric
 
 ENTRIES = ("a", "b")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.distribution import distribution
+from exam_pp.metrics.leaderboard import distribution
 
 SCORES = st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 0.1, 1 / 3, 1.0]), min_size=1, max_size=40)
 

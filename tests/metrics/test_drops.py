@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from exam_pp.metrics.drops import drop_bounds, fewest_queries, queries_for_drop, unseen_share
+from exam_pp.metrics.noninferiority import drop_bounds, fewest_queries, queries_for_drop, unseen_share
 from exam_pp.metrics.significance import queries_to_detect_range
 
 DROPS = st.lists(st.integers(-20, 20).map(lambda value: value / 20), min_size=1, max_size=8)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.metrics.correlation import kendall
-from exam_pp.metrics.meta_evaluation import meta_evaluation
+from exam_pp.metrics.correlation import kendall, meta_evaluation
 
 CELLS = [("a", "1"), ("b", "1"), ("c", "1"), ("a", "2"), ("b", "2"), ("c", "2")]
 

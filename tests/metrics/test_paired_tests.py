@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exam_pp.metrics.bounded_mean import interval
-from exam_pp.metrics.paired_tests import paired_tests
+from exam_pp.metrics.significance import paired_tests
 
 # Additional hours of sleep with two drugs: Student, "The probable error of a mean", Biometrika 6 (1908). R
 # has them as the data set `sleep`; t.test(..., paired = TRUE) gives t = -4.0621, df = 9, p-value = 0.002833.

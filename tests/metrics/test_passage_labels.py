@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.passage_labels import KthBest, LabelRule
+from exam_pp.metrics.qrels import KthBest, LabelRule
 
 RATINGS = st.lists(st.integers(0, 5), min_size=1, max_size=9).map(lambda r: sorted(r, reverse=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exam_pp.metrics.rating_ranks import rating_ranks
+from exam_pp.metrics.significance import rating_ranks
 
 
 @pytest.mark.parametrize(("queries", "ranks"), [(5, [(1, 2), (1, 2)]), (6, [(1, 1), (2, 2)])])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import variation
 
-from exam_pp.metrics.repeats import spread
+from exam_pp.metrics.text_similarity import spread
 
 VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=8)
 

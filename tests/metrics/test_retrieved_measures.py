@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import UnknownNameError
-from exam_pp.metrics import retrieved_measures
+from exam_pp.metrics import trec_measures
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.trec_measures import parse_measures, trec_eval_names
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
@@ -19,7 +19,7 @@ from exam_pp.results import Qrel, RunLine
 
 
 def test_the_example_of_the_documentation() -> None:
-    result = doctest.testmod(retrieved_measures)
+    result = doctest.testmod(trec_measures)
     assert result.attempted > 5
     assert result.failed == 0
 

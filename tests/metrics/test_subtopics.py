@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyndeval")
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.data_model import parse_object
 from exam_pp.errors import UnknownNameError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
@@ -17,7 +18,6 @@ from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels, subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.results import OVERALL_SYSTEM, SubtopicQrel
-from exam_pp.test_bank import BankLine, TestBank
 from tests.conftest import passage, rubric
 
 ENTRIES = ("a", "b", "c", "d")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import Question
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.answer_key import (
     ANSWER_KEY_RULES,
@@ -21,7 +22,6 @@ from exam_pp.prompts.answer_key import (
     with_answer_match,
 )
 from exam_pp.prompts.base import AnswerMatch
-from exam_pp.test_bank import Question
 
 CASES = Path(__file__).parent / "cases"
 

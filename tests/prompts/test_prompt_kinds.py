@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import Question
 from exam_pp.errors import SelectionError
+from exam_pp.llm_requests import Request
 from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import ReadingRule
 from exam_pp.prompts.custom import parse_prompt, prompt_as_file
-from exam_pp.requests import Request
-from exam_pp.test_bank import Question
 from tests.conftest import data_error
 
 REPAIRS = {"QuestionGenerationRepair", "NuggetGenerationRepair", "NuggetLabelsRepair"}

@@ -10,6 +10,7 @@ import pytest
 
 from exam_pp import prompts as package
 from exam_pp.errors import UnknownNameError
+from exam_pp.llm_requests import Request
 from exam_pp.prompts import (
     ASSIGNMENT_PROMPTS,
     DIRECT_PROMPTS,
@@ -18,7 +19,6 @@ from exam_pp.prompts import (
     RUBRIC_PROMPTS,
     Prompt,
 )
-from exam_pp.requests import Request
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts"
 VERSIONS = json.loads((GOLDEN / "versions.json").read_text(encoding="utf-8"))

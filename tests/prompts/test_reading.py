@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import Question
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
 from exam_pp.prompts.reading import (
@@ -23,7 +24,6 @@ from exam_pp.prompts.reading import (
     read_rating,
     read_yes_no,
 )
-from exam_pp.test_bank import Question
 
 CASES = json.loads((Path(__file__).parent / "cases" / "ratings.json").read_text(encoding="utf-8"))
 

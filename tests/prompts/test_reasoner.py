@@ -12,10 +12,10 @@ import pytest
 from exam_pp.formats.ragelo import _rating as imported_rating
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.make import RATING_TOKENS, make_grader
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion
 from exam_pp.prompts.custom import parse_prompt, prompt_as_file
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.prompts.reasoner import REASONER, RELEVANCE_LABELS, find_relevance_label
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion
 
 CASES = json.loads((Path(__file__).parent / "cases" / "reasons.json").read_text(encoding="utf-8"))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from exam_pp.banks import Question
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.answer_verification import answers_of
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import STILL_THINKING
 from exam_pp.prompts.entry_list import plain_label, read_labels
-from exam_pp.prompts.thinking import without_thinking
-from exam_pp.test_bank import Question
+from exam_pp.prompts.markup import without_thinking
 
 
 @pytest.mark.parametrize(

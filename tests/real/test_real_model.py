@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import Nugget
 from exam_pp.cli.main import main
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.make import make_grader
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm import ModelOptions, load_llm
+from exam_pp.llm_requests import Part, Request
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
-from exam_pp.requests import Part, Request
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import Nugget
 
 pytestmark = pytest.mark.real
 

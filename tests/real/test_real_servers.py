@@ -12,7 +12,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.endpoint import EndpointLLM
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 from exam_pp.store.passages.graded_file import read_passages
 from tests.real.conftest import RealServer
 from tests.real.test_real_model import PASSAGE, RATING, rating_requests, texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.rendering.terminal import draw_rows
+from exam_pp.rendering.text import draw_rows
 
 
 def test_rows_are_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

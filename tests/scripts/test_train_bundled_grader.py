@@ -10,7 +10,7 @@ import pytest
 
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.base import LLM
-from exam_pp.requests import Part, Request
+from exam_pp.llm_requests import Part, Request
 
 
 @pytest.mark.slow

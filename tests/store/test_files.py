@@ -25,6 +25,13 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store import files
+from exam_pp.store.atomic_writes import (
+    create_part,
+    create_work_folder,
+    lock_path,
+    signals_held,
+    temporary_folder,
+)
 from exam_pp.store.files import (
     atomic_output,
     check_output,
@@ -38,8 +45,7 @@ from exam_pp.store.files import (
     work_folder,
     write_text,
 )
-from exam_pp.store.inputs import reading
-from exam_pp.store.temporary import create_part, create_work_folder, lock_path, signals_held, temporary_folder
+from exam_pp.store.guarded_inputs import reading
 from tests.conftest import data_error
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import DataError
 from exam_pp.games import WINNERS, Game, GameSet, QueryGames
-from exam_pp.store.games import read_games, write_games
+from exam_pp.store.games_files import read_games, write_games
 
 LINE = '{"query_id": "q1", "game_sets": [{"llm": "judge", "games": [%s]}]}\n'
 GAME = '{"system_a": "x", "system_b": "y", "winner": "A"}'

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import BankLine
 from exam_pp.errors import DataError
-from exam_pp.store.json_lines import write_records
-from exam_pp.test_bank import BankLine
+from exam_pp.store.parsing import write_records
 
 
 def test_a_value_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:

@@ -22,11 +22,11 @@ from exam_pp.formats.rank_llm import read_candidates
 from exam_pp.formats.umbrela import read_judge_rows
 from exam_pp.records import Record
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import read_edits
-from exam_pp.store.games import read_games
-from exam_pp.store.json_lines import read_records
+from exam_pp.store.edits import read_edits
+from exam_pp.store.games_files import read_games
 from exam_pp.store.manifests import read_manifest
 from exam_pp.store.numbers import is_number, number_of, parse_integer, parse_number
+from exam_pp.store.parsing import read_records
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import read_raw_passages
 from exam_pp.store.sql.rows import GradedRows
@@ -34,8 +34,7 @@ from exam_pp.store.sql.tables import OF_GRADED_FILES
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import read_qrels, read_rankings, read_run
-from exam_pp.store.trec.score_rows import read_score_rows
-from exam_pp.store.trec.scores import read_leaderboard_means
+from exam_pp.store.trec.scores import read_leaderboard_means, read_score_rows
 
 ODD = ["1_0", "１", "१", "²", "1０", "", "x", " 4", "4 ", "4\n", ".", "1e", "+-1", "0x1", "1,5"]
 NOT_FINITE = ["nan", "inf", "-Infinity", "1e400"]

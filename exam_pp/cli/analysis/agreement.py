@@ -80,7 +80,7 @@ def command(
     \b
       exam-pp analyze agreement graded.jsonl.gz --bank questions.jsonl --min-judgment 2
     """
-    from exam_pp.metrics.passage_labels import LabelRule
+    from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.analysis.agreement import agreement, rated_passages
     from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments, labelled_passages
     from exam_pp.phases.evaluation.judgments import is_passages

@@ -92,7 +92,7 @@ def command(
       exam-pp analyze audit graded.jsonl.gz games.jsonl.gz --format html -o audit.html
       exam-pp analyze audit games.jsonl.gz --families families.toml
     """
-    from exam_pp.formats.games import contains_games
+    from exam_pp.formats.exam_pp_files import contains_games
 
     games = [file for file in files if contains_games(file)]
     graded = [file for file in files if file not in games]

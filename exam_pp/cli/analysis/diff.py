@@ -92,7 +92,7 @@ def command(
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices \\
         --grader google/flan-t5-base --grader google/flan-t5-large
     """
-    from exam_pp.metrics.passage_labels import LabelRule
+    from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.analysis.grading_diff import Grading, compare_systems, diff, entry_texts
     from exam_pp.reports.analysis.grading_diff import diff_report, labels_report
 

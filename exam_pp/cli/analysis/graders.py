@@ -88,7 +88,7 @@ def command(
       exam-pp analyze graders two-models.jsonl.gz --by entry --plot differences=differences.svg
       exam-pp analyze graders games.jsonl human-games.jsonl
     """
-    from exam_pp.formats.games import contains_games
+    from exam_pp.formats.exam_pp_files import contains_games
 
     if all(map(contains_games, files)):
         refuse_without("a graded file", "bank", "label_rule", "by", "plot", "plot_differences", *criteria)
@@ -97,7 +97,7 @@ def command(
     if len(files) > 1:
         raise click.UsageError("Name one graded file, or games files; exam-pp merge joins graded files.")
     (graded,) = files
-    from exam_pp.metrics.passage_labels import LabelRule
+    from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
     from exam_pp.phases.evaluation.graded_citations import SupportFilter

@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 from exam_pp.phases.banks.signs import SIGN_NAMES, ClinicOptions
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @click.command("clinic", cls=Command)
@@ -127,7 +127,7 @@ def command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -
     """
     from exam_pp.phases.banks.clinic import examine, proposed_edits
     from exam_pp.reports.banks.clinic import clinic_report
-    from exam_pp.store.banks.edits import write_edits
+    from exam_pp.store.edits import write_edits
     from exam_pp.store.files import check_output
 
     names = [field.name for field in fields(ClinicOptions) if field.name in options]

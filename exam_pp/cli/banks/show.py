@@ -17,7 +17,7 @@ from exam_pp.cli.options import (
     output_option,
 )
 from exam_pp.errors import SelectionError
-from exam_pp.wording import no_query
+from exam_pp.text.wording import no_query
 
 PARTS = ("counts", "problems", "entries")
 

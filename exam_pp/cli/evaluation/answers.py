@@ -97,7 +97,7 @@ def _metric(context: click.Context, _option: click.Parameter, metric: str | None
     if metric is not None or context.resilient_parsing:
         return metric
     from exam_pp.errors import SelectionError
-    from exam_pp.wording import listed
+    from exam_pp.text.wording import listed
 
     graded = context.params["graded"]
     found = _metrics_of(graded)

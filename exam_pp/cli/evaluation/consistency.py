@@ -13,7 +13,7 @@ from exam_pp.cli.completion import model_names
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import FILES, ONLY_QUERIES, OUTPUT_PATH, PASSAGES
 from exam_pp.cli.ranges import IntRange
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluation.repeats import Embedder

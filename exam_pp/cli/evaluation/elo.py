@@ -403,8 +403,8 @@ def _games(
 
 
 def _write_games(played: RatedGames, output: Path, inputs: list[Path | None]) -> None:
-    from exam_pp.store.games import write_games
-    from exam_pp.wording import counted
+    from exam_pp.store.games_files import write_games
+    from exam_pp.text.wording import counted
 
     write_games(played.queries, output, inputs=[path for path in inputs if path is not None])
     games, systems = counted(played.games, "game"), counted(played.systems, "system")

@@ -170,7 +170,7 @@ def _write_rows(
     conditions: Sequence[Condition], output: LeaderboardOutput, inputs: list[Path | None]
 ) -> None:
     from exam_pp.phases.evaluation.nugget_leaderboard import metrics_lines, rows_with_means
-    from exam_pp.store.trec.score_rows import write_score_rows
+    from exam_pp.store.trec.scores import write_score_rows
 
     condition = _single_condition(conditions, f"--format {output.form}")
     if output.form == "trec_eval":
@@ -201,7 +201,7 @@ def _draw(
     output.draw(conditions[0].primary, inputs)
     if plot_length is not None:
         from exam_pp.reports.analysis.nugget_conditions import length_picture
-        from exam_pp.store.trec.run_types import read_run_types
+        from exam_pp.store.trec.ranks import read_run_types
 
         types = read_run_types(run_types) if run_types is not None else {}
         emit_figure([length_picture(conditions[0], types)], plot_length, inputs)

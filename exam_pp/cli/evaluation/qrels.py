@@ -35,7 +35,7 @@ from exam_pp.provenance import Provenance
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
-    from exam_pp.metrics.passage_labels import LabelRule
+    from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.results import Qrel, SubtopicQrel
 
@@ -207,7 +207,7 @@ def _rule(label: str) -> LabelRule | None:
         raise click.UsageError(
             f"--label {label!r} is neither one of {', '.join(_NAMES)} nor a rule such as '2nd>=5:3, else 0'."
         )
-    from exam_pp.metrics.passage_labels import LabelRule
+    from exam_pp.metrics.qrels import LabelRule
 
     return LabelRule.parse(label)
 

@@ -10,7 +10,7 @@ import click
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import FILE, ManifestPath, emit, emit_rendered, format_option, output_option
 from exam_pp.rendering.render import REPORT_FORMATS
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.prompts import Prompt

@@ -9,7 +9,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import FILE, log_notes, log_summary, required_output
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @click.command("merge", cls=Command)

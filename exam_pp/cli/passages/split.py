@@ -9,7 +9,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import PASSAGES, OutputPath, log_summary
 from exam_pp.cli.ranges import IntRange
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @click.command("split", cls=Command)

@@ -147,7 +147,7 @@ def _kind_of(decisions: tuple[Path, ...]) -> str:
 
 
 def _kinds_in(file: Path) -> list[str]:
-    from exam_pp.store.banks.edits import read_edits
+    from exam_pp.store.edits import read_edits
     from exam_pp.store.files import is_read_once, read_lines
 
     if is_read_once(file):

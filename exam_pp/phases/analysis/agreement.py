@@ -16,7 +16,7 @@ from exam_pp.metrics.agreement import (
     kappa_interval,
 )
 from exam_pp.metrics.grade_masks import gather
-from exam_pp.metrics.passage_labels import KthBest, LabelRule
+from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluation.judgments import fraction_notes, outside_scale_notes

@@ -24,7 +24,7 @@ from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 PathLike = str | Path
 Resampled = Literal["queries", "systems"]

@@ -12,8 +12,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.open_rag_eval_results import read_result_rows
 from exam_pp.formats.scores import read_query_scores
-from exam_pp.metrics.distribution import Distribution, distribution
-from exam_pp.metrics.leaderboard import exact_mean
+from exam_pp.metrics.leaderboard import Distribution, distribution, exact_mean
 from exam_pp.metrics.score_ranges import range_of
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, mean_interval
 from exam_pp.phases.evaluation.repeats import score_consistency
@@ -23,7 +22,7 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.roles import repeat_of
 from exam_pp.store.files import is_read_once
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 _ADJUSTED = "adjusted("
 

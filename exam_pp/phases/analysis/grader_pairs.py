@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from exam_pp.defaults import SAMPLES
-from exam_pp.metrics.agreement import Coefficients, coefficients
-from exam_pp.metrics.bland_altman import BlandAltman, bland_altman
+from exam_pp.metrics.agreement import BlandAltman, Coefficients, bland_altman, coefficients
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
 
 Unit = tuple[str, ...]

@@ -11,8 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.agreement import krippendorff_alpha
 from exam_pp.metrics.grade_masks import GradedFile, gather
-from exam_pp.metrics.passage_labels import KthBest
-from exam_pp.metrics.qrels import judgment_qrels
+from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.phases.analysis.agreement import Labelling
 from exam_pp.phases.analysis.criteria_ratings import criteria_ratings
 from exam_pp.phases.analysis.grader_pairs import GraderPair, Ratings, Unit, compare_graders
@@ -25,7 +24,7 @@ from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 Compared = Literal["passages", "pairs", "ratings"]
 """The compared values: labels of passages, ratings of pairs of passage and entry, or ratings by criteria."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
-from exam_pp.metrics.passage_labels import KthBest, LabelRule
+from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.rubric import cover_of

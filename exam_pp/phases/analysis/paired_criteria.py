@@ -9,13 +9,12 @@ from itertools import combinations
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
-from exam_pp.metrics.paired_tests import PairedTests, paired_tests
-from exam_pp.metrics.significance import holm
+from exam_pp.metrics.significance import PairedTests, holm, paired_tests
 from exam_pp.phases.analysis.criteria_ratings import CriteriaRatings, criteria_ratings
 from exam_pp.phases.evaluation.graded_citations import SupportFilter
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, graded_by
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @dataclass(frozen=True)

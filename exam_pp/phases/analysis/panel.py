@@ -11,8 +11,13 @@ from exam_pp.data_model import QueryView, Role
 from exam_pp.defaults import CONFIDENCE, CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, grader_names
-from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_alpha
-from exam_pp.metrics.consensus import ConsensusRule, consensus_ratings
+from exam_pp.metrics.agreement import (
+    Coefficients,
+    ConsensusRule,
+    coefficients,
+    consensus_ratings,
+    krippendorff_alpha,
+)
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather
@@ -29,7 +34,7 @@ from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 FAR = 0.5
 """A grader with a lower τ with the others is far from the rest: more than a quarter of pairs are swapped."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from exam_pp.data_model import is_human
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
-from exam_pp.formats.games import read_any_games
+from exam_pp.formats.exam_pp_files import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey, grader_names
 from exam_pp.metrics.agreement import kappa_interval
@@ -17,7 +17,7 @@ from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.grader_pairs import GraderPair, Ratings, compare_graders
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, graded_by
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 _VERDICTS = (-1, 0, 1)
 """The first system loses, a tie, the first system wins; systems are in the order of their names."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import NO_PASSAGE, QueryView
-from exam_pp.edits import FORMAT, BankEdit, Edits
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.clinic import (
@@ -27,10 +27,9 @@ from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

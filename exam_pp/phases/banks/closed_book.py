@@ -5,7 +5,7 @@ from __future__ import annotations
 from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
-from exam_pp.graders.closed_book import ClosedBookGrader
+from exam_pp.graders.rubric import ClosedBookGrader
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import Advance, FileSummary, GradeFiles, open_journal

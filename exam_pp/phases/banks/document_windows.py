@@ -13,8 +13,8 @@ from exam_pp.errors import DataError
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.roles import is_part_of_answer
-from exam_pp.sentences import sentences
 from exam_pp.store.trec.texts import read_texts
+from exam_pp.text.sentences import sentences
 
 # A Chinese, Japanese or Korean character, a piece of a word, or another sign.
 _TOKEN = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W぀-ヿ㐀-鿿가-힯]{1,8}|[^\w\s]")

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from exam_pp.edits import BankEdit, Edits
+from exam_pp.banks import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.banks.edits import check_reviewed, read_edits
+from exam_pp.store.edits import BankEdit, Edits, check_reviewed, read_edits
 from exam_pp.store.files import check_output
-from exam_pp.test_bank import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 HISTORY = "history"
 """The key of a line's ``info`` that lists the edits applied to it."""

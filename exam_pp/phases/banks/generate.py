@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import BankLine, EntryKind, Nugget, Question, entry_id, normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.graders.generation import TOP_UPS, EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
@@ -26,8 +27,7 @@ from exam_pp.prompts.generation import (
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import Query, read_queries
-from exam_pp.test_bank import BankLine, EntryKind, Nugget, Question, entry_id, normalised_text
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Advance = Callable[[int, int | None], None]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.formats.open_rag_eval import cited_sentences
-from exam_pp.graders.answer_generation import AnswerUnit, GeneratedAnswer, generate_answer
+from exam_pp.graders.generation import AnswerUnit, GeneratedAnswer, generate_answer
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.relevant_passages import ranked_passages
@@ -19,13 +19,12 @@ from exam_pp.phases.grading.scheduler import Answer as AnswerRequests
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts.answers import ANSWER_PROMPTS, Style, has_contexts
 from exam_pp.prompts.base import CUT_SLOT, Prompt
-from exam_pp.sentences import sentences
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
-from exam_pp.store.trec.answers import Answer, AnswerPart
+from exam_pp.store.trec.answers import Answer, AnswerFormat, AnswerPart, write_answers
 from exam_pp.store.trec.queries import Query, read_queries
-from exam_pp.wording import counted
+from exam_pp.text.sentences import sentences
+from exam_pp.text.wording import counted
 
 Advance = Callable[[int, int | None], None]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.graders.generation import TOP_UPS, Generated, ListRequester
 from exam_pp.llm.backends import load_llm
@@ -20,20 +21,19 @@ from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.prompts.base import CUT_SLOT, Prompt
-from exam_pp.prompts.generation import requests_number
-from exam_pp.prompts.queries import (
+from exam_pp.prompts.generation import (
     EXAMPLES_SLOT,
     PUBLISHED_COUNT,
     QUERIES,
     QUERIES_FEW_SHOT,
     QUERIES_REPAIR,
     QUERIES_TOP_UP,
+    requests_number,
     shows_user_queries,
 )
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import GeneratedQuery, Query, read_queries, write_query_lines
-from exam_pp.test_bank import normalised_text
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Advance = Callable[[int, int | None], None]
 

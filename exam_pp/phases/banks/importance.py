@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from exam_pp.banks import BankLine, Entry
 from exam_pp.errors import SelectionError
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.nuggetize import Importance, importance_order, label_importance
@@ -24,8 +25,7 @@ from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.test_bank import BankLine, Entry
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Advance = Callable[[int, int | None], None]
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import BankLine, Nugget, entry_id
 from exam_pp.errors import OutputError, SelectionError
 from exam_pp.graders.nuggetize import Nuggetizer, Nuggets, Segments
 from exam_pp.llm.backends import load_llm
@@ -24,8 +25,7 @@ from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, atomic_output, check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_queries
-from exam_pp.test_bank import BankLine, Nugget, entry_id
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Advance = Callable[[int, int | None], None]
 

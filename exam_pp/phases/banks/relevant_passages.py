@@ -16,7 +16,7 @@ from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.prompts import GRADED_RELEVANCE
 from exam_pp.prompts.base import with_aliases
 from exam_pp.roles import DistinctNames, System, is_part_of_answer
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 RelevanceSource = Literal["human", "model", "all"]
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from exam_pp.banks import BankLine, Entry, Nugget, TestBank, is_stale
 from exam_pp.graders.nuggetize import MAX_WORDS
 from exam_pp.metrics.duplicates import near_duplicates
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
-from exam_pp.test_bank import BankLine, Entry, Nugget, TestBank, is_stale
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import Evaluation, check_names, counted_names
-from exam_pp.prompts.attempt import ANSWER_ATTEMPT
+from exam_pp.prompts.direct import ANSWER_ATTEMPT
 from exam_pp.provenance import graded_by
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import DistinctNames, answers_in

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from exam_pp.data_model import QueryPassages
-from exam_pp.metrics.citations import CitationRule, citation_scores
+from exam_pp.metrics.citation_scores import CitationRule, citation_scores
 from exam_pp.phases.evaluation.graded_citations import (
     CitationReader,
     GradedCitation,
@@ -19,7 +19,7 @@ from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLik
 from exam_pp.results import Score
 from exam_pp.roles import DistinctNames
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 METRICS = ("citation_precision", "citation_recall", "citation_F1")
 
@@ -69,7 +69,7 @@ def citations(
 
     Returns:
         Scores from 0 to 1 for each system and query: weighted precision and recall, and F1
-        (:func:`exam_pp.metrics.citations.citation_scores`).
+        (:func:`exam_pp.metrics.citation_scores.citation_scores`).
 
     Raises:
         SelectionError: No grades match, or grades by several models or prompts do.

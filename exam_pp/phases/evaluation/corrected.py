@@ -47,7 +47,7 @@ from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.pair_samples import read_pair_sample
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 CorrectedMeasure = Literal["cover", "pair-share", "label-mean", "nuggets"]
 DEFAULT_CUTOFF = 20

@@ -21,7 +21,7 @@ from exam_pp.prompts.criteria import MEAN
 from exam_pp.results import Score
 from exam_pp.roles import DistinctNames, outputs_of
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from exam_pp.banks import TestBank
 from exam_pp.metrics.grade_masks import GradedQuery
-from exam_pp.test_bank import TestBank
 
 
 def entries_of_facets(queries: Iterable[GradedQuery], bank: TestBank | None) -> dict[str, dict[str, int]]:

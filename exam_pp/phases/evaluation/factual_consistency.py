@@ -15,7 +15,7 @@ from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, 
 from exam_pp.provenance import Provenance
 from exam_pp.results import Score
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 OF_ANSWERS = "FactualConsistency"
 """The score of the whole answer against all its sources together."""

@@ -12,7 +12,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.results import Qrel
 from exam_pp.store.files import atomic_output, read_text_lines
 from exam_pp.store.trec.runs import read_qrels
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 FILLED = "1"
 """Second column of added lines; in lines of judgments it is unchanged, and usually 0."""

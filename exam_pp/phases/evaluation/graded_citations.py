@@ -10,7 +10,7 @@ from typing import NamedTuple
 from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
-from exam_pp.metrics.citations import SUPPORT_VALUES
+from exam_pp.metrics.citation_scores import SUPPORT_VALUES
 from exam_pp.provenance import Provenance
 from exam_pp.roles import AnswerPart, SystemOutput, outputs_of
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Union
 
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.roles import choose_role, recorded_roles, without_canaries
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
+    from exam_pp.banks import TestBank
     from exam_pp.data_model import QueryView, Role
-    from exam_pp.test_bank import TestBank
 
 log = logging.getLogger(__name__)
 

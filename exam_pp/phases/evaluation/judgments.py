@@ -14,7 +14,7 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import Qrel
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.trec.runs import read_qrels
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def judgments(source: Passages, *, queries: Queries | None = None, facets: Facets = "title") -> list[Qrel]:

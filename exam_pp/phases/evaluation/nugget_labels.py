@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from exam_pp.banks import ASSIGNMENT_RATINGS, Entry
 from exam_pp.data_model import AnyGrades
 from exam_pp.metrics.nuggets import is_label
 from exam_pp.prompts import PROMPTS
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry
 
 Labels = dict[str, list[str | None]]
 """Nugget id to its labels, one for each copy of the nugget in the bank; None is ungraded."""

@@ -28,8 +28,8 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import allow_rereading, check_utf8_name
 from exam_pp.store.manifests import visible_entries
-from exam_pp.store.trec.run_types import read_run_types
-from exam_pp.wording import counted
+from exam_pp.store.trec.ranks import read_run_types
+from exam_pp.text.wording import counted
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from exam_pp.banks import Entry
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.nuggets import LabelledNugget, MissingVital
 from exam_pp.phases.evaluation.nugget_answers import LabelledAnswer, LabelledAnswers
 from exam_pp.phases.evaluation.result import MissingQueries, counted_names
-from exam_pp.test_bank import Entry
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _HINT = "Exclude such queries with --queries."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from exam_pp.banks import Entry, TestBank
 from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
@@ -30,7 +31,6 @@ from exam_pp.phases.evaluation.result import (
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
-from exam_pp.test_bank import Entry, TestBank
 
 ALL_NUGGETS = "_all_nuggets_"
 """Name of the artificial run whose answers support every nugget: the highest possible scores."""

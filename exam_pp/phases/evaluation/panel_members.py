@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from exam_pp.banks import EntryKind
 from exam_pp.data_model import DIRECT_ID, AnyGrades, QueryView, is_consensus
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
-from exam_pp.test_bank import EntryKind
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 MIXED_CLASS = "PanelConsensus"
 """Prompt class of a consensus of graders with several prompt classes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @dataclass

@@ -9,11 +9,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.repeats import spread
-from exam_pp.metrics.text_similarity import Overlap, baseline_of, bert_score, rouge
+from exam_pp.metrics.text_similarity import Overlap, baseline_of, bert_score, rouge, spread
 from exam_pp.phases.evaluation.result import Evaluation, check_names
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     import numpy

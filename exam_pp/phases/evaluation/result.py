@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.score_ranges import Range, range_of
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
-from exam_pp.wording import MAX_LISTED, counted, listed
+from exam_pp.text.wording import MAX_LISTED, counted, listed
 
 if TYPE_CHECKING:
     import nanoarrow
@@ -66,11 +66,11 @@ class Evaluation:
         return self.ranges.get(metric) or range_of(metric)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The scores as a data frame; see :meth:`Tabular.to_pandas <exam_pp.frames.Tabular.to_pandas>`."""
+        """The scores as a data frame; see :meth:`Tabular.to_pandas <exam_pp.results.Tabular.to_pandas>`."""
         return Scores(self.scores).to_pandas()
 
     def to_arrow(self) -> nanoarrow.Array:
-        """The scores as an Arrow array; see :meth:`Tabular.to_arrow <exam_pp.frames.Tabular.to_arrow>`."""
+        """The scores as an Arrow array; see :meth:`Tabular.to_arrow <exam_pp.results.Tabular.to_arrow>`."""
         return Scores(self.scores).to_arrow()
 
 

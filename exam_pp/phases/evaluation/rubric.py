@@ -13,12 +13,12 @@ from exam_pp.data_model import Role
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.llm_requests import LOW_MASS
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import GradedQuery
-from exam_pp.metrics.passage_labels import LabelRule
-from exam_pp.metrics.qrels import Facets, Label, Labelling, best_qrels, ungraded_label
+from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.facets import entries_of_facets
@@ -37,10 +37,9 @@ from exam_pp.phases.evaluation.selected_grades import (
     threshold_notes,
 )
 from exam_pp.provenance import Provenance
-from exam_pp.requests import LOW_MASS
 from exam_pp.results import Qrel, Scores
-from exam_pp.store.garbage_collector import without_garbage_collection
-from exam_pp.wording import counted
+from exam_pp.store.passages.graded_file import without_garbage_collection
+from exam_pp.text.wording import counted
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from exam_pp.metrics.corrected_pairs import LabelledPair
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.pair_sample import Block, PairSample
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 JUDGMENTS = "judgments"
 """Name of the reviewer that stands for the judgments of the passages."""

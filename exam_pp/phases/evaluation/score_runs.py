@@ -24,7 +24,7 @@ from exam_pp.phases.evaluation.result import (
 )
 from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.garbage_collector import without_garbage_collection
+from exam_pp.store.passages.graded_file import without_garbage_collection
 from exam_pp.store.trec.runs import (
     MethodName,
     Run,
@@ -33,7 +33,7 @@ from exam_pp.store.trec.runs import (
     run_files,
     warn_of_skipped_files,
 )
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 Runs = PathLike | Sequence[PathLike] | Iterable[RunLine]
 """A folder of run files, a run file, several of them, or the lines of runs."""

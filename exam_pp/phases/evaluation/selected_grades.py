@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from exam_pp.banks import EntryKind, TestBank
 from exam_pp.data_model import CANARY, QueryView, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
@@ -23,8 +24,7 @@ from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
-from exam_pp.store.garbage_collector import without_garbage_collection
-from exam_pp.test_bank import EntryKind, TestBank
+from exam_pp.store.passages.graded_file import without_garbage_collection
 
 DEFAULT_MIN_GRADE = 4
 """The default threshold, as in the examples of the workbench paper (Dietz, SIGIR 2024)."""

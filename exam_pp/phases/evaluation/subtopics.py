@@ -13,7 +13,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import read_selected, threshold_notes
 from exam_pp.provenance import Provenance
 from exam_pp.results import SubtopicQrel
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @dataclass(frozen=True)

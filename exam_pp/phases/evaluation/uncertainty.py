@@ -12,7 +12,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.score_ranges import Range, is_outside
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from exam_pp.wording import MAX_LISTED, counted, listed
+from exam_pp.text.wording import MAX_LISTED, counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.uncertainty import Interval, ScoreMatrix

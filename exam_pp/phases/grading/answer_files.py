@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from exam_pp.errors import SelectionError
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.llm.base import ModelOptions
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.phases.grading.grading_run import CHAT_PIPELINES, GradeFiles
 from exam_pp.prompts.base import Unparsed
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 
 
 def no_answers(files: GradeFiles, systems: Sequence[str]) -> SelectionError:

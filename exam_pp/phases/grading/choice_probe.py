@@ -8,9 +8,9 @@ from statistics import fmean
 
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.soft import soft_grade
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.prompts.base import Unparsed
 from exam_pp.prompts.rubric import QUESTION_SELF_RATED
-from exam_pp.requests import Completion, Request
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,13 @@ from exam_pp.errors import ModelError
 from exam_pp.llm.backends import can_rate, load_llm
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
 from exam_pp.llm.conversion import available_cores
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.choice_probe import Choices, compare_choices, rating_requests
 from exam_pp.phases.grading.grading_run import CHAT_PIPELINES
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
-from exam_pp.requests import Completion, Request
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from exam_pp.banks import Entry, TestBank
 from exam_pp.data_model import DIRECT_ID, AnyGrades, DirectGrade, PassageView, Role
 from exam_pp.graders.base import Grader, PassageUnit
-from exam_pp.graders.calibration import calibrated
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.make import make_grader
+from exam_pp.graders.soft import calibrated
 from exam_pp.llm.decoding import DECODING
+from exam_pp.llm_requests import LOW_MASS
 from exam_pp.phases.grading.scheduler import (
     WINDOW_REQUESTS,
     Answer,
@@ -23,9 +25,7 @@ from exam_pp.phases.grading.scheduler import (
 )
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import PROMPTS, Prompt, Unparsed
-from exam_pp.requests import LOW_MASS
 from exam_pp.roles import accepted_entries, answers_in, joined_text
-from exam_pp.test_bank import Entry, TestBank
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class GradeSummary:
     ``pairs`` are to be graded, ``reused`` pairs have a grade in the file, and ``judged`` pairs are skipped,
     because their passage has a judgment. ``sources`` counts ratings by reading rule, ``reasons`` ungraded
     pairs by reason. ``low_masses`` of the ``soft`` grades have a mass below
-    :data:`~exam_pp.requests.LOW_MASS`. ``other_options`` counts reused pairs whose grade was made with other
-    values of options, by the names of all these options.
+    :data:`~exam_pp.llm_requests.LOW_MASS`. ``other_options`` counts reused pairs whose grade was made with
+    other values of options, by the names of all these options.
     """
 
     queries: int = 0

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from exam_pp.data_model import CriteriaGrades, QueryPassages
 from exam_pp.errors import SelectionError
+from exam_pp.graders.answers import AnsweredQuery, CriteriaGrader
 from exam_pp.graders.base import CriteriaGrading
-from exam_pp.graders.criteria import AnsweredQuery, CriteriaGrader
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.answer_files import no_answers
 from exam_pp.phases.grading.grade import DECISIVE
@@ -26,7 +26,7 @@ from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,8 @@ def make_criteria_grader(llm: LLM, options: AnswerOptions) -> CriteriaGrader:
     """The grader for a loaded model; raises SelectionError for a pair scorer, which has no prompt."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
-            "Criteria are rated by a language model; for a classifier of pairs use `exam-pp grade`."
+            "Criteria are rated by a language model; a classifier of pairs scores claims, without "
+            "--prompt-class and --prompt-file."
         )
     info: dict[str, Any] = {} if options.max_passages is None else {"max_passages": options.max_passages}
     return CriteriaGrader(options.criteria or RAGELO, llm.name, llm.provenance(), info)

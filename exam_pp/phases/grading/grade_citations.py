@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from exam_pp.data_model import Passage, QueryPassages, SupportGrades
 from exam_pp.errors import SelectionError
+from exam_pp.graders.answers import CitingPart, SupportGrader
 from exam_pp.graders.base import SupportGrading
-from exam_pp.graders.citation_support import CitingPart, SupportGrader
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.answer_files import no_answers, reading_of
 from exam_pp.phases.grading.grade import DECISIVE
@@ -21,7 +21,7 @@ from exam_pp.roles import outputs_of
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ def make_support_grader(llm: LLM, model: ModelOptions, prompt: Prompt) -> Suppor
     """The grader for a loaded model; raises SelectionError for a pair scorer, which has no labels."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
-            "Citations are graded by a language model; for a classifier of pairs use `exam-pp grade`."
+            "Citations are graded by a language model; a classifier of pairs scores claims, without "
+            "--prompt-class and --prompt-file."
         )
     unparsed, limit = reading_of(model)
     return SupportGrader(

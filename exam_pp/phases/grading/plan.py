@@ -14,6 +14,7 @@ from random import Random
 from exam_pp.errors import SelectionError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grading_jobs
 from exam_pp.phases.grading.grading_run import (
     GradeFiles,
@@ -29,11 +30,10 @@ from exam_pp.phases.grading.grading_run import (
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job
 from exam_pp.phases.grading.sharding import Shard
-from exam_pp.requests import Completion, Request
+from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
-from exam_pp.store.temporary import temporary_folder
 
 PROBE_SECONDS = 10.0
 """Duration of the probe; the group of batches that is running then is finished."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from exam_pp.banks import Entry, TestBank
 from exam_pp.data_model import AnyGrades, DirectGrade, RubricGrades, is_consensus, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
@@ -20,8 +21,7 @@ from exam_pp.prompts.base import AnswerMatch, Unparsed
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.passages.raw_passages import RawQuery
-from exam_pp.test_bank import Entry, TestBank
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @dataclass

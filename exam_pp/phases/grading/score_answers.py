@@ -9,8 +9,8 @@ from typing import Literal
 
 from exam_pp.data_model import ConsistencyGrade, Passage, QueryPassages
 from exam_pp.errors import SelectionError
+from exam_pp.graders.answers import ClaimUnit, ConsistencyGrader
 from exam_pp.graders.base import ConsistencyGrading
-from exam_pp.graders.factual_consistency import ClaimUnit, ConsistencyGrader
 from exam_pp.llm.base import LLM, HasExpensiveLabels, ModelOptions, PairScorer
 from exam_pp.phases.grading.answer_files import no_answers, reading_of
 from exam_pp.phases.grading.grade import DECISIVE
@@ -21,7 +21,7 @@ from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
 from exam_pp.roles import SystemOutput, outputs_of
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 Claims = Literal["both", "answer", "part"]
 """The claims to score: whole answers, their parts, or both."""

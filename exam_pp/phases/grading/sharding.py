@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryView
 from exam_pp.errors import SelectionError
-from exam_pp.test_bank import TestBank
 
 _CHARACTERS_AROUND = 600
 """Estimated length of the instructions and the question in a prompt, in characters."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from exam_pp.banks import Entry, TestBank
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
@@ -26,7 +27,6 @@ from exam_pp.prompts.base import AnswerMatch
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.test_bank import Entry, TestBank
 
 
 @dataclass

@@ -12,10 +12,9 @@ from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_answer_f
 from exam_pp.records import replace
 from exam_pp.results import RunLine
 from exam_pp.roles import System
-from exam_pp.sentences import sentences
 from exam_pp.store.files import is_read_once
-from exam_pp.store.trec.answer_lines import references_of
-from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, references_of
+from exam_pp.text.sentences import sentences
 
 Unit = Literal["paragraph", "sentence", "whole"]
 

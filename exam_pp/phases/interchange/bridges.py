@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.data_model import Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Content, Format
@@ -32,7 +33,6 @@ from exam_pp.roles import choose_role, outputs_of, without_canaries
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Facet, Query, read_query_texts
 from exam_pp.store.trec.runs import MethodName, run_files
-from exam_pp.test_bank import BankLine, TestBank
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from exam_pp.roles import DistinctNames, System
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import write_passages
 from exam_pp.store.trec.queries import write_queries
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 def import_candidates(

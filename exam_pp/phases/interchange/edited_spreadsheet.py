@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import BankLine, Entry, entry_id
 from exam_pp.errors import DataError
 from exam_pp.formats.bank_csv import Row, entry_fields, new_entry, new_line, row_of
 from exam_pp.phases.banks.edit import add_history
-from exam_pp.test_bank import BankLine, Entry, entry_id
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _SPREADSHEET = "spreadsheet"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -15,7 +16,6 @@ from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, bet
 from exam_pp.phases.evaluation.nugget_scores import bank_items
 from exam_pp.roles import DistinctNames, System
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.test_bank import Entry
 
 
 @dataclass

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.fusion import DEFAULT_K, reciprocal_rank_fusion
-from exam_pp.metrics.trec_measures import trec_eval_ranking
+from exam_pp.metrics.ties_in_runs import trec_eval_ranking
 from exam_pp.results import RunLine
 from exam_pp.store.files import STDIO
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.trec.runs import (
     MethodName,
     Run,
@@ -21,7 +21,7 @@ from exam_pp.store.trec.runs import (
     warn_of_skipped_files,
     write_run,
 )
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 DEFAULT_NAME = "fused"
 """The name of the fused system if the run is written to standard output."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from exam_pp.banks import BankLine
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.formats.nugget_assignments import (
@@ -18,7 +19,6 @@ from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import write_queries
-from exam_pp.test_bank import BankLine
 
 
 @dataclass(frozen=True)

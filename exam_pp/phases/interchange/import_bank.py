@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from exam_pp.banks import BankLine, TestBank, is_stale, of_title_query
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, read_bank_csv
@@ -22,8 +23,7 @@ from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.test_bank import BankLine, TestBank, is_stale, of_title_query
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -35,7 +35,7 @@ from exam_pp.store.trec.runs import (
     warn_of_skipped_files,
 )
 from exam_pp.store.trec.texts import read_texts
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 DEFAULT_MODEL = "umbrela"
 

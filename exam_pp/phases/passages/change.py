@@ -18,7 +18,7 @@ from exam_pp.phases.passages.games import (
 from exam_pp.phases.passages.rename import Renaming, rename_step
 from exam_pp.phases.passages.strip import StripOptions, strip_step
 from exam_pp.phases.passages.transform import Rewritten, in_turn, rewrite
-from exam_pp.store.games import is_games_file
+from exam_pp.store.games_files import is_games_file
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from exam_pp.phases.passages.rename import Renaming, check_distinct, check_known
 from exam_pp.phases.passages.strip import StripOptions, selects
 from exam_pp.phases.passages.transform import Step
 from exam_pp.records import Record
-from exam_pp.store.games import read_games, write_games
-from exam_pp.wording import counted
+from exam_pp.store.games_files import read_games, write_games
+from exam_pp.text.wording import counted
 
 R = TypeVar("R", bound=Record)
 

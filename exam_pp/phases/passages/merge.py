@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from exam_pp.data_model import Passage, PassageView, QueryPassages
-from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
@@ -20,13 +19,14 @@ from exam_pp.splicing import (
     ShapeError,
     canonical,
     decode_list,
+    duplicate_key,
     encode_list,
 )
 from exam_pp.store.files import is_read_once
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

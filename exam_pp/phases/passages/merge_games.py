@@ -17,10 +17,10 @@ from exam_pp.phases.passages.transform import NO_QUERIES
 from exam_pp.records import Record
 from exam_pp.roles import System
 from exam_pp.store.files import is_read_once, read_lines
-from exam_pp.store.games import is_games_file, read_games, write_games
-from exam_pp.store.inputs import reading
+from exam_pp.store.games_files import is_games_file, read_games, write_games
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.raw_passages import read_raw_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

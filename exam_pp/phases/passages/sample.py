@@ -11,7 +11,7 @@ from typing import Literal
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.store.files import is_read_once
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 
 Stratify = Literal["proportional", "equal"]

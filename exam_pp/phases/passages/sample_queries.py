@@ -13,9 +13,9 @@ from typing import NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.store.files import STDIO
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.trec.queries import Query, read_queries, write_query_lines
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 _HOW = (
     "write judgment=equal, or for a queries file FIELD=VALUE:NUMBER,VALUE:NUMBER, such as "

@@ -10,7 +10,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.store.files import folder_output, is_stream, safe_name
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import read_raw_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from exam_pp.errors import DataError
 from exam_pp.graders.nuggetize import KEPT_NUGGETS, MAX_NUGGETS
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.transport import address, is_same_server
-from exam_pp.metrics.citations import CitationRule
+from exam_pp.metrics.citation_scores import CitationRule
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.grading.score_answers import Claims, Sources
 from exam_pp.phases.grading.settings_files import REFUSED, SettingsFile

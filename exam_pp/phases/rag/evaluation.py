@@ -53,7 +53,7 @@ from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import read_query_texts, write_queries
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

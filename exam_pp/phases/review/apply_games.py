@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.data_model import is_human
-from exam_pp.edits import HumanGame
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.review.open_games import OpenGame, QueryAnswers
 from exam_pp.phases.review.reviewers import check_one_file, reviewer_name
 from exam_pp.roles import System, SystemOutput
-from exam_pp.store.banks.edits import read_edits
+from exam_pp.store.edits import HumanGame, read_edits
 from exam_pp.store.files import check_output
-from exam_pp.store.games import read_games, write_games
+from exam_pp.store.games_files import read_games, write_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 PROMPT_TYPE = "game"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from exam_pp.banks import EntryKind
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is_human
-from exam_pp.edits import Edits, HumanRating, HumanSupport
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.result import counted_names
@@ -20,13 +20,12 @@ from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.reviewers import check_one_file, reviewer_name
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import check_reviewed, read_edits
+from exam_pp.store.edits import Edits, HumanRating, HumanSupport, check_reviewed, read_edits
 from exam_pp.store.files import check_output, is_read_once
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
-from exam_pp.test_bank import EntryKind
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Pair = tuple[str, str, str]
 """Query id, passage id, entry id (of a label: id of the cited passage)."""

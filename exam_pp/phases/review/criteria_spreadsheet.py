@@ -14,14 +14,14 @@ from exam_pp.grade_filter import check_one
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.reviewers import human_model
 from exam_pp.roles import DistinctNames, answers_in
-from exam_pp.spreadsheets import unescaped
 from exam_pp.store.csv_cells import read_spreadsheet
 from exam_pp.store.files import check_output, is_read_once
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.numbers import parse_number
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
-from exam_pp.wording import counted, listed
+from exam_pp.text.spreadsheet_cells import unescaped
+from exam_pp.text.wording import counted, listed
 
 PROMPT_CLASS = "CriteriaRatings"
 """Prompt class of ratings in a file without ratings by criteria."""

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from exam_pp.banks import ASSIGNMENT_RATINGS, EntryKind
 from exam_pp.data_model import DIRECT_ID, DirectGrade, NuggetAssignment, Passage, RubricGrades, SelfRating
-from exam_pp.edits import HumanRating
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.review.rating_scale import Step
 from exam_pp.records import replace
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, EntryKind
+from exam_pp.store.edits import HumanRating
 
 G = TypeVar("G", RubricGrades, DirectGrade)
 

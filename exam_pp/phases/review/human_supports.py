@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from exam_pp.data_model import CitationSupport, Passage, QueryPassages, SupportGrades, SupportLabel, is_human
-from exam_pp.edits import HumanSupport
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.roles import role_of
+from exam_pp.store.edits import HumanSupport
 
 
 def cited_ids(query: QueryPassages) -> dict[str, set[str]]:

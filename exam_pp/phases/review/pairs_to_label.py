@@ -11,7 +11,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.prompts.base import with_aliases
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.errors import SelectionError
 from exam_pp.prompts import Prompt
-from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 _MEANING = re.compile(r"^(?:- )?(\d+)\s*[:=]\s*(.+)$", re.MULTILINE)
 _PLAIN = ("wrong", "right")

@@ -17,10 +17,10 @@ from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.phases.review.open_games import OpenGame, QueryAnswers, comparable
 from exam_pp.roles import System, SystemOutput
-from exam_pp.store.games import read_games
+from exam_pp.store.games_files import read_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.wording import counted, listed, no_query
+from exam_pp.text.wording import counted, listed, no_query
 
 log = logging.getLogger(__name__)
 

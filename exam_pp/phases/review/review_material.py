@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
@@ -23,11 +24,10 @@ from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
 from exam_pp.phases.review.verification.checked import extracted_answers
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.edits import file_sha256
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted, no_query
+from exam_pp.text.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 

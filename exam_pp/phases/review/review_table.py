@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades
-from exam_pp.highlight import answer_spans
 from exam_pp.phases.review.citations import Citation
-from exam_pp.test_bank import Entry
+from exam_pp.text.highlight import answer_spans
 
 
 class Cell(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exam_pp.data_model import HUMAN
-from exam_pp.edits import Edits
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.store.edits import Edits
 
 
 def check_one_file(reviewer: str | None, edits: Sequence[Path]) -> None:

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.formats.scores import read_all_scores
+from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.sql.duck import (
@@ -26,7 +27,6 @@ from exam_pp.store.sql.duck import (
 )
 from exam_pp.store.sql.rows import GradedRows, shown_path
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
-from exam_pp.store.temporary import temporary_folder
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_skipped_files
 

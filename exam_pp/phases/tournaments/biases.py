@@ -17,7 +17,7 @@ from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.tournaments.outcomes import JudgedGames, distinct_games
 from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families, read_families
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)

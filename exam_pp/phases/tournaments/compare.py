@@ -15,6 +15,7 @@ from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
 from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, PairScorer
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.phases.grading.answer_files import no_answers
 from exam_pp.phases.grading.grading_run import (
     CHAT_PIPELINES,
@@ -38,12 +39,11 @@ from exam_pp.phases.tournaments.pairs import (
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.base import DOCUMENTS_SLOT, Unparsed
 from exam_pp.prompts.pairwise import FACTORS, LETTER, PAIRWISE_ANSWERS, Evidence, pairwise_answers
-from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.store.files import check_output, is_read_once
-from exam_pp.store.games import read_games, write_games
+from exam_pp.store.games_files import read_games, write_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,8 @@ def make_judge(
     """The judge for a loaded model; raises SelectionError for a model that cannot compare answers."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
-            "Answers are compared by a language model; for a classifier of pairs use `exam-pp grade`."
+            "Answers are compared by a language model; a classifier of pairs scores claims, with `exam-pp "
+            "grade`."
         )
     if model.model == BUNDLED:
         raise SelectionError(

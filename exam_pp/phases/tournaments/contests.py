@@ -10,7 +10,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.graders.pairwise import AnswerText, Document, PairUnit
 from exam_pp.phases.tournaments.pairs import PlannedGame
-from exam_pp.prompts.thinking import without_thinking
+from exam_pp.prompts.markup import without_thinking
 from exam_pp.roles import System, SystemOutput, outputs_of, role_of
 
 

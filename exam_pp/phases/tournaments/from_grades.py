@@ -30,7 +30,7 @@ from exam_pp.results import OVERALL_SYSTEM, Score, Scores
 from exam_pp.roles import System
 from exam_pp.store.files import allow_rereading
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 CoverMeasure = Literal["Cover", "nCover", "SoftCover", "MeanRating"]
 GradeMeasure = CoverMeasure | NuggetMetric

@@ -15,7 +15,7 @@ from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, head_to_head, win_matrix
 from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.outcomes import Ints, Outcome, Outcomes, query_counts
-from exam_pp.metrics.rating_ranks import rating_ranks
+from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
@@ -26,7 +26,7 @@ from exam_pp.phases.tournaments.outcomes import GameFilter, JudgedGames, judged_
 from exam_pp.provenance import Provenance, combined
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.families import Families
-from exam_pp.wording import counted, in_one_line, listed
+from exam_pp.text.wording import counted, in_one_line, listed
 
 Method = Literal["elo", "bradley-terry"]
 NAMES: dict[Method, str] = {"elo": "Elo", "bradley-terry": "Bradley-Terry"}

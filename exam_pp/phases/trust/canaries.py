@@ -28,11 +28,11 @@ from exam_pp.roles import (
 )
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_read_once
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 from exam_pp.store.trec.queries import read_queries
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from exam_pp.stemming import tokens
-from exam_pp.stopwords import STOP_WORDS
+from exam_pp.text.stemming import STOP_WORDS, tokens
 
 QUERY_REPEATS = 5
 """How often ``canary:query`` has the text of the query."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import (
     CONSENSUS,
     DIRECT_ID,
@@ -20,17 +21,16 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
-from exam_pp.metrics.consensus import ConsensusRule, consensus_ratings
+from exam_pp.metrics.agreement import ConsensusRule, consensus_ratings
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts import PROMPTS
 from exam_pp.records import replace
 from exam_pp.store.files import check_output, is_read_once
-from exam_pp.store.inputs import reading
+from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
-from exam_pp.test_bank import ASSIGNMENT_RATINGS
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 PANEL = "panel:"
 """Prefix of the default names of a consensus: ``panel:median``."""

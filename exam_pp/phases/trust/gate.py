@@ -12,14 +12,14 @@ from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.grade_filter import check_one
-from exam_pp.metrics.drops import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.leaderboard import exact_mean
+from exam_pp.metrics.noninferiority import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.score_ranges import has_other_range, is_outside
 from exam_pp.metrics.significance import QueriesNeeded, holm
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 Outcome = Literal["passed", "failed", "undecided"]
 """Whether the queries show that the drop is at most the limit (passed), or larger (failed), or neither."""
@@ -145,7 +145,7 @@ def gate(
             out.
         undecided: What an undecided gate does.
         worst_drop: The largest possible change of the score of one query. Default: 1, for scores from 0 to 1.
-        confidence: Level of each bound; see :func:`exam_pp.metrics.drops.drop_bounds`.
+        confidence: Level of each bound; see :func:`exam_pp.metrics.noninferiority.drop_bounds`.
         limit: Largest number of queries with large drops to list for each measure.
 
     Returns:

@@ -18,9 +18,9 @@ from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_files,
 from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.phases.trust.panel_file import PanelGrader, read_panel
+from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
-from exam_pp.store.inputs import model_files, reading
-from exam_pp.store.temporary import temporary_folder
+from exam_pp.store.guarded_inputs import model_files, reading
 
 log = logging.getLogger(__name__)
 

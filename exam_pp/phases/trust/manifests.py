@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError
-from exam_pp.manifest import SUFFIX, Manifest, manifest_path
 from exam_pp.store.files import STDIO, size_and_sha256
-from exam_pp.store.manifests import read_manifest
+from exam_pp.store.manifests import SUFFIX, Manifest, manifest_path, read_manifest
 
 State = Literal["unchanged", "changed", "missing", "unknown"]
 """The present state of the output of a manifest."""

@@ -28,10 +28,10 @@ from exam_pp.phases.evaluation.selected_grades import (
     selectors,
 )
 from exam_pp.prompts.base import with_aliases
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.edits import file_sha256
 from exam_pp.store.files import allow_rereading, is_read_once
-from exam_pp.store.inputs import reading
-from exam_pp.wording import counted, listed
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.text.wording import counted, listed
 
 _DIGITS = 9
 """Decimals of a spread, so that rounding errors do not make strata of their own."""

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.formats.base import Format
 from exam_pp.phases.validation.checks import Findings
+from exam_pp.splicing import duplicate_key
 from exam_pp.store.files import is_read_once, read_bytes, read_lines, without_lines
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _MOST_BAD_LINES = 100
 """After this many invalid lines the check of a file stops."""

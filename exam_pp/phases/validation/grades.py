@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
+from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import DirectGrade, RubricGrades
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.test_bank import ASSIGNMENT_RATINGS
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 Note = Callable[[str, str, str], None]
 """Adds a finding: name of the check, location on the line, message."""

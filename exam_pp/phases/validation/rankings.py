@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 class RankedPassage(NamedTuple):

@@ -11,7 +11,7 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.results import RunLine
 from exam_pp.store.trec.runs import method_of, read_run, run_files, warn_of_skipped_files
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def check_runs(path: Path, findings: Findings) -> str:

@@ -26,7 +26,7 @@ from exam_pp.rendering.pictures.svg import (
     text_width,
     thinned,
 )
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _MAX_TITLED = 400
 """Maximum number of points with a title of their own, which keeps pages small."""

@@ -20,7 +20,7 @@ from exam_pp.rendering.pictures.svg import (
     some,
     thinned,
 )
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 class Bar(NamedTuple):

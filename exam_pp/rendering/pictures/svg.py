@@ -14,7 +14,7 @@ from exam_pp.rendering.cells import one_line
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.page_parts import COMMON_STYLE, asset
 from exam_pp.rendering.wrapping import cell_width
-from exam_pp.wording import for_xml
+from exam_pp.text.wording import for_xml
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """The palette of Okabe and Ito, "Color universal design" (2008)."""

@@ -6,7 +6,7 @@ from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.agreement import Agreement, AgreementTable
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import confusion
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
 """Names of the coefficients of two lists of labels."""

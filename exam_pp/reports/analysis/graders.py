@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from exam_pp.metrics.bland_altman import Estimate, means_and_differences
+from exam_pp.metrics.agreement import Estimate, means_and_differences
 from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.grader_pairs import ALL, GraderPair, RatingComparison
 from exam_pp.phases.analysis.graders import Compared, GraderAgreement

@@ -10,7 +10,7 @@ from exam_pp.phases.analysis.grading_diff import GradingDifference, LabelChange,
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import confusion
 from exam_pp.rendering.pictures.rows import Slope, slopes
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 UNGRADED = "ungraded"
 _MOST_MOVED = 10

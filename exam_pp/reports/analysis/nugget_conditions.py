@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from exam_pp.metrics.meta_evaluation import MetaEvaluation
+from exam_pp.metrics.correlation import MetaEvaluation
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.analysis.nugget_conditions import (
     ConditionAgreement,
@@ -17,7 +17,7 @@ from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.points import Cloud, clouds
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def meta_report(result: ConditionAgreement, *, decimals: int = 3) -> Report:

@@ -7,7 +7,7 @@ from exam_pp.rendering.cells import format_cell
 from exam_pp.rendering.document import Table
 from exam_pp.reports.analysis.notes import measure_notes, unmatched_notes
 from exam_pp.reports.evaluation.leaderboards import ExtraColumn
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def rank_column(result: RankedEvaluation) -> ExtraColumn:

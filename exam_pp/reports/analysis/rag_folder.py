@@ -24,7 +24,7 @@ from exam_pp.reports.analysis.report_folder.summary import (
 )
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.store.files import folder_output, safe_name, write_text
-from exam_pp.store.trec.score_rows import write_score_rows
+from exam_pp.store.trec.scores import write_score_rows
 
 SCORES = "scores.jsonl"
 

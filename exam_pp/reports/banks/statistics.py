@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import mean
 
+from exam_pp.banks import Entry, QueryBank
 from exam_pp.phases.banks.compare import EntryDifference
 from exam_pp.phases.banks.statistics import BankStatistics, Problem
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
-from exam_pp.test_bank import Entry, QueryBank
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def counts(statistics: BankStatistics) -> list[Block]:

@@ -15,7 +15,7 @@ from exam_pp.rendering.pictures.grids import heatmap
 from exam_pp.rendering.pictures.rows import Bar, dot_plot
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 SCRIPT_DECIMALS = 6
 """Decimals in tables for scripts; fewer decimals would tie systems when the tables are read again."""

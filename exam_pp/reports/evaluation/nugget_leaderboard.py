@@ -17,7 +17,7 @@ from exam_pp.reports.evaluation.leaderboards import (
     metric_columns,
 )
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 TITLE = "Nugget scores"
 _DECIMALS = 4

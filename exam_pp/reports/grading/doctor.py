@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from exam_pp.llm_requests import LOW_MASS
 from exam_pp.phases.grading.choice_probe import Choices
 from exam_pp.phases.grading.doctor import REFERENCE, Diagnosis, Examination
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.requests import LOW_MASS
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def doctor_report(diagnosis: Diagnosis) -> Report:

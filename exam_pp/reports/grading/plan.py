@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from exam_pp.phases.grading.plan import Plan, Probe
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
 """Upper bounds of the bins of the histogram, in tokens."""

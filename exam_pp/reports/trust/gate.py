@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from exam_pp.metrics.drops import fewest_queries, unseen_share
+from exam_pp.metrics.noninferiority import fewest_queries, unseen_share
 from exam_pp.metrics.significance import QueriesNeeded
 from exam_pp.metrics.uncertainty import GAFFKE
 from exam_pp.phases.trust.gate import Gate, MeasureGate
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 
 def gate_report(result: Gate, *, decimals: int = 4) -> Report:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from exam_pp.phases.validation.checks import CHECKS, Findings, Level
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 
 def findings_report(findings: Findings, *, flat: bool = False) -> Report:

@@ -10,13 +10,12 @@ from typing import Any, overload
 
 from pydantic import ValidationError
 
+from exam_pp.banks import BankLine, QueryBank, TestBank, entry_id
 from exam_pp.errors import DataError
 from exam_pp.store.files import is_read_once, read_lines
-from exam_pp.store.games import is_games_line
-from exam_pp.store.json_lines import write_records
-from exam_pp.store.parsing import data_error, parse_json
-from exam_pp.test_bank import BankLine, QueryBank, TestBank, entry_id
-from exam_pp.wording import counted
+from exam_pp.store.games_files import is_games_line
+from exam_pp.store.parsing import data_error, parse_json, write_records
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

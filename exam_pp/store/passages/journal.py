@@ -18,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 
 from exam_pp.errors import OutputError
-from exam_pp.requests import Completion
-from exam_pp.store.temporary import Lock, lock_path, signals_held
-from exam_pp.wording import counted
+from exam_pp.llm_requests import Completion
+from exam_pp.store.atomic_writes import Lock, lock_path, signals_held
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from exam_pp.errors import DataError, QueryError
 from exam_pp.store.files import is_stream
 from exam_pp.store.sql.tables import TABLES, Row, SqlType, SqlValue, Table, TableName
-from exam_pp.wording import is_unicode
+from exam_pp.text.wording import is_unicode
 
 if TYPE_CHECKING:
     import duckdb

@@ -22,9 +22,8 @@ from exam_pp.games import QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
-from exam_pp.store.games import games_in, is_games_line
-from exam_pp.store.garbage_collector import without_garbage_collection
-from exam_pp.store.passages.graded_file import parse_query
+from exam_pp.store.games_files import games_in, is_games_line
+from exam_pp.store.passages.graded_file import parse_query, without_garbage_collection
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from exam_pp.results import ALL_QUERIES
-from exam_pp.store.delimited import cells_of
+from exam_pp.store.csv_cells import cells_of
 from exam_pp.store.numbers import is_number
 
 _FIRST_COLUMNS = ("method", "qrels")

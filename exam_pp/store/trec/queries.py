@@ -1,22 +1,161 @@
-"""Reading queries: JSON ``{id: text}``, TSV, JSON lines, TREC topics, TREC CAR outlines, ir_datasets."""
+"""Reading queries: JSON ``{id: text}``, TSV, JSON lines, TREC topics, TREC CAR outlines, ir_datasets.
+
+Reading TREC CAR outlines (CBOR): the pages as queries, their sections as facets.
+
+The files are those of trec-car-tools 2 (http://trec-car.cs.unh.edu): an optional header, then one array per
+page. Files of articles have the same structure, with paragraphs between the sections.
+"""
 
 from __future__ import annotations
 
+import html
 import json
 import logging
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import Id
-from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.records import Record
-from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_text_lines, write_text
+from exam_pp.splicing import duplicate_key
+from exam_pp.store.files import (
+    atomic_output,
+    is_read_once,
+    read_bytes,
+    read_lines,
+    read_text_lines,
+    write_text,
+)
 from exam_pp.store.parsing import parse_json, parse_record
-from exam_pp.store.trec.outlines import is_outlines, read_outlines
-from exam_pp.store.trec.topics import parse_topics
+
+_TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
+_ELEMENT = re.compile(r"<(\w+)\b[^<>]*>([^<]*)")
+_NUMBER_ATTRIBUTE = re.compile(r"""\b(?:number|id|num)\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
+_LABEL = re.compile(r"^(?:number|topic|title)\s*:\s*", re.IGNORECASE)
+_NUMBER_TAGS = ("num", "number", "id")
+_TEXT_TAGS = ("title", "query", "question", "text", "desc", "description")
+
+
+def parse_topics(text: str, file: str | Path) -> list[tuple[str, str]]:
+    """Return number and title (or query, question, description) of each topic, in file order.
+
+    XML is parsed by the same rules as the old format, because many topics files follow neither exactly.
+    Raises :class:`DataError` for topics without a number, and for files without topics.
+    """
+    topics = []
+    for position, (attributes, body) in enumerate(_topics(text), 1):
+        attribute = _NUMBER_ATTRIBUTE.search(attributes)
+        number = attribute[1] if attribute else _field(body, _NUMBER_TAGS)
+        if not number:
+            raise DataError(f"topic {position} has no number.", file=str(file))
+        topics.append((number.strip(), _field(body, _TEXT_TAGS)))
+    if not topics:
+        raise DataError("has no <top> or <topic> elements.", file=str(file))
+    return topics
+
+
+def unused_fields(text: str) -> Counter[str]:
+    """Count the topics with a field that :func:`parse_topics` ignores, such as a narrative, by tag."""
+    unused: Counter[str] = Counter()
+    for _, body in _topics(text):
+        filled = {tag.lower(): None for tag, content in _ELEMENT.findall(body) if content.strip()}
+        used = next((tag for tag in _TEXT_TAGS if tag in filled), None)
+        unused.update(tag for tag in filled if tag not in (used, *_NUMBER_TAGS))
+    return unused
+
+
+def _topics(text: str) -> Iterator[tuple[str, str]]:
+    """Yield attributes and content of each topic: from a start tag to the next end tag of the same name."""
+    tags = list(_TAG.finditer(text))
+    last_end = {tag[3].lower(): tag.start() for tag in tags if tag[3]}
+    start: re.Match[str] | None = None
+    for tag in tags:
+        if start is None:
+            if tag[1] and tag.start() < last_end.get(tag[1].lower(), 0):
+                start = tag
+        elif tag[3] and tag[3].lower() == start[1].lower():
+            yield start[2], text[start.end() : tag.start()]
+            start = None
+
+
+def _field(body: str, tags: tuple[str, ...]) -> str:
+    """Return the first content of one of the tags, up to the next tag; empty if no tag occurs."""
+    for tag in tags:
+        match = re.search(rf"<{tag}\b[^<>]*>([^<]*)", body, re.IGNORECASE)
+        if match and (content := " ".join(html.unescape(match[1]).split())):
+            return _LABEL.sub("", content)
+    return ""
+
+
+_START = re.compile(rb"\x9f?[\x82-\x86](?:cCAR|[\x00\x01][\x60-\x7b])", re.DOTALL)
+"""The first bytes of the header, or of a page: an array of its tag (0 or 1), its title and more."""
+_OPEN_ARRAY, _END = b"\x9f", b"\xff"
+_SECTION = 0
+
+
+def is_outlines(start: bytes) -> bool:
+    """Whether a file that starts with these bytes is one of pages in CBOR, and not a text file."""
+    return _START.match(start) is not None
+
+
+def read_outlines(path: str | Path) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """Yield id, title, and facets of each page; a facet is a pair of id and heading.
+
+    A section within a section is a facet of its own: its id is the path of ids (``a/b``), its text the path
+    of headings (``A / B``). Raises :class:`DataError` for a file that is not CBOR of pages, and
+    :class:`MissingExtraError` without the package cbor2.
+    """
+    try:
+        cbor2: Any = import_module("cbor2")
+    except ImportError as error:
+        raise MissingExtraError("TREC CAR outlines", "car") from error
+    for number, page in enumerate(_pages(cbor2, path), 1):
+        try:
+            query_id, title = _text(page[2]), _text(page[1])
+            facets = list(_facets(page[3], query_id, (), ()))
+        except (IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise DataError(
+                f"has no title, id and sections where a page of TREC CAR has them ({error}).",
+                file=str(path), field=f"page {number}",
+            ) from error  # fmt: skip
+        yield query_id, title, facets
+
+
+def _pages(cbor2: Any, path: str | Path) -> list[Any]:
+    """The pages, which follow the header as an open array, or each other in older files."""
+    try:
+        # An open array around the values of a file makes one value of them.
+        values: list[Any] = cbor2.loads(_OPEN_ARRAY + bytes(read_bytes(path)) + _END)
+    except (cbor2.CBORDecodeError, RecursionError, MemoryError) as error:
+        problem = f"is not complete CBOR ({error}); copy or download the file again."
+        raise DataError(problem, file=str(path)) from error
+    if values and isinstance(values[0], list) and values[0][:1] == ["CAR"]:
+        values = values[1] if len(values) == 2 and isinstance(values[1], list) else values[1:]
+    if not all(isinstance(page, list) and page[:1] in ([0], [1]) for page in values):
+        problem = "has CBOR values that are not pages of TREC CAR; name a file of outlines or articles."
+        raise DataError(problem, file=str(path))
+    return values
+
+
+def _facets(
+    skeleton: Any, query_id: str, ids: tuple[str, ...], headings: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    for element in skeleton:
+        if element[0] == _SECTION:
+            heading, own_id = _text(element[1]), _text(element[2]).removeprefix(f"{query_id}/")
+            path_ids, path_headings = (*ids, own_id), (*headings, heading)
+            yield "/".join(path_ids), " / ".join(path_headings)
+            yield from _facets(element[3], query_id, path_ids, path_headings)
+
+
+def _text(value: Any) -> str:
+    """An id, which is bytes, or a title, which is text."""
+    return value.decode("ascii") if isinstance(value, bytes) else str(value)
+
 
 log = logging.getLogger(__name__)
 

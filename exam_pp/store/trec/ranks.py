@@ -1,4 +1,4 @@
-"""Reading and writing official leaderboards as ranks of systems."""
+"""Reading and writing official leaderboards as ranks of systems, and tables of run types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.store.delimited import cells_of, check_name
+from exam_pp.store.csv_cells import cells_of, check_name
 from exam_pp.store.files import read_text_lines, write_text
 from exam_pp.store.numbers import is_number, number_of, parse_number
 from exam_pp.store.parsing import parse_json
@@ -112,3 +112,25 @@ def write_ranks(
         check_name(system)
     rows = "".join(f"{system}\t{rank}\n" for system, rank in numbers.items())
     write_text(path, f"system\trank\n{rows}", inputs=inputs)
+
+
+_HEADERS = ("run_id", "run id", "run", "system", "runtag")
+
+
+def read_run_types(path: str | Path) -> dict[str, str]:
+    """Read types by run id from lines ``run<TAB>type`` (or comma-separated), with or without a header.
+
+    Further columns are ignored. Raises :class:`DataError` for invalid lines and a run with two types.
+    """
+    types: dict[str, str] = {}
+    for index, (number, line) in enumerate(read_text_lines(path)):
+        run, *rest = cells_of(line)
+        if index == 0 and run.lower() in _HEADERS:
+            continue
+        if not run or not rest or not rest[0]:
+            raise DataError("is not a run id and a type, separated by a tab.", file=str(path), line=number)
+        if types.setdefault(run, rest[0]) != rest[0]:
+            raise DataError(f"the run {run!r} has two types.", file=str(path), line=number)
+    if not types:
+        raise DataError("has no run types.", file=str(path))
+    return types

@@ -1,4 +1,7 @@
-"""Reading and writing run files and qrels."""
+"""Reading and writing run files and qrels.
+
+Rankings are read as scores; ``metrics/ties_in_runs.py`` orders their passages.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from exam_pp.store.files import (
 )
 from exam_pp.store.manifests import visible_entries
 from exam_pp.store.numbers import is_number, parse_integer, parse_number
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 

@@ -10,14 +10,69 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError
+from exam_pp.records import Record
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.delimited import cells_of, check_name
-from exam_pp.store.files import read_text, read_text_lines, write_text
+from exam_pp.store.csv_cells import cells_of, check_name
+from exam_pp.store.files import atomic_output, read_lines, read_text, read_text_lines, write_text
 from exam_pp.store.numbers import is_number, number_of
-from exam_pp.store.parsing import parse_json
+from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
-from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
+
+_RUN = "runid"
+_QUOTE = "'"
+"""Encloses text values, such as those of the measure relstring."""
+
+
+class Line(NamedTuple):
+    """A line of trec_eval output with its system; the value is text."""
+
+    number: int
+    system: str
+    query_id: str
+    measure: str
+    value: str
+
+
+def is_trec_eval(lines: Sequence[str]) -> bool:
+    """Whether all lines are output of trec_eval: measure, query, and a number or the run's name, with tabs.
+
+    A number in the first column means another format, such as query, passage and rank (MS MARCO).
+    """
+    rows = [[cell.strip() for cell in line.split("\t")] for line in lines]
+    return bool(rows) and all(
+        len(row) == 3
+        and len(row[0].split()) == 1
+        and not is_number(row[0])
+        and (row[0] == _RUN or is_number(row[2].strip(_QUOTE)))
+        for row in rows
+    )
+
+
+def trec_eval_lines(lines: Iterable[tuple[int, str]], default_system: str) -> list[Line]:
+    """Parse the concatenated output for one or several runs.
+
+    A line ``runid`` names the system of the queries before it and of the means (query ``all``) after it;
+    without such a line the system is ``default_system``. Text values (of relstring) are ignored.
+    """
+    result: list[Line] = []
+    unnamed: list[Line] = []
+    system = default_system
+    for number, text in lines:
+        measure, query_id, value = (cell.strip() for cell in text.split("\t"))
+        if measure == _RUN:
+            system = value
+            result += [line._replace(system=system) for line in unnamed]
+            unnamed = []
+        elif value.startswith(_QUOTE):
+            continue
+        elif query_id == ALL_QUERIES:
+            result.append(Line(number, system, query_id, measure, value))
+        else:
+            unnamed.append(Line(number, default_system, query_id, measure, value))
+    return result + unnamed
+
 
 _SYSTEM, _QUERY = "system", "query"
 _LONG = (_SYSTEM, _QUERY, "measure", "value")
@@ -331,3 +386,29 @@ def _number(cell: Any, column: str, path: str | Path, line: int | None) -> float
     if not _is_number(cell, line):
         raise DataError(f"{cell!r} is not a number.", file=str(path), line=line, field=column)
     return float(cell)
+
+
+class ScoreRow(Record):
+    """The value of a measure for a system and a query (``all`` for the mean)."""
+
+    system: Id
+    query_id: Id
+    metric: str
+    value: Number
+
+
+def read_score_rows(path: str | Path) -> Iterator[Score]:
+    """Yield the scores in file order, without duplicates.
+
+    Raises :class:`~exam_pp.errors.DataError`, also for two values of the same system, query and metric.
+    """
+    rows = ((number, parse_record(ScoreRow, line, path, number)) for number, line in read_lines(path))
+    scores = ((number, Score(row.system, row.query_id, row.metric, row.value)) for number, row in rows)
+    yield from without_duplicates(scores, path)
+
+
+def write_score_rows(scores: Iterable[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write one score per line, with all digits."""
+    with atomic_output(path, inputs=inputs) as stream:
+        for score in scores:
+            stream.write(json.dumps(score._asdict(), ensure_ascii=False).encode() + b"\n")

@@ -12,7 +12,7 @@ import msgspec
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import NO_UTF8, read_lines
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 

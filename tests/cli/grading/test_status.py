@@ -12,8 +12,8 @@ import pytest
 from exam_pp.cli.grading import status as status_module
 from exam_pp.cli.main import main
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade import grade
-from exam_pp.requests import Completion, Request
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 WriteLines = Callable[[str, list[Any]], Path]

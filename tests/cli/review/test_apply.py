@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.edits import FORMAT
+from exam_pp.store.edits import FORMAT
 from scripts.reliability.good_files import lay_out
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.passage_labels import LabelRule
+from exam_pp.metrics.qrels import LabelRule
 from exam_pp.phases.analysis.agreement import RatedPassage, agreement, rated_passages
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.published_agreement import layouts

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from scipy.stats import rankdata, spearmanr
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
@@ -23,8 +24,7 @@ from exam_pp.phases.analysis.audit.verdicts import Verdict
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.reports.analysis.audit import audit_report
 from exam_pp.store.families import Families, Family
-from exam_pp.store.games import write_games
-from exam_pp.test_bank import BankLine, TestBank
+from exam_pp.store.games_files import write_games
 from tests.conftest import passage, rubric
 from tests.tables import notes_of, pictures_of, tables_of
 

@@ -17,8 +17,7 @@ from exam_pp.rendering.document import Picture, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.distributions import COLUMNS, distributions_report
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from exam_pp.store.trec.score_rows import write_score_rows
-from exam_pp.store.trec.scores import write_scores
+from exam_pp.store.trec.scores import write_score_rows, write_scores
 
 RAG_COLUMNS = (
     "query_id,query,run_1_retrieval_score_mean_umbrela_score,run_1_generation_score_no_answer_score,"

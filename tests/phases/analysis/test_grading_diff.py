@@ -14,7 +14,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.passage_labels import LabelRule
+from exam_pp.metrics.qrels import LabelRule
 from exam_pp.phases.analysis.grading_diff import (
     Grading,
     GradingDifference,

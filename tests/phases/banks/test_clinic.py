@@ -10,14 +10,13 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.data_model import NO_PASSAGE
-from exam_pp.edits import FORMAT
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Request
 from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
 from exam_pp.phases.banks.signs import ClinicOptions
-from exam_pp.requests import Request
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.banks.edits import file_sha256, read_edits
+from exam_pp.store.edits import FORMAT, file_sha256, read_edits
 from tests.conftest import passage, rubric
 
 WriteLines = Callable[[str, list[Any]], Path]

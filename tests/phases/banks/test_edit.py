@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import BankLine, entry_id
 from exam_pp.cli.main import main
-from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.edit import edit_lines, split_bank
@@ -19,10 +19,9 @@ from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
+from exam_pp.store.edits import FORMAT, Edits, file_sha256, read_edits, write_edits
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import BankLine, entry_id
 from tests.conftest import without_times
 
 

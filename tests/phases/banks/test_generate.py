@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import BankLine
 from exam_pp.cli.main import main
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.banks.generate import GenerateOptions, GenerateSummary, generate
 from exam_pp.phases.grading.scheduler import Answerer
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.trec.queries import Query
-from exam_pp.test_bank import BankLine
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
 WriteLines = Callable[[str, list[Any]], Path]

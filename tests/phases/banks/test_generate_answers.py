@@ -14,10 +14,10 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.banks.generate_answers import AnswerOptions, AnswersSummary, generate_answers_file
 from exam_pp.phases.banks.relevant_passages import ranked_passages
 from exam_pp.prompts.answers import ANSWER_PROMPTS, STYLES
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.answers import Answer, read_answers

@@ -14,6 +14,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.banks.generate_queries import (
     QueriesSummary,
     QueryOptions,
@@ -21,7 +22,6 @@ from exam_pp.phases.banks.generate_queries import (
     query_id,
 )
 from exam_pp.prompts import QUERIES, QUERIES_FEW_SHOT
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import read_queries
 

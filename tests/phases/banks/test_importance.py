@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import BankLine, Nugget
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.banks.importance import ImportanceOptions, ImportanceSummary, add_importance
 from exam_pp.phases.banks.nuggetize import ImportanceModel
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import BankLine, Nugget
 
 
 def line(*nuggets: str, text: str = "the query", query_id: str = "q", **keys: Any) -> BankLine:

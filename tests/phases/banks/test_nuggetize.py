@@ -16,21 +16,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import BankLine
 from exam_pp.cli.main import main
 from exam_pp.graders.nuggetize import Nuggetizer, Segments
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.banks.nuggetize import (
     NuggetizeOptions,
     NuggetizeSummary,
     nuggetize,
 )
 from exam_pp.phases.grading.scheduler import Answerer
-from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path
-from exam_pp.test_bank import BankLine
 
 Reply = Callable[[Request], Completion | str]
 

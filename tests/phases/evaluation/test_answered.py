@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import DirectGrade
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
-from exam_pp.graders.direct import DirectGrader
+from exam_pp.graders.rubric import DirectGrader
 from exam_pp.llm.base import ModelOptions
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.evaluation.answered import answered
 from exam_pp.phases.grading.grade import Exam, GradeOptions, count_pairs, grade
 from exam_pp.phases.grading.grading_run import check_fit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.prompts import ANSWER_ATTEMPT, PROMPTS
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.graded_file import read_passages, write_passages
-from exam_pp.test_bank import TestBank
 
 Write = Callable[[str, list[Any]], Path]
 REPLIES = {"It is wet. Very wet.": "Yes", "I cannot say.": "No", "Sorry.": "Well, it depends."}

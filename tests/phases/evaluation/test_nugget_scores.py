@@ -19,7 +19,7 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.trec.score_rows import read_score_rows
+from exam_pp.store.trec.scores import read_score_rows
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, assigned, bank_line
 from tests.tables import notes_of, rows_of

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import TestBank
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
@@ -28,7 +29,6 @@ from exam_pp.results import Qrel
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.trec.runs import read_qrels
-from exam_pp.test_bank import TestBank
 from tests.conftest import passage
 
 WriteJsonl = Callable[[str, list[Any]], Path]

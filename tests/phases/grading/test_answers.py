@@ -15,6 +15,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import FileSummary, GradeFiles, grade_file
 from exam_pp.phases.grading.reread import reread
@@ -22,7 +23,6 @@ from exam_pp.phases.grading.verify_answers import verify_answers
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.graded_file import read_passages
 
 WriteLines = Callable[[str, list[Any]], Path]

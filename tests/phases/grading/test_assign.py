@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import Nugget
 from exam_pp.cli.main import main
 from exam_pp.data_model import RubricGrades
 from exam_pp.errors import SelectionError
@@ -20,7 +21,6 @@ from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import Nugget
 from tests.conftest import passage
 from tests.phases import nugget_material
 

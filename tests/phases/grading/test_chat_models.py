@@ -13,10 +13,10 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import LOW_MASS, Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.grading_run import check_fit, resolve_options
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import LOW_MASS, Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import TestBank
 from exam_pp.cli.main import main
 from exam_pp.data_model import DirectGrade, QueryPassages
 from exam_pp.llm.fake import FakeLLM
@@ -16,7 +17,6 @@ from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.test_bank import TestBank
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 TEXTS = {"q1": "who wrote the text", "007": "where is it from"}

@@ -12,11 +12,11 @@ from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.choice_probe import Choices
 from exam_pp.phases.grading.doctor import doctor, probe_requests
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.reports.grading.doctor import doctor_report
-from exam_pp.requests import Completion, Request
 
 
 class Careless(FakeLLM):

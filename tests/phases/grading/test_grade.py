@@ -15,12 +15,12 @@ from exam_pp.data_model import QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.phases.grading import grading_run as grade_file_module
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Part, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path

@@ -11,11 +11,12 @@ import pytest
 
 from exam_pp.data_model import SUPPORT_LABELS, parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.graders.citation_support import CitingPart, SupportGrader
+from exam_pp.graders.answers import CitingPart, SupportGrader
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.baselines import scale_of
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm.lexical import LexicalLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade_citations import (
     CitationOptions,
     CitationSummary,
@@ -25,7 +26,6 @@ from exam_pp.phases.grading.grade_citations import (
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 
 Json = dict[str, Any]

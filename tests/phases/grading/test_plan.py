@@ -15,13 +15,13 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.distributed import ProcessGroup
 from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.plan import plan_grading
 from exam_pp.prompts import PROMPTS
 from exam_pp.reports.grading.plan import length_histogram
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import Journal, journal_path
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"

@@ -11,14 +11,14 @@ import pytest
 
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.graders.factual_consistency import NO_CITATION, NO_SOURCE, NO_TEXT, ClaimUnit, ConsistencyGrader
+from exam_pp.graders.answers import NO_CITATION, NO_SOURCE, NO_TEXT, ClaimUnit, ConsistencyGrader
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.evaluation.factual_consistency import ConsistencyFilter, factual_consistency
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.phases.grading.score_answers import ScoreOptions, ScoreSummary, score_answers, scored_queries
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.graded_file import read_passages
 
 Json = dict[str, Any]

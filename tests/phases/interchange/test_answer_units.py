@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.phases.interchange.answer_units import Unit, answer_units
-from exam_pp.sentences import sentences
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+from exam_pp.text.sentences import sentences
 
 PLAIN = Answer("q", "s", (AnswerPart("One is here. Two is there!  Three?"),), by_sentence=False)
 RAG = Answer("q", "s", (AnswerPart(" One. More.", ("a", "b")), AnswerPart("Two. ", ("b", "c"))))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from exam_pp.banks import entry_id
 from exam_pp.cli.main import main
 from exam_pp.errors import OutputError, SelectionError
 from exam_pp.phases.interchange.import_bank import import_bank
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.test_bank import entry_id
 
 
 def choices(*texts: str) -> dict[str, Any]:

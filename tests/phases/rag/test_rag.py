@@ -22,7 +22,7 @@ from exam_pp.phases.rag.evaluation import RagEvaluation, evaluate_rag
 from exam_pp.phases.rag.results import result_rows, score_rows
 from exam_pp.reports.analysis.rag_folder import write_rag
 from exam_pp.results import Score
-from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
+from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 
 TIDES = """query_id,query,query_run,passage_id,passage,generated_answer
 q1,How often do tides rise?,1,[1],The tides rise twice.,The tides rise twice [1].

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from exam_pp.edits import FORMAT
 from exam_pp.phases.review.open_games import OpenGame, QueryAnswers
+from exam_pp.store.edits import FORMAT
 from exam_pp.store.passages.graded_file import read_passages
 
 

@@ -17,7 +17,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.review.page import render_page
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample, write_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import data_error, passage, rubric

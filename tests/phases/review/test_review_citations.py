@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.citations import citations
@@ -17,7 +16,7 @@ from exam_pp.phases.evaluation.graded_citations import SupportFilter
 from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.review.page import render_page
-from exam_pp.store.banks.edits import file_sha256, write_edits
+from exam_pp.store.edits import FORMAT, Edits, file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
 from tests.review_pages import blocks

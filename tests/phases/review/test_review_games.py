@@ -15,7 +15,7 @@ from exam_pp.games import QueryGames
 from exam_pp.phases.review.review_games import GamesMaterial, GamesOptions, review_games
 from exam_pp.reports.review.games_page import render_games
 from exam_pp.roles import System
-from exam_pp.store.games import write_games
+from exam_pp.store.games_files import write_games
 from tests.conftest import data_error
 from tests.phases.review.answers import (
     answers_file,

@@ -16,7 +16,7 @@ from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.prompts import PROMPTS
 from exam_pp.reports.review.page import render_page
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.edits import file_sha256
 from tests.conftest import PASSAGES, passage, rubric
 from tests.review_pages import blocks, ratings
 

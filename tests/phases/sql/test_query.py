@@ -33,11 +33,11 @@ from exam_pp.phases.sql.query import (
 )
 from exam_pp.phases.sql.query_examples import EXAMPLES
 from exam_pp.rendering.rows import write_rows
+from exam_pp.store.atomic_writes import create_work_folder, lock_path
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import work_folder
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.duck import Limits
-from exam_pp.store.temporary import create_work_folder, lock_path
 
 LIMITS = Limits("500MB", 2)
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"

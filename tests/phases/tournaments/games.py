@@ -8,7 +8,7 @@ from typing import Any
 
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.metrics.outcomes import Outcome
-from exam_pp.store.games import write_games
+from exam_pp.store.games_files import write_games
 
 
 def game(system_a: str, system_b: str, winner: str | None, **fields: Any) -> Game:

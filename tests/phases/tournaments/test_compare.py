@@ -17,11 +17,11 @@ from exam_pp.llm import LLM, ModelOptions
 from exam_pp.llm.baselines import ConstantLLM, RandomLLM
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm.lexical import LexicalLLM
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.tournaments import compare as module
 from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, CompareSummary, compare
 from exam_pp.prompts import PROMPTS
-from exam_pp.requests import Completion, Request
-from exam_pp.store.games import read_games
+from exam_pp.store.games_files import read_games
 
 Json = dict[str, Any]
 SYSTEMS = ("a", "b", "c", "d")

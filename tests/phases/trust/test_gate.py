@@ -14,8 +14,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.trust.gate import Gate, QueryDrop, gate
 from exam_pp.reports.trust.gate import gate_sentence
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from exam_pp.store.trec.score_rows import write_score_rows
-from exam_pp.store.trec.scores import write_scores
+from exam_pp.store.trec.scores import write_score_rows, write_scores
 
 
 def scores(values: Sequence[float | None], system: str = "s", measure: str = "F1") -> list[Score]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.manifest import SUFFIX
 from exam_pp.phases.trust.manifests import find_manifest
+from exam_pp.store.manifests import SUFFIX
 from scripts.reliability.good_files import lay_out
 from tests.conftest import data_error
 

@@ -20,7 +20,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import PairSample, SampledBy
 from exam_pp.phases.trust import pairs as trust_pairs
 from exam_pp.phases.trust.pairs import sample_pairs
-from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from tests.conftest import passage, rubric, without_times
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import ExamError, OutputError
-from exam_pp.requests import Completion
+from exam_pp.llm_requests import Completion
 from exam_pp.store.passages.journal import Journal, journal_path
 
 COMPLETIONS = st.builds(
@@ -154,7 +154,7 @@ def test_a_run_that_starts_while_another_ends_loses_no_replies(tmp_path: Path) -
     script = (
         "import sys, pathlib\n"
         "from exam_pp.errors import ExamError, OutputError\n"
-        "from exam_pp.requests import Completion\n"
+        "from exam_pp.llm_requests import Completion\n"
         "from exam_pp.store.passages.journal import Journal\n"
         "path, refused = pathlib.Path(sys.argv[1]), 0\n"
         "for number in range(60):\n"

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.formats.base import format_of
 from exam_pp.phases.interchange.convert import Conversion, convert
-from exam_pp.store.trec.outlines import is_outlines
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.queries import is_outlines, read_queries
 from tests.car_collection import FACETS, TITLES, outline
 
 cbor2: Any = pytest.importorskip("cbor2", reason="cbor2 is not installed")

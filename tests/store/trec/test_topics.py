@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import DataError, MissingExtraError
-from exam_pp.store.trec.queries import read_queries
-from exam_pp.store.trec.topics import parse_topics
+from exam_pp.store.trec.queries import parse_topics, read_queries
 from tests.conftest import data_error
 
 OLD = """<top>

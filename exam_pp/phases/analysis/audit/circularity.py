@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.metrics.family_effects import Advantage, Comparison, advantage, difference_in_differences
 from exam_pp.phases.analysis.audit.inputs import AuditInput, Table, matrix
 from exam_pp.phases.analysis.audit.verdicts import (
@@ -16,8 +17,7 @@ from exam_pp.phases.analysis.audit.verdicts import (
     with_interval,
 )
 from exam_pp.store.families import Families
-from exam_pp.test_bank import BankLine, TestBank
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 _WRITERS = {"gpt_model": "bank writer", "importance_model": "labeller of importance"}
 """Keys of the ``info`` of bank lines with names of models, to their roles."""

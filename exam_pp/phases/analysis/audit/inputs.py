@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import DIRECT_ID, HUMAN, QueryView, Role, is_human
 from exam_pp.defaults import CONFIDENCE, CUTOFF, SAMPLES
 from exam_pp.errors import SelectionError
@@ -23,8 +24,7 @@ from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.test_bank import TestBank
-from exam_pp.wording import listed
+from exam_pp.text.wording import listed
 
 Table = Mapping[str, Mapping[str, float]]
 """Query id to system to a number."""

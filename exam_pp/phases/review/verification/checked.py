@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import (
     DIRECT_ID,
     LEGACY_PROMPT_CLASS,
@@ -15,7 +16,6 @@ from exam_pp.data_model import (
     is_human,
 )
 from exam_pp.grade_filter import GradeSelector
-from exam_pp.test_bank import Entry
 
 UNGRADED = "ungraded"
 NOT_ASKED = "not asked"

@@ -17,9 +17,9 @@ from exam_pp.phases.evaluation.graded_citations import (
 )
 from exam_pp.phases.review.verification.base import Smallest
 from exam_pp.provenance import Provenance
-from exam_pp.stemming import content_stems
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.wording import no_query
+from exam_pp.text.stemming import content_stems
+from exam_pp.text.wording import no_query
 
 UNGRADED = "ungraded"
 _NO_GRADER = CitationGrader("", "", "")

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
@@ -30,8 +31,7 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.test_bank import TestBank
-from exam_pp.wording import counted, no_query
+from exam_pp.text.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 S = TypeVar("S", bound=Selection)

@@ -19,7 +19,7 @@ from exam_pp.provenance import combined
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.analysis.notes import COEFFICIENTS
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _BEST = 3
 _MANY_LEADERBOARDS = 5

@@ -11,7 +11,7 @@ from exam_pp.packed import LazySequence
 from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.verify import Verified
 from exam_pp.rendering.document import Block, Paragraph, Report, Table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 S = TypeVar("S", bound=Selection)
 

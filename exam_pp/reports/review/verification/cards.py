@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from exam_pp.highlight import answer_spans, merge_spans
 from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, shortened
 from exam_pp.rendering.document import Block, Cell, Quote, Table
 from exam_pp.reports.review.verification.base import without_empty_columns
 from exam_pp.reports.review.verification.pairs import CELL, note
+from exam_pp.text.highlight import answer_spans, merge_spans
 
 _LONGEST = 3000
 """Characters of a passage that a card shows, about a page."""

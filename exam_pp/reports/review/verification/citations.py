@@ -10,7 +10,7 @@ from exam_pp.phases.review.verification.citations import UNGRADED, CheckedCitati
 from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
 from exam_pp.reports.review.verification.base import omission
 from exam_pp.reports.review.verification.cards import page_of
-from exam_pp.wording import counted, listed
+from exam_pp.text.wording import counted, listed
 
 _COLUMNS = (
     "query_id", "system", "part_id", "citation", "label", "shared_words", "reply", "reason",

@@ -9,7 +9,7 @@ from exam_pp.phases.review.verification.grading import GradedEntry, Grading
 from exam_pp.rendering.document import Block, Cell, Heading, Table
 from exam_pp.reports.review.verification.base import VerificationReport, omission
 from exam_pp.reports.review.verification.pairs import pair_table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _COLUMNS = (
     "query_id", "entry_id", "entry", "rating", "source", "answer", "judgment", "passage_id", "reply",

@@ -16,7 +16,7 @@ from exam_pp.phases.review.verification.checked import (
 from exam_pp.phases.review.verification.grid import Grid, GridRows
 from exam_pp.rendering.document import Block, Cell, Heading, Table
 from exam_pp.reports.review.verification.base import VerificationReport, omission, without_empty_columns
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _TEXT = 40
 """Characters of a passage at the end of its row."""

@@ -9,7 +9,7 @@ from exam_pp.phases.review.verification.spurious import Coverage, Spurious
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.review.verification.base import VerificationReport, omission
 from exam_pp.reports.review.verification.pairs import pair_table
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _EXAMPLE = 200
 """Characters of an example passage."""

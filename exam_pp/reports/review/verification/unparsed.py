@@ -7,7 +7,7 @@ from exam_pp.phases.review.verification.unparsed import CheckedPair, Unparsed
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.review.verification.base import VerificationReport, omission, without_empty_columns
 from exam_pp.reports.review.verification.pairs import CELL
-from exam_pp.wording import counted
+from exam_pp.text.wording import counted
 
 _REPLY = 90
 """Characters of a reply in the list of replies."""

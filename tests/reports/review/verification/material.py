@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from exam_pp.banks import Entry, Question
 from exam_pp.data_model import Passage
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.review.verification.base import Selection
@@ -32,7 +33,6 @@ from exam_pp.reports.review.verification import (
     unparsed,
 )
 from exam_pp.reports.review.verification.base import VerificationReport
-from exam_pp.test_bank import Entry, Question
 
 REPORTS: dict[type[Selection], VerificationReport[Any]] = {
     Disagreements: disagreements.REPORT,

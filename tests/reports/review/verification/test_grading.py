@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from exam_pp.banks import Entry
 from exam_pp.data_model import Passage
 from exam_pp.phases.review.verification.grading import GradedEntry, Grading, graded_entries
 from exam_pp.rendering.document import Heading, Paragraph
-from exam_pp.test_bank import Entry
 from tests.reports.review.verification.material import (
     BANK,
     EXTRACTION,

@@ -1,10 +1,11 @@
-"""Rendering of the tables and paragraphs of a report as JSON."""
+"""Rendering of the tables of a report as TSV and JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
 
+from exam_pp.rendering.cells import format_rows, one_line
 from exam_pp.rendering.document import Report, Table
 
 
@@ -39,3 +40,21 @@ def _json_list(items: Iterable[Iterable[str]], depth: int) -> Iterator[str]:
 def _json(value: object, depth: int = 0) -> str:
     # JSON escapes line ends in strings, so every line end here is one of the layout.
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", "\n" + " " * depth)
+
+
+def tsv(report: Report) -> Iterator[str]:
+    """Yield the lines of the tables, each with a header line.
+
+    Several tables are separated by blank lines, and their titles are lines that start with ``#``.
+    """
+    tables = [block for block in report.blocks if isinstance(block, Table)]
+    for number, table in enumerate(tables):
+        if number:
+            yield "\n"
+        if len(tables) > 1 and table.title:
+            yield f"# {one_line(table.title)}\n"
+        yield from map(_tsv_row, format_rows(table))
+
+
+def _tsv_row(row: list[str]) -> str:
+    return "\t".join(map(one_line, row)) + "\n"

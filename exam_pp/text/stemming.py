@@ -1,10 +1,16 @@
-"""English stop words, for comparing answers and for the lexical grader.
+"""Tokenisation, stop words and Porter stemming, for comparing answers and for the lexical grader.
+
+English stop words, for comparing answers and for the lexical grader.
 
 The list of the Snowball project and NLTK, as single tokens (``don't`` is ``don`` and ``t``). It is part of
 the package, so that results do not depend on a downloaded list.
 """
 
 from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
 
 _LIST = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
@@ -19,3 +25,29 @@ mustn mightn needn ain
 """
 
 STOP_WORDS = frozenset(_LIST.split())
+
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+
+
+def tokens(text: str) -> list[str]:
+    """Split a text into lower-cased tokens of letters and digits; a number such as 3.5 is one token."""
+    return _TOKEN.findall(text.lower())
+
+
+@lru_cache(maxsize=200_000)
+def stem(token: str) -> str:
+    """Return the Porter stem of a token."""
+    return str(_porter().stem(token))
+
+
+def content_stems(text: str) -> list[str]:
+    """Return the stems of all tokens that are not stop words, in order."""
+    return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
+
+
+@cache
+def _porter() -> Any:
+    from nltk.stem.porter import PorterStemmer  # noqa: PLC0415 - slow to import
+
+    return PorterStemmer()

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError
 from exam_pp.games import QueryGames
+from exam_pp.splicing import duplicate_key
 from exam_pp.store.files import is_read_once, read_lines
-from exam_pp.store.json_lines import write_records
-from exam_pp.store.parsing import data_error
+from exam_pp.store.parsing import data_error, write_records
 
 _NOT_GAMES = (
     "is not a line of a games file, which is a JSON object. `exam-pp evaluate elo --also games=FILE` makes "

@@ -1,4 +1,6 @@
-"""Edits files (``edits.json``): ratings, labels of citations, decided games, and changes of a test bank.
+"""Edits files: changes of a reviewer or the clinic, and the SHA-256 digests of the reviewed files.
+
+Edits files (``edits.json``): ratings, labels of citations, decided games, and changes of a test bank.
 
 The review page writes the ratings, labels and bank changes of a reviewer, the page of games the winners of
 games, and `exam-pp bank clinic` proposes removals. `exam-pp apply` adds ratings and labels to a
@@ -10,14 +12,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from exam_pp.banks import EntryKind
 from exam_pp.data_model import Id, Integer, Number, SupportLabel
+from exam_pp.errors import DataError
 from exam_pp.games import Winner
 from exam_pp.records import Record
-from exam_pp.test_bank import EntryKind
+from exam_pp.store.files import read_lines, read_text, write_text
+from exam_pp.store.parsing import data_error, parse_json
 
 FORMAT: Literal["exam_pp.edits.v1"] = "exam_pp.edits.v1"
 
@@ -119,3 +125,49 @@ def canonical_sha256(lines: Iterable[Any]) -> str:
         text = json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
+
+
+def read_edits(path: str | Path) -> Edits:
+    """Read an edits file; raises :class:`DataError` with the field."""
+    value = parse_json(read_text(path), path)
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise DataError(f'is not an edits file: its key "format" must be {FORMAT!r}.', file=str(path))
+    try:
+        return Edits.model_validate(value)
+    except ValidationError as error:
+        raise data_error(error, path) from error
+
+
+def write_edits(edits: Edits, path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write an edits file atomically; keys that were never set are not written."""
+    text = edits.model_dump_json(by_alias=True, exclude_unset=True, indent=1)
+    write_text(path, text + "\n", inputs=inputs)
+
+
+def file_sha256(path: str | Path) -> str:
+    """Return the digest of a JSON lines file (bank or graded passages); raises :class:`DataError`."""
+    # Web text can have lone surrogates. The readers of passages accept them, so the digest does, too.
+    return canonical_sha256(
+        parse_json(line, path, number, surrogates=True) for number, line in read_lines(path)
+    )
+
+
+def check_reviewed(
+    known: str | None, reviewed: str | Path, edits: str | Path, field: str, noun: str, parts: str
+) -> None:
+    """Raise :class:`DataError` unless ``known`` is the digest of the reviewed file.
+
+    For the message: ``field`` is the key of ``known`` in the edits file, ``noun`` names the reviewed file,
+    and ``parts`` names its records.
+    """
+    if known == file_sha256(reviewed):
+        return
+    problem = (
+        f"the edits file does not record for which {noun} it was made"
+        if known is None
+        else f"the edits are for another {noun} than {reviewed}, or it has changed since the review"
+    )
+    raise DataError(
+        f"{problem}. Use --force if the {parts} of {reviewed} are those that were reviewed.",
+        file=str(edits), field=field,
+    )  # fmt: skip
