@@ -12,7 +12,8 @@ rankings; :meth:`Passage.add_grades` adds grades.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
@@ -20,23 +21,30 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 import msgspec
 from msgspec import UNSET, field
 from msgspec.structs import force_setattr
-from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter
-from pydantic_core import CoreSchema, core_schema, to_json
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, sentence
 from exam_pp.llm_requests import SoftDefinition
-from exam_pp.raw_json import RawJson, ShapeError, decode_list, encode_string
 from exam_pp.records import (
     TOO_DEEP,
     Added,
     Later,
+    Source,
     StoredRecord,
     Unlisted,
     encode,
     replace,
-    splice,
     stored,
 )
+from exam_pp.splicing import RawJson, ShapeError, decode_list, encode_string, splice
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An id is a string; a number in a file is read as the string of its digits."""
@@ -497,11 +505,12 @@ def _without_empty(passage: Passage) -> Passage:
     return replace(passage, data=UNSET if data == PassageData() else data)
 
 
-class _Line:
+class _Line(Source):
     """The bytes of a line, from which passages were read."""
 
-    def __init__(self, data: bytes, query_id: str) -> None:
-        self.data, self.query_id = data, query_id
+    def __init__(self, data: bytes, check: Callable[[], object], query_id: str) -> None:
+        super().__init__(data, check)
+        self.query_id = query_id
 
     @cached_property
     def parts(self) -> list[RawJson]:
@@ -537,23 +546,34 @@ class QueryPassages:
     passages: list[Passage]
 
     def dump(self) -> bytes:
-        """Return the line as JSON without the line end; keys that were never set are omitted.
+        """Return the line as compact JSON without the line end; keys that were never set are omitted.
 
-        Parts that were read from a file and have not changed keep their bytes and their unknown keys. Raises
+        Known keys come first, in the order of the data model; unknown keys of a file are kept. Raises
         :class:`~exam_pp.errors.DataError` for a value that is nested too deeply to be written.
         """
         try:
             parts = [passage.dump() for passage in self.passages]
-        except RecursionError as error:
+            line = b"[%b,[%b]]" % (encode_string(self.query_id), b",".join(parts))
+            return _LAX.dump_json(_validated(line), by_alias=True, exclude_unset=True)
+        except (RecursionError, PydanticSerializationError) as error:
             raise DataError(TOO_DEEP, field=f"query {self.query_id}") from error
         except ShapeError as error:
             raise DataError(str(error), field=f"query {self.query_id}") from error
-        origin = self.passages[0]._origin if self.passages else UNSET
-        if origin is not UNSET and self.query_id == origin.line.query_id:
-            raw = origin.line.parts
-            if len(raw) == len(parts) and all(new is old for new, old in zip(parts, raw, strict=True)):
-                return bytes(origin.line.data)
-        return b"[%b,[%b]]" % (encode_string(self.query_id), b",".join(parts))
+        except ValidationError as error:
+            for passage in self.passages:
+                if passage._origin is not UNSET:
+                    passage._origin.line.check()
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise DataError(sentence(first), field=f"query {self.query_id}") from error
+
+
+def _validated(line: bytes) -> Any:
+    try:
+        return _LAX.validate_json(line, by_alias=True, by_name=False)
+    except ValidationError as error:
+        if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        return _LAX.validate_python(json.loads(line), by_alias=True, by_name=False)
 
 
 _FAST = msgspec.json.Decoder(tuple[Id, list[Passage]])
@@ -566,38 +586,41 @@ DECODER_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of the fast decoder, after which the lax one reads the line or raises a readable error."""
 
 
-def parse_line(line: bytes | str, *, every_field: bool = False) -> QueryPassages:
+def parse_line(
+    line: bytes | str, *, every_field: bool = False, check: Callable[[], object] = lambda: None
+) -> QueryPassages:
     """Parse a line of JSON; raises :class:`pydantic.ValidationError`.
 
-    Fields that are decoded later are checked only with ``every_field``.
+    Fields that are decoded later are checked only with ``every_field``. ``check`` raises the error of an
+    invalid one, with its place.
     """
     data = line.encode() if isinstance(line, str) else line
     if not every_field:
         try:
             if not data.isascii():
                 data.decode("utf-8")  # parts that are not decoded are not checked
-            return _read(data, *_FAST.decode(data))
+            return _read(data, check, *_FAST.decode(data))
         except DECODER_ERRORS:
             pass
-    return _read(data, *stored(_LAX.validate_json(data, by_alias=True, by_name=False)))
+    return _read(data, check, *stored(_LAX.validate_json(data, by_alias=True, by_name=False)))
 
 
 def parse_object(value: Any, line: bytes | None = None) -> QueryPassages:
     """Convert a decoded line of JSON; raises :class:`pydantic.ValidationError`."""
     data = to_json(value, inf_nan_mode="constants") if line is None else line
-    return _read(data, *stored(_LAX.validate_python(value, by_alias=True, by_name=False)))
+    return _read(data, lambda: None, *stored(_LAX.validate_python(value, by_alias=True, by_name=False)))
 
 
-def _read(data: bytes, query_id: str, passages: list[Passage]) -> QueryPassages:
-    line = _Line(data, query_id)
+def _read(data: bytes, check: Callable[[], object], query_id: str, passages: list[Passage]) -> QueryPassages:
+    line = _Line(data, check, query_id)
     for position, passage in enumerate(passages):  # no reference back, because structs are not collected
         force_setattr(passage, "_origin", _Origin(line, position))
     return QueryPassages(query_id, passages)
 
 
-def parse_passage(raw: RawJson) -> Passage:
-    """Parse a passage; raises :class:`pydantic.ValidationError`."""
-    return parse_line(b'["", [%b]]' % raw).passages[0]
+def parse_passage(raw: RawJson, check: Callable[[], object] = lambda: None) -> Passage:
+    """Parse a passage as :func:`parse_line` does."""
+    return parse_line(b'["", [%b]]' % raw, check=check).passages[0]
 
 
 # Protocols of what metrics read: of whole queries, and of passages that are decoded at first use.

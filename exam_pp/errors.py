@@ -19,6 +19,8 @@ Any other exception is a bug and keeps its traceback.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ExamError(Exception):
     """Base class of exceptions for problems that the user can solve.
@@ -86,3 +88,13 @@ class StoppedError(ExamError):
     """SIGTERM was received, usually from a batch scheduler; the same command resumes the work."""
 
     exit_code = 143
+
+
+def sentence(error: Any) -> str:
+    """Return the message of a pydantic error as the end of a sentence that starts with the field's name."""
+    if error["type"] == "missing":
+        return "is missing."
+    if error["type"] == "json_invalid":
+        return f"is not valid JSON ({error['ctx']['error']})."
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{message[:1].lower()}{message[1:]}."

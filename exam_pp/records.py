@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from operator import attrgetter, eq
-from typing import Annotated, Any, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from weakref import WeakSet
 
 import msgspec
 from msgspec import NODEFAULT, UNSET
@@ -20,19 +21,31 @@ from msgspec.structs import force_setattr
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
-from exam_pp.errors import DataError
-from exam_pp.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
+from exam_pp.errors import DataError, sentence
 
 T = TypeVar("T")
 R = TypeVar("R", bound="StoredRecord")
 
 Later = Annotated[T, "not decoded before it is read"]
-"""Marks a field that few readers need. A value of another type reads as None; ``validate`` reports it."""
+"""Marks a field that few readers need. Reading a value of another type raises :class:`DataError`."""
 Unlisted = Annotated[T, "not in the schema"]
 """Like :data:`Later`, for a key that exam_pp writes and that the schema leaves out."""
 
 
 TOO_DEEP = "has a value that is nested too deeply to be written."
+
+
+class Source:
+    """Bytes that records were read from; ``check`` raises the error of an invalid value, with its place.
+
+    So the error of a value that is decoded later names the file and the line, which records do not keep.
+    """
+
+    in_use: ClassVar[WeakSet[Source]] = WeakSet()
+
+    def __init__(self, data: bytes, check: Callable[[], object]) -> None:
+        self.data, self.check = data, check
+        self.in_use.add(self)
 
 
 class Added(list[T]):
@@ -119,7 +132,7 @@ def _are_equal(one: Any, other: object) -> bool:
 
 
 def _values(record: Any) -> dict[str, Any]:
-    fields = _fields(record)
+    fields = set_fields(record)
     raw = {key: json.loads(bytes(value)) for key, value in fields.items() if isinstance(value, msgspec.Raw)}
     return fields | raw
 
@@ -169,8 +182,11 @@ def _decoded(record: type[StoredRecord], key: str, raw: msgspec.Raw) -> Any:
         pass
     try:
         return lax.validate_json(bytes(raw), by_alias=True, by_name=False)
-    except ValidationError:
-        return None
+    except ValidationError as error:
+        for source in [source for source in Source.in_use if bytes(raw) in source.data]:
+            source.check()
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise DataError(sentence(first), field=_SLOTS[record][key].key) from error
 
 
 @cache
@@ -189,7 +205,9 @@ class StoredRecord(msgspec.Struct, metaclass=_RecordMeta, frozen=True, gc=False,
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_plain, handler(model_of(cls)))
+        schema = handler(model_of(cls))
+        from_python = core_schema.no_info_before_validator_function(_plain, schema)
+        return core_schema.json_or_python_schema(json_schema=schema, python_schema=from_python)
 
 
 @cache
@@ -238,66 +256,16 @@ def is_set(record: StoredRecord, key: str) -> bool:
     return getattr(record, _slot(type(record), key).name) is not UNSET
 
 
-def splice(raw: RawJson, old: Any, new: Any) -> RawJson:
-    """Return the JSON of ``new``, where ``raw`` is the JSON of ``old``: equal parts keep their bytes.
-
-    Unknown keys of records that change are kept, too. Raises :class:`~exam_pp.raw_json.ShapeError` for a
-    duplicate key in an object that changes.
-    """
-    if new == old and type(new) is type(old):
-        return raw
-    if isinstance(new, StoredRecord) and type(new) is type(old):
-        return _spliced_fields(raw, _fields(old), _fields(new))
-    if isinstance(new, dict) and isinstance(old, dict):
-        return _spliced_fields(raw, old, new)
-    if isinstance(new, list) and isinstance(old, list):
-        if isinstance(next(iter(new), None), StoredRecord):
-            return _spliced_records(raw, old, new)
-        if len(new) == len(old):
-            return encode_list(map(splice, decode_list(raw), old, new))
-    if isinstance(new, msgspec.Raw) and isinstance(old, msgspec.Raw):
-        return splice(raw, json.loads(bytes(old)), json.loads(bytes(new)))
-    return _json(new)
-
-
-def _spliced_records(raw: RawJson, old: list[Any], new: list[Any]) -> bytes:
-    """Match equal records, then changed ones with the same first field, which names a record."""
-    rest = list(zip(old, decode_list(raw), strict=True))
-    parts: dict[int, RawJson] = {}
-    for is_same in (eq, _have_one_name):
-        for index, item in enumerate(new):
-            match = next((pair for pair in rest if index not in parts and is_same(pair[0], item)), None)
-            if match is not None:
-                rest.remove(match)
-                parts[index] = splice(match[1], match[0], item)
-    return encode_list(parts[index] if index in parts else _json(item) for index, item in enumerate(new))
-
-
-def _have_one_name(old: StoredRecord, new: StoredRecord) -> bool:
-    return type(old) is type(new) and next(iter(_fields(old).values())) == next(iter(_fields(new).values()))
-
-
-def _fields(record: StoredRecord) -> dict[str, Any]:
+def set_fields(record: StoredRecord) -> dict[str, Any]:
     """The fields of a record that are set, by their keys in the file; no defaults that reading them made."""
     slots = {slot.key: getattr(record, slot.name) for slot in _SLOTS[type(record)].values()}
     return {key: value for key, value in slots.items() if value is not UNSET and not _is_empty(value)}
 
 
 def _is_empty(value: Any) -> bool:
-    return not value if isinstance(value, Added) else isinstance(value, StoredRecord) and not _fields(value)
-
-
-def _spliced_fields(raw: RawJson, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:
-    fields = decode_object(raw)
-    for key in old.keys() - new.keys():
-        del fields[key]
-    for key, value in new.items():
-        fields[key] = splice(fields[key], old[key], value) if key in old else _json(value)
-    return encode_object(fields)
-
-
-def _json(value: Any) -> bytes:
-    return to_json(value, inf_nan_mode="constants") if isinstance(value, dict) else msgspec.json.encode(value)
+    if isinstance(value, StoredRecord):
+        return not set_fields(value)
+    return isinstance(value, Added) and not value
 
 
 def unknown_keys(record: type[StoredRecord], fields: Mapping[str, Any]) -> dict[str, Any]:

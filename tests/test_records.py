@@ -25,12 +25,17 @@ def grades_of(query: QueryPassages) -> list[RubricGrades]:
     return query.passages[0].rubric_grades or []
 
 
-def test_a_line_keeps_its_bytes_also_after_it_was_looked_at() -> None:
+def test_a_passage_keeps_its_bytes_also_after_it_was_looked_at() -> None:
     query = parse_line(LINE)
     (passage,) = query.passages
     assert (passage.judgments, passage.rankings) == ([], [])
     assert [grades.answers for grades in grades_of(query)] == [[("e", "4")], []]
-    assert query.dump() == LINE.encode()
+    assert f'["q", [{encode_of(passage).decode()}]]' == LINE
+    assert query.dump() == (
+        b'["q",[{"paragraph_id":"p","text":"t","exam_grades":[{"llm":"a","correctAnswered":["e"],"wrongAnswered":[],'
+        b'"answers":[["e","4"]],"self_ratings":[{"question_id":"e","self_rating":4,"y":100.0}],"x":1},'
+        b'{"llm":"b","correctAnswered":[],"wrongAnswered":["e"]}],"z":[1.5,2]}]]'
+    ), "written lines are compact, with known keys first"
 
 
 def test_a_change_keeps_the_bytes_and_unknown_keys_of_everything_else() -> None:
@@ -39,12 +44,12 @@ def test_a_change_keeps_the_bytes_and_unknown_keys_of_everything_else() -> None:
     rating = replace((first.self_ratings or [])[0], self_rating=5)
     new = RubricGrades(model="a", correct=[], wrong=[])
     query.passages[0].take(rubric_grades=[second, replace(first, self_ratings=[rating]), new])
-    assert query.dump().decode() == (
-        '["q",[{"paragraph_id": "p", "z": [1.50,2], "text": "t", "exam_grades": ['
+    assert encode_of(query.passages[0]).decode() == (
+        '{"paragraph_id": "p", "z": [1.50,2], "text": "t", "exam_grades": ['
         '{"llm": "b",  "correctAnswered": [], "wrongAnswered": ["e"]}, '
         '{"llm": "a", "x": 1, "correctAnswered": ["e"], "wrongAnswered": [], "answers": [["e", "4" ]], '
         '"self_ratings": [{"question_id": "e", "self_rating": 5, "y": 1E2}]}, '
-        '{"llm":"a","correctAnswered":[],"wrongAnswered":[]}]}]]'
+        '{"llm":"a","correctAnswered":[],"wrongAnswered":[]}]}'
     )
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from exam_pp.errors import DataError
 from exam_pp.games import QueryGames
-from exam_pp.raw_json import duplicate_key
+from exam_pp.splicing import duplicate_key
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.parsing import data_error, write_records
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, sentence
 from exam_pp.records import TOO_DEEP
 from exam_pp.store.files import atomic_output, read_lines
 
@@ -37,16 +37,6 @@ def data_error(
     field = " ".join(part for part in (within, field) if part)
     name = None if file is None else str(file)
     return DataError(sentence(first), file=name, line=number, field=field or None)
-
-
-def sentence(error: Any) -> str:
-    """Return the message of a pydantic error as the end of a sentence that starts with the field's name."""
-    if error["type"] == "missing":
-        return "is missing."
-    if error["type"] == "json_invalid":
-        return f"is not valid JSON ({error['ctx']['error']})."
-    message = error["msg"].removeprefix("Value error, ")
-    return f"{message[:1].lower()}{message[1:]}."
 
 
 def parse_json(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.passages.transform import Rewritten
     from exam_pp.prompts import Prompt
     from exam_pp.prompts.base import AnswerMatch, Unparsed
-    from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+    from exam_pp.store.passages.raw_passages import RawQuery
 
 
 @click.command("reread", cls=Command)
@@ -141,33 +141,32 @@ class Rereader:
         """Replace the grades of a query's passages, set by set."""
         entries = {} if self.bank is None else self.bank.entries(query.query_id)
         for passage in query.passages:
-            passage.edit_grades(partial(self._read_again, passage, entries))
+            passage.edit_grades(partial(self._read_again, entries))
         return query
 
-    def _read_again(self, passage: RawPassage, entries: dict[str, Entry], raw: RawGrades) -> RawGrades:
+    def _read_again(self, entries: dict[str, Entry], before: AnyGrades) -> AnyGrades:
         from exam_pp.data_model import RubricGrades
         from exam_pp.graders.reread import reread_direct, reread_rubric
 
-        prompt = self._prompt(raw)
+        prompt = self._prompt(before)
         if prompt is None:
-            return raw
-        before = raw.view
+            return before
         after: AnyGrades
         if isinstance(before, RubricGrades):
             after = reread_rubric(before, prompt, self.unparsed, entries)
         else:
             after = reread_direct(before, prompt, self.unparsed)
         self.summary.add(before, after)
-        return raw.with_grades(before, after)
+        return after
 
-    def _prompt(self, raw: RawGrades) -> Prompt | None:
+    def _prompt(self, grades: AnyGrades) -> Prompt | None:
         """The prompt that reads these grades; None, with the reason counted, if they cannot be read again."""
-        from exam_pp.data_model import is_consensus, is_human
+        from exam_pp.data_model import DirectGrade, is_consensus, is_human
         from exam_pp.grade_filter import GradeKey
         from exam_pp.prompts import PROMPTS
         from exam_pp.prompts.answer_key import with_answer_match
 
-        grades = raw.view
+        is_direct = isinstance(grades, DirectGrade)
         if not self.filter.accepts(grades):
             return None
         name = GradeKey.of(grades).prompt_class
@@ -183,9 +182,9 @@ class Rereader:
             reason = "a model verified them"
         elif prompt.answer_key and self.bank is None:
             reason = "the prompt compares replies with gold answers (use --bank)"
-        elif (prompt.kind == "direct") != raw.is_direct:
+        elif (prompt.kind == "direct") != is_direct:
             reason = "they are not of the prompt's kind"
-        elif not raw.is_direct and prompt.is_rated != grades.is_rated:
+        elif not is_direct and prompt.is_rated != grades.is_rated:
             reason = "they are not on the prompt's scale"
         if reason is not None:
             self.summary.skipped[name, reason] += 1

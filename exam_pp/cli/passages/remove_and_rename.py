@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
+from operator import is_
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, OfOneModel, SupportGrades, is_human
+from msgspec import UNSET
+
+from exam_pp.data_model import (
+    AnyGrades,
+    CitationSupport,
+    ConsistencyGrade,
+    CriteriaGrades,
+    CriterionRating,
+    DirectGrade,
+    OfOneModel,
+    RankingEntry,
+    SupportGrades,
+    is_human,
+)
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, Step
-from exam_pp.raw_json import (
-    RawJson,
-    changed,
-    decode_list,
-    decode_object,
-    encode_list,
-    encode_object,
-    encode_string,
-    text_at,
-)
+from exam_pp.records import is_set, replace
 from exam_pp.roles import System
-from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)
+Named = TypeVar("Named", bound="AnyGrades | AnswerGrades")
 
 AnswerGrades = ConsistencyGrade | SupportGrades | CriteriaGrades
 ANSWER_GRADES = ("consistency_grades", "support_grades", "criteria_grades")
@@ -55,43 +61,31 @@ class Renaming:
             for old, repeat in repeats
             if old in self.systems
         }
-        return replace(self, systems={**self.systems, **names}) if names else self
+        return dataclasses.replace(self, systems={**self.systems, **names}) if names else self
 
-    def grades(self, old: RawGrades) -> RawGrades:
+    def graded(self, old: AnyGrades) -> AnyGrades:
         """Return a set of grades with its new model and prompt class."""
-        before = GradeKey.of(old.view)
-        after, new = self.key(before), old
-        if after.model != before.model:
-            new = new.with_value(("llm",), lambda _old: encode_string(after.model))
-        if after.prompt_class != before.prompt_class:
-            path = ("prompt_info", "prompt_class")
-            new = new.with_value(path, lambda _old: encode_string(after.prompt_class))
-        return new
+        before = GradeKey.of(old)
+        after = self.key(before)
+        new = old if after.model == before.model else replace(old, model=after.model)
+        return new if after.prompt_class == before.prompt_class else _of_prompt(new, after.prompt_class)
 
-    def rankings(self, old: RawJson | None) -> RawJson:
-        """Return rankings with the new names of their systems."""
-        return encode_list(self._with_name(ranking, "method", self.systems) for ranking in decode_list(old))
+    def answer_grade(self, old: AnswerGrades) -> AnswerGrades:
+        """Return grades of an answer with the new names of their system, model and prompt class."""
+        names = {"model": self.models.get(old.model or "")}
+        if not isinstance(old, SupportGrades):
+            names["system"] = self.systems.get(old.system)
+        new = replace(old, **changes) if (changes := {k: v for k, v in names.items() if v}) else old
+        prompt_class = self.prompt_classes.get(old.prompt_class or "")  # pair scorers have no prompt
+        return _of_prompt(new, prompt_class) if prompt_class else new
 
-    def answer_grades(self, old: RawJson | None) -> RawJson:
-        """Return grades of answers with the new names of their systems, models and prompt classes."""
-        return encode_list(self._answer_grade(grade) for grade in decode_list(old))
+    def ranking(self, old: RankingEntry) -> RankingEntry:
+        """Return a ranking entry with the new name of its system."""
+        return replace(old, method=self.systems[old.method]) if old.method in self.systems else old
 
-    def _answer_grade(self, old: RawJson) -> RawJson:
-        new = self._with_name(self._with_name(old, "method", self.systems), "llm", self.models)
-        fields = decode_object(new)
-        if "prompt_info" not in fields:  # pair scorers have no prompt
-            return new
-        info = self._with_name(fields["prompt_info"], "prompt_class", self.prompt_classes)
-        return new if info == fields["prompt_info"] else encode_object(fields | {"prompt_info": info})
 
-    @staticmethod
-    def _with_name(old: RawJson, key: str, names: Mapping[str, str]) -> RawJson:
-        new = names.get(text_at(old, key)) if key in decode_object(old) else None
-        return (
-            old
-            if new is None
-            else encode_object(changed(decode_object(old), (key,), lambda _old: encode_string(new)))
-        )
+def _of_prompt(grades: Named, prompt_class: str) -> Named:
+    return replace(grades, prompt_info={**(grades.prompt_info or {}), "prompt_class": prompt_class})
 
 
 def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
@@ -109,18 +103,18 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
         for passage in query.passages:
             if renaming.models or renaming.prompt_classes:
                 keys.update(GradeKey.of(grades) for grades in passage.grade_sets())
-                passage.edit_grades(renaming.grades)
+                passage.edit_grades(renaming.graded)
             of_passage = renaming
             if renaming.systems:
                 of_passage = renaming.of_repeats({(r.method, r.repeat) for r in passage.rankings if r.repeat})
                 methods = {ranking.method for ranking in passage.rankings}
                 systems.update(methods)
                 if methods & renaming.systems.keys():
-                    passage.change(("paragraph_data", "rankings"), renaming.rankings)
+                    passage.edit("rankings", renaming.ranking)
             for key, graded in answer_grades(passage):
                 models.update(grade.model for grade in graded if grade.model)
                 classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
-                passage.change((key,), of_passage.answer_grades)
+                passage.edit(key, of_passage.answer_grade)
         return query
 
     def check(_counts: Rewritten) -> None:
@@ -164,6 +158,12 @@ def check_distinct(old_names: Iterable[K], new_names: Iterable[K], noun: str) ->
                 f"{first[new]} and {old} would get the same {noun}, {new}. Choose another new name."
             )
         first[new] = old
+
+
+G = TypeVar("G", bound=AnyGrades | AnswerGrades | CitationSupport | CriterionRating)
+
+_PARTS = ("answers", "verifications", "answer", "errors", "error", "supports", "ratings")
+"""The fields of grades, and of their labels or ratings, that have texts of models, or such parts."""
 
 
 @dataclass(frozen=True)
@@ -219,13 +219,12 @@ class _Stripper:
         if options.texts:
             self._text(passage)
         if options.judgments:
-            self._empty(passage, "judgments", len(passage.judgments))
+            self._empty(passage, "judgments")
         if options.rankings:
-            self._empty(passage, "rankings", len(passage.rankings))
+            self._empty(passage, "rankings")
         if options != StripOptions(judgments=options.judgments, rankings=options.rankings):
-            passage.edit_grades(self.grades)
-            for key, graded in answer_grades(passage):
-                passage.change((key,), partial(self._answer_grades, graded))
+            for name in ("rubric_grades", "direct_grades", *(name for name, _ in answer_grades(passage))):
+                passage.edit(name, self._grade)
 
     def _text(self, passage: RawPassage) -> None:
         if passage.text:
@@ -233,25 +232,22 @@ class _Stripper:
             passage.set_text("")
         passage.change(("paragraph",), lambda _old: None)
 
-    def _empty(self, passage: RawPassage, key: str, count: int) -> None:
-        if count:
-            self.dropped[key] += count
-            passage.change(("paragraph_data", key), lambda _old: b"[]")
+    def _empty(self, passage: RawPassage, name: str) -> None:
+        self.dropped.update([name] * len(getattr(passage, name)))
+        passage.edit(name, lambda _record: None)
 
-    def grades(self, grades: RawGrades) -> RawGrades | None:
-        options = self.options
-        if options.human and is_human(grades.view.model):
+    def _grade(self, grade: AnyGrades | AnswerGrades) -> AnyGrades | AnswerGrades | None:
+        """A set of grades without prompts and replies; None if it is removed."""
+        chosen = self.options.grades
+        if self.options.human and is_human(grade.model):
             self.dropped["sets of human grades"] += 1
             return None
-        if options.grades is not None and options.grades.accepts(grades.view):
+        if chosen is not None and (
+            chosen.accepts(grade) if isinstance(grade, AnyGrades) else selects(chosen, grade)
+        ):
             self.dropped["sets of grades"] += 1
             return None
-        if options.replies:
-            grades = self._without_replies(grades)
-        if parts := self._parts:
-            path = ("llm_response_error" if grades.is_direct else "llm_response_errors",)
-            grades = grades.with_value(path, partial(self._errors, parts, grades.is_direct))
-        return grades
+        return self._bare(grade)
 
     @property
     def _parts(self) -> dict[str, str]:
@@ -259,67 +255,46 @@ class _Stripper:
         prompts = {"prompt": "prompts"} if self.options.prompts or self.options.texts else {}
         return prompts | ({"response": "replies"} if self.options.replies else {})
 
-    def _answer_grades(self, graded: Sequence[AnswerGrades], old: RawJson | None) -> RawJson:
-        """Return the grades of answers without those to remove, and without prompts and replies."""
-        kept = []
-        for grade, raw in zip(graded, decode_list(old), strict=True):
-            if self.options.human and is_human(grade.model):
-                self.dropped["sets of human grades"] += 1
-            elif self.options.grades is not None and selects(self.options.grades, grade):
-                self.dropped["sets of grades"] += 1
-            else:
-                kept.append(self._answer_grade(raw))
-        return encode_list(kept)
+    def _bare(self, grade: G) -> G:
+        """Grades, or one of their labels or ratings, without prompts and replies."""
+        if not self._parts:
+            return grade
+        values = {name: getattr(grade, name, None) for name in _PARTS}
+        new = {name: self._without(name, value) for name, value in values.items() if value}
+        if self.options.replies and isinstance(grade, DirectGrade) and is_set(grade, "answer"):
+            self.dropped["replies"] += not grade.answer  # others are counted
+            new["answer"] = UNSET
+        changes = {name: value for name, value in new.items() if value is not values[name]}
+        return replace(grade, **changes) if changes else grade
 
-    def _answer_grade(self, raw: RawJson) -> RawJson:
-        """A grade of an answer, or one of its labels or ratings, without prompts and replies."""
-        fields = decode_object(raw)
-        lists = [key for key in ("supports", "ratings") if key in fields]
-        if not self._parts or not (lists or fields.keys() & {"answer", "llm_response_error"}):
-            return raw
-        for key in lists:
-            fields[key] = encode_list(map(self._answer_grade, decode_list(fields[key])))
-        if self.options.replies and bytes(fields.get("answer", b"null")) not in {b"null", b'""'}:
-            self.dropped["replies"] += 1
-            del fields["answer"]
-        if "llm_response_error" in fields:
-            fields["llm_response_error"] = self._error(self._parts, fields["llm_response_error"])
-        return encode_object(fields)
+    def _without(self, name: str, value: Any) -> Any:
+        """The value of a field without prompts and replies."""
+        if name in {"supports", "ratings"}:
+            new = [self._bare(item) for item in value]
+            return value if all(map(is_, new, value)) else new
+        if name == "error":
+            return self._error(value)
+        if name == "errors":
+            return self._errors(value)
+        if not self.options.replies:
+            return value
+        self.dropped["replies"] += 1 if name == "answer" else len(value)
+        return UNSET if name == "answer" else []
 
-    def _without_replies(self, grades: RawGrades) -> RawGrades:
-        fields = decode_object(grades.raw)
-        for key in ("answers", "verifications"):
-            replies = decode_list(fields.get(key))
-            if replies:
-                self.dropped["replies"] += len(replies)
-                grades = grades.with_value((key,), lambda _old: b"[]")
-        if "answer" in fields:
-            self.dropped["replies"] += 1
-            grades = grades.with_value(("answer",), lambda _old: None)
-        return grades
+    def _errors(self, errors: Any) -> Any:
+        """Errors by entry id without prompts and replies; old files have lists of unknown content."""
+        if isinstance(errors, list):
+            self.dropped["errors"] += len(errors)
+            return []
+        new = {entry: self._error(error) for entry, error in errors.items()}
+        return errors if all(new[entry] is error for entry, error in errors.items()) else new
 
-    def _errors(self, parts: Mapping[str, str], direct: bool, old: RawJson | None) -> RawJson | None:
-        """Return errors (by entry id, or of a direct grade) without the keys of ``parts``."""
-        if old is None:
-            return None
-        if _starts_with(b"[", old):  # Old files have lists of unknown content.
-            self.dropped["errors"] += len(decode_list(old))
-            return b"[]" if decode_list(old) else old
-        if direct or not _starts_with(b"{", old):
-            return self._error(parts, old)
-        before = decode_object(old)
-        after = {entry: self._error(parts, error) for entry, error in before.items()}
-        return old if after == before else encode_object(after)
-
-    def _error(self, parts: Mapping[str, str], old: RawJson) -> RawJson:
-        if not _starts_with(b"{", old):
-            return old
-        fields = decode_object(old)
-        present = [key for key in parts if bytes(fields.get(key, b"null")) not in {b"null", b'""'}]
-        for key in present:
-            self.dropped[parts[key]] += 1
-            del fields[key]
-        return encode_object(fields) if present else old
+    def _error(self, error: Any) -> Any:
+        if not isinstance(error, dict):
+            return error
+        present = [key for key in self._parts if error.get(key) not in (None, "")]
+        self.dropped.update(self._parts[key] for key in present)
+        return {key: value for key, value in error.items() if key not in present} if present else error
 
 
 def selects(criteria: GradeFilter, grade: OfOneModel) -> bool:
@@ -331,7 +306,3 @@ def selects(criteria: GradeFilter, grade: OfOneModel) -> bool:
         and criteria.prompt_class in (None, grade.prompt_class)
         and criteria.prompt_hash in (None, grade.prompt_hash)
     )
-
-
-def _starts_with(prefix: bytes, value: RawJson) -> bool:
-    return bytes(value).startswith(prefix)

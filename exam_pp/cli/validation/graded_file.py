@@ -13,8 +13,8 @@ from exam_pp.data_model import DirectGrade, Judgment, Passage, QueryPassages, Ra
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.raw_json import duplicate_key
 from exam_pp.roles import System, role_of
+from exam_pp.splicing import duplicate_key
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages.graded_file import parse_query
 from exam_pp.text.wording import counted

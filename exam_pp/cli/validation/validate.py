@@ -174,7 +174,7 @@ def check_duplicate_keys(path: Path, findings: Findings) -> None:
 
     Skips values that are not JSON, and streams, because they cannot be read twice.
     """
-    from exam_pp.raw_json import duplicate_key
+    from exam_pp.splicing import duplicate_key
 
     if is_read_once(path):
         return

@@ -177,7 +177,7 @@ def rated_queries(
     for (query, places), results in results_in_windows(tasks(), answer, window_requests):
         for passage, grades in zip(places, results, strict=True):
             summary.add(grades)
-            passage.add_criteria(grades)
+            passage.add("criteria_grades", [grades])
         yield query
 
 

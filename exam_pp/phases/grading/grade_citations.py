@@ -169,7 +169,7 @@ def graded_queries(
     for (query, places), results in results_in_windows(tasks(), answer, window_requests):
         for passage, grades in zip(places, results, strict=True):
             summary.add(grades)
-            passage.add_support(grades)
+            passage.add("support_grades", [grades])
         yield query
 
 

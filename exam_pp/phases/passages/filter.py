@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import compress
 from pathlib import Path
 
-from exam_pp.data_model import Role, is_canary
+from exam_pp.data_model import AnyGrades, RankingEntry, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, Step, rewrite
-from exam_pp.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.roles import accepted_entries, role_of
-from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
 
 @dataclass(frozen=True)
@@ -96,39 +93,39 @@ def _has_role(query_id: str, passage: RawPassage, role: Role | None) -> bool:
     if role is None:
         return True
     entries = passage.rankings
-    kept = [role_of(query_id, passage.passage_id, entry) == role for entry in entries]
     if accepted_entries(query_id, passage.passage_id, entries, role) is None:
         return False
-    if not all(kept):
-        passage.change(
-            ("paragraph_data", "rankings"), lambda old: encode_list(compress(decode_list(old), kept))
-        )
+    _keep_rankings(passage, lambda entry: role_of(query_id, passage.passage_id, entry) == role)
     return True
+
+
+def _keep_rankings(passage: RawPassage, keeps: Callable[[RankingEntry], bool]) -> None:
+    passage.edit("rankings", lambda entry: entry if keeps(entry) else None)
 
 
 def _is_real(passage: RawPassage) -> bool:
     """Return whether the passage is not only that of canaries; if so, drop the rankings of canaries."""
     entries = passage.rankings
-    kept = [not is_canary(entry.method) for entry in entries]
-    if entries and not any(kept):
+    if entries and all(is_canary(entry.method) for entry in entries):
         return False
-    if not all(kept):
-        passage.change(
-            ("paragraph_data", "rankings"), lambda old: encode_list(compress(decode_list(old), kept))
-        )
+    _keep_rankings(passage, lambda entry: not is_canary(entry.method))
     return True
 
 
 def _keep(passage: RawPassage, options: FilterOptions) -> bool:
     """Return whether the passage matches; if it does, drop its rankings and grades that do not match."""
+
+    def accepted(grades: AnyGrades) -> AnyGrades | None:
+        return grades if options.grade_filter.accepts(grades) else None
+
     if options.systems and not any(ranking.method in options.systems for ranking in passage.rankings):
         return False
     if not (_is_judged(passage, options) and _is_graded(passage, options)):
         return False
     if options.systems:
-        passage.change(("paragraph_data", "rankings"), partial(_rankings_of, options.systems))
+        _keep_rankings(passage, lambda entry: entry.method in options.systems)
     if options.grade_filter != GradeFilter():
-        passage.edit_grades(partial(_accepted, options.grade_filter))
+        passage.edit_grades(accepted)
     return True
 
 
@@ -147,11 +144,3 @@ def _is_graded(passage: RawPassage, options: FilterOptions) -> bool:
         return False
     ratings = [rating for grades in accepted for rating in grades.entry_ratings().values()]
     return options.min_grade is None or max(ratings, default=options.min_grade - 1) >= options.min_grade
-
-
-def _rankings_of(systems: Collection[str], old: RawJson | None) -> RawJson:
-    return encode_list(ranking for ranking in decode_list(old) if text_at(ranking, "method") in systems)
-
-
-def _accepted(grade_filter: GradeFilter, grades: RawGrades) -> RawGrades | None:
-    return grades if grade_filter.accepts(grades.view) else None

@@ -14,7 +14,7 @@ from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
-from exam_pp.raw_json import (
+from exam_pp.splicing import (
     RawJson,
     ShapeError,
     canonical,

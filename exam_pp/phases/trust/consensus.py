@@ -12,6 +12,7 @@ from exam_pp.data_model import (
     CONSENSUS,
     DIRECT_ID,
     HUMAN,
+    AnyGrades,
     DirectGrade,
     NuggetAssignment,
     RubricGrades,
@@ -28,7 +29,7 @@ from exam_pp.records import replace
 from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 from exam_pp.text.wording import counted, listed
 
 PANEL = "panel:"
@@ -159,14 +160,14 @@ class _Adder:
         if all(grades.model != key.model for grades in passage.grade_sets()):
             return
 
-        def kept(grades: RawGrades) -> RawGrades | None:
-            if grades.view.model != key.model:
+        def kept(grades: AnyGrades) -> AnyGrades | None:
+            if grades.model != key.model:
                 return grades
-            if not is_consensus(grades.view):
+            if not is_consensus(grades):
                 raise SelectionError(
                     f"The file has grades by {key.model!r}, which are no consensus: choose another --name."
                 )
-            return None if GradeKey.of(grades.view) == key else grades
+            return None if GradeKey.of(grades) == key else grades
 
         passage.edit_grades(kept)
         self.summary.replaced += all(GradeKey.of(grades) != key for grades in passage.grade_sets())

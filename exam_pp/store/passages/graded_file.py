@@ -7,16 +7,16 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from pydantic import ValidationError
 
 from exam_pp.data_model import PassageView, QueryPassages, parse_line, parse_object
-from exam_pp.errors import DataError
-from exam_pp.raw_json import without_lone_surrogates
+from exam_pp.errors import DataError, sentence
+from exam_pp.splicing import without_lone_surrogates
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
-from exam_pp.store.parsing import sentence
 
 
 @contextmanager
@@ -118,7 +118,8 @@ def parse_query(line: bytes, file: str, number: int, *, every_field: bool = Fals
 def _parse_strict(line: bytes, file: str, number: int, *, every_field: bool) -> QueryPassages:
     try:
         with without_garbage_collection():
-            return parse_line(line, every_field=every_field)
+            check = partial(parse_query, line, file, number, every_field=True)
+            return parse_line(line, every_field=every_field, check=check)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":

@@ -6,10 +6,11 @@ so that unknown keys and the order of keys stay the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from pydantic import ValidationError
@@ -17,18 +18,17 @@ from pydantic import ValidationError
 from exam_pp.data_model import (
     DECODER_ERRORS,
     AnyGrades,
-    CriteriaGrades,
     DirectGrade,
     Judgment,
     Passage,
     QueryPassages,
     RankingEntry,
     RubricGrades,
-    SupportGrades,
     parse_passage,
 )
 from exam_pp.errors import DataError
-from exam_pp.raw_json import (
+from exam_pp.records import StoredRecord, encode
+from exam_pp.splicing import (
     Change,
     RawJson,
     ShapeError,
@@ -38,9 +38,9 @@ from exam_pp.raw_json import (
     encode_list,
     encode_object,
     encode_string,
+    splice,
     without_lone_surrogates,
 )
-from exam_pp.records import encode, splice
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages.graded_file import check_ids, parse_query
 
@@ -55,16 +55,16 @@ class PassageHead(msgspec.Struct, gc=False, frozen=True):
 _LINE = msgspec.json.Decoder(tuple[msgspec.Raw, list[msgspec.Raw]])
 _ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is converted to text
 _HEAD = msgspec.json.Decoder(PassageHead)
-_GRADE_TYPES: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
-"""The keys of a passage for sets of grades, with their type, in the order of ``grade_sets``."""
-
-_GRADE_LISTS = {
-    "exam_grades": "rubric_grades",
-    "grades": "direct_grades",
-    "support_grades": "support_grades",
-    "criteria_grades": "criteria_grades",
+_PATHS: Mapping[str, tuple[str, ...]] = {
+    "rubric_grades": ("exam_grades",),
+    "direct_grades": ("grades",),
+    "consistency_grades": ("consistency_grades",),
+    "support_grades": ("support_grades",),
+    "criteria_grades": ("criteria_grades",),
+    "judgments": ("paragraph_data", "judgments"),
+    "rankings": ("paragraph_data", "rankings"),
 }
-"""The keys of grades that reviewers give, and their names in :class:`Passage`."""
+"""The lists of a passage: the name in the data model and the path of keys in the file."""
 
 
 def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
@@ -94,6 +94,12 @@ class _Line:
     data: bytes
     viewed: int | None = None
     view: Passage | None = None
+
+    @property
+    def parser(self) -> Callable[[], QueryPassages]:
+        """Parses the line with all fields, or raises the error of the first invalid one."""
+        # without a reference to this object, whose view is not collected
+        return partial(parse_query, self.data, self.file, self.number, every_field=True)
 
 
 def _read(line: _Line) -> RawQuery:
@@ -147,36 +153,6 @@ class RawQuery:
             return line.data
         raw_id = line.raw_id if line else encode_string(self.query_id)
         return b"[%b, %b]" % (raw_id, encode_list(passage.raw for passage in self.passages))
-
-
-@dataclass(frozen=True)
-class RawGrades:
-    """A set of grades: the key of its list in the passage, the view for metrics, and its JSON."""
-
-    key: str
-    view: AnyGrades
-    raw: RawJson
-
-    @classmethod
-    def of(cls, grades: AnyGrades) -> RawGrades:
-        """Make raw grades from an object of the data model."""
-        return cls("exam_grades" if isinstance(grades, RubricGrades) else "grades", grades, encode(grades))
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether this is a direct grade."""
-        return self.key == "grades"
-
-    def with_grades(self, before: AnyGrades, after: AnyGrades) -> RawGrades:
-        """Return the grades with the changes between two objects; other values keep their bytes."""
-        raw = splice(self.raw, before, after)
-        return self if raw is self.raw else RawGrades(self.key, after, raw)
-
-    def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
-        """Return grades with ``change`` applied at a path of keys; their ``view`` is not updated."""
-        before = decode_object(self.raw)
-        after = changed(before, path, change)
-        return self if after == before else RawGrades(self.key, self.view, encode_object(after))
 
 
 class RawPassage:
@@ -263,9 +239,9 @@ class RawPassage:
             line = b'["", [%b]]' % self.raw
             return parse_query(line, self._line.file, self._line.number).passages[0]
         try:
-            return parse_passage(self.raw)
+            return parse_passage(self.raw, self._line.parser)
         except ValidationError:  # parse the whole line, so that the error names the passage
-            return parse_query(self._line.data, self._line.file, self._line.number).passages[self._position]
+            return self._line.parser().passages[self._position]
 
     @property
     def judgments(self) -> Sequence[Judgment]:
@@ -281,56 +257,51 @@ class RawPassage:
         """Yield all sets of grades in file order, rubric grades first."""
         return self.view.grade_sets()
 
-    def raw_grades(self) -> list[RawGrades]:
-        """Return all sets of grades with their JSON, in the order of :meth:`grade_sets`."""
-        views = self.grade_sets()  # first, because it names the field of an invalid value
-        raw_sets = [(key, raw) for key in _GRADE_TYPES for raw in decode_list(self.fields.get(key))]
-        return [RawGrades(key, view, raw) for (key, raw), view in zip(raw_sets, views, strict=True)]
+    def edit(self, name: str, change: Callable[[Any], Any]) -> None:
+        """Replace each element of a list by the result of ``change``; None removes it.
 
-    def edit_grades(self, edit: Callable[[RawGrades], RawGrades | None]) -> None:
-        """Replace each set of grades by the result of ``edit``; None removes it."""
-        before = self.raw_grades()
-        try:
-            after = [edit(grades) for grades in before]
-        except ShapeError as error:
-            raise self._error(str(error), "grades") from error
-        for key in _GRADE_TYPES:
-            new = [grades.raw for grades in after if grades is not None and grades.key == key]
-            if new != [grades.raw for grades in before if grades.key == key]:
-                self.change([key], partial(_replaced, new))
+        Args:
+            name: The name of the list in the data model, such as ``rankings``.
+            change: Gets a record, and returns it, a changed copy or None.
+        """
+        old: Sequence[Any] = getattr(self.view, name) or ()
+        new = [change(item) for item in old]
+        if any(after is not before for after, before in zip(new, old, strict=True)):
+            self.change(_PATHS[name], partial(_edited, old, new))
+
+    def edit_grades(self, change: Callable[[AnyGrades], AnyGrades | None]) -> None:
+        """Replace each set of grades, rubric grades first, by the result of ``change``; None removes it."""
+        self.edit("rubric_grades", change)
+        self.edit("direct_grades", change)
+
+    def add(self, name: str, new: Iterable[StoredRecord]) -> None:
+        """Append records to a list, given by its name in the data model."""
+        if added := [encode(record) for record in new]:
+            self.change(_PATHS[name], partial(_appended, added))
 
     def add_grades(self, new: Sequence[AnyGrades]) -> None:
         """Append each set of grades to the list of its type."""
-        for key, type_ in _GRADE_TYPES.items():
-            added = [encode(grades) for grades in new if isinstance(grades, type_)]
-            if added:
-                self.change([key], partial(_appended, added))
-
-    def add_support(self, grades: SupportGrades) -> None:
-        """Append the grades of the citations of this part of an answer."""
-        self.change(["support_grades"], partial(_appended, [encode(grades)]))
-
-    def add_criteria(self, grades: CriteriaGrades) -> None:
-        """Append the ratings of the answer whose first part this is."""
-        self.change(["criteria_grades"], partial(_appended, [encode(grades)]))
+        self.add("rubric_grades", (grades for grades in new if isinstance(grades, RubricGrades)))
+        self.add("direct_grades", (grades for grades in new if isinstance(grades, DirectGrade)))
 
     def take_grades(self, passage: Passage) -> None:
         """Replace the grades by those of ``passage``; sets of grades that are equal keep their bytes.
 
         Consistency grades stay, because no reviewer gives them.
         """
-        for key, name in _GRADE_LISTS.items():
-            old, new = getattr(self.view, name), getattr(passage, name)
-            if (new or []) != (old or []):
-                self.change([key], partial(_spliced, old, new or []))
+        for name in ("rubric_grades", "direct_grades", "support_grades", "criteria_grades"):
+            old, new = getattr(self.view, name) or [], getattr(passage, name) or []
+            if new != old:
+                self.change(_PATHS[name], partial(_spliced, old, new))
+
+
+def _edited(old: Sequence[object], new: Sequence[object], raw: RawJson | None) -> RawJson:
+    parts = zip(decode_list(raw), old, new, strict=True)
+    return encode_list(splice(part, before, after) for part, before, after in parts if after is not None)
 
 
 def _spliced(old: object, new: object, raw: RawJson | None) -> RawJson:
     return splice(raw or b"null", old, new)
-
-
-def _replaced(new: Sequence[RawJson], _old: RawJson | None) -> RawJson:
-    return encode_list(new)
 
 
 def _appended(new: Sequence[RawJson], old: RawJson | None) -> RawJson:

@@ -20,8 +20,8 @@ from typing import Any
 
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError, MissingExtraError
-from exam_pp.raw_json import duplicate_key
 from exam_pp.records import Record
+from exam_pp.splicing import duplicate_key
 from exam_pp.store.files import (
     atomic_output,
     is_read_once,

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.data_model import PassageView, QueryView
-from exam_pp.errors import ExamError
+from exam_pp.data_model import PassageView, QueryView, parse_line
+from exam_pp.errors import DataError, ExamError
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.passages.raw_passages import read_raw_passages
 from tests.conftest import data_error, passage, rubric
 from tests.test_data_model import lines
 
@@ -180,7 +181,7 @@ def test_other_encodings_are_an_error(read: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [[], "greedy", 5, None])
-def test_model_options_of_another_type_are_none(
+def test_model_options_of_another_type_hide_no_ratings(
     options: Any, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     """Metrics do not need them; `exam-pp validate` reports them."""
@@ -188,4 +189,30 @@ def test_model_options_of_another_type_are_none(
     (query,) = read_passages(write_jsonl("g.jsonl", [["q1", [graded]]]))
     (grades,) = query.passages[0].grade_sets()
 
-    assert (grades.model_options, grades.entry_ratings()) == (None, {"q1/a": 4})
+    assert grades.entry_ratings() == {"q1/a": 4}
+
+
+@pytest.mark.parametrize(
+    ("field", "key", "value", "problem"),
+    [
+        ("answers", "answers", {"q/a": "4"}, "input should be a valid array"),
+        ("answers", "answers.1.2", [["q/a", 4]], "input should be a valid string"),
+        ("answers", "answers", None, "input should be a valid array"),
+        ("errors", "llm_response_errors.dict[str,any]", "timeout", "input should be an object"),
+        ("model_options", "llm_options", ["greedy"], "input should be an object"),
+    ],
+)
+def test_invalid_fields_that_are_decoded_later_are_named(
+    write_jsonl: Write, field: str, key: str, value: Any, problem: str
+) -> None:
+    name, *_ = key.split(".")
+    line = ["q", [passage("p", exam_grades=[rubric({"a": 1})]), passage("r", exam_grades=[rubric({"a": 2})])]]
+    bad_passage = passage("r", exam_grades=[rubric({"a": 1}), rubric({"a": 2}) | {name: value}])
+    with pytest.raises(DataError, match=rf"^{name}: {problem}"):
+        getattr(parse_line(json.dumps(["r", [bad_passage]])).passages[0].rubric_grades[1], field)  # type: ignore[index]
+    bad = write_jsonl("p.jsonl", [line, ["r", [passage("p"), bad_passage]]])
+    for reader in (read_passages, read_raw_passages):
+        (_, query) = reader(bad)
+        (_, grades) = query.passages[1].grade_sets()
+        with data_error(bad, 2, f"passage 2 exam_grades.2.{key}", about=problem):
+            getattr(grades, field)

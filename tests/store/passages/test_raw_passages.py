@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exam_pp.data_model import RubricGrades, parse_line
+from exam_pp.data_model import AnyGrades, RubricGrades, parse_line
 from exam_pp.errors import DataError
 from exam_pp.records import encode
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.store.passages.raw_passages import RawGrades, RawQuery, read_raw_passages
+from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from tests.conftest import data_error, passage, rubric
 from tests.store.passages.test_graded_file import outcome, seen, view
 from tests.test_data_model import lines
@@ -92,13 +92,13 @@ def test_grades_are_edited_one_by_one() -> None:
     )
     (first,) = query.passages
 
-    def edit(grades: RawGrades) -> RawGrades | None:
-        return None if grades.view.model == "b" else grades
+    def edit(grades: AnyGrades) -> AnyGrades | None:
+        return None if grades.model == "b" else grades
 
     first.edit_grades(edit)
     assert [grades.model for grades in first.grade_sets()] == ["google/flan-t5-large"]
     assert json.loads(query.dump())[1][0]["exam_grades"] == [rubric({"a": 1}, x=1)]
-    full = first.raw_grades()[0].view
+    (full,) = first.grade_sets()
     assert isinstance(full, RubricGrades)
     assert full.answers == [("a", "1")]
 
@@ -172,7 +172,7 @@ def test_grades_that_are_no_list_are_named(write_jsonl: Write, key: str, value: 
     bad = write_jsonl("p.jsonl", [["q", [passage("p") | {key: value}]]])
     (query,) = read_raw_passages(bad)
     with data_error(bad, 1, f"passage 1 {key}", about="input should be a valid array"):
-        query.passages[0].raw_grades()
+        query.passages[0].edit_grades(lambda grades: grades)
 
 
 @pytest.mark.parametrize(

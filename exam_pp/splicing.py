@@ -1,4 +1,4 @@
-"""Editing JSON without decoding all of it: values that are not edited keep their bytes and key order.
+"""Editing JSON of files: :func:`splice` writes changed records, and what is equal keeps its bytes and order.
 
 Edited records are written as in the published files, with a space after colons and commas.
 """
@@ -9,9 +9,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import eq
 from typing import Any, Literal
 
 import msgspec
+from pydantic_core import to_json
+
+from exam_pp.records import StoredRecord, set_fields
 
 
 class Digits(str):
@@ -159,11 +163,6 @@ def canonical(value: RawJson) -> bytes:
         return repr(sorted_keys).encode()
 
 
-def text_at(record: RawJson, key: str) -> str:
-    """Return the decoded value of a field of a JSON object as text; raises KeyError if it is missing."""
-    return str(json.loads(bytes(decode_object(record)[key])))
-
-
 def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
     """Return the fields with ``change`` applied at a path of keys; missing objects are created."""
     key, *inner = path
@@ -181,29 +180,54 @@ def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) 
     return after
 
 
-def updated(value: RawJson, before: RawJson, after: RawJson) -> RawJson:
-    """Apply the difference between ``before`` and ``after`` to a value; equal parts keep its bytes.
+def splice(raw: RawJson, old: Any, new: Any) -> RawJson:
+    """Return the JSON of ``new``, where ``raw`` is the JSON of ``old``: equal parts keep their bytes.
 
-    ``before`` is the value in another spelling. Raises :class:`ShapeError` for a duplicate key in an object
-    that changes.
+    Unknown keys of records that change are kept, too. Raises :class:`ShapeError` for a duplicate key in an
+    object that changes.
     """
-    if bytes(before) == bytes(after):
-        return value
-    starts = {bytes(part)[:1] for part in (value, before, after)}
-    if starts == {b"{"}:
-        fields, old, new = decode_object(value), decode_object(before), decode_object(after)
-        kept = {key: part for key, part in fields.items() if key in new or key not in old}
-        return encode_object(
-            kept | {key: _updated_member(key, part, fields, old) for key, part in new.items()}
-        )
-    if starts == {b"["}:
-        lists = [decode_list(part) for part in (value, before, after)]
-        if len(set(map(len, lists))) == 1:
-            return encode_list(updated(*parts) for parts in zip(*lists, strict=True))
-    return after
+    if new == old and type(new) is type(old):
+        return raw
+    if isinstance(new, StoredRecord) and type(new) is type(old):
+        return _spliced_fields(raw, set_fields(old), set_fields(new))
+    if isinstance(new, dict) and isinstance(old, dict):
+        return _spliced_fields(raw, old, new)
+    if isinstance(new, list) and isinstance(old, list):
+        if isinstance(next(iter(new), None), StoredRecord):
+            return _spliced_records(raw, old, new)
+        if len(new) == len(old):
+            return encode_list(map(splice, decode_list(raw), old, new))
+    if isinstance(new, msgspec.Raw) and isinstance(old, msgspec.Raw):
+        return splice(raw, json.loads(bytes(old)), json.loads(bytes(new)))
+    return _json(new)
 
 
-def _updated_member(
-    key: str, new: RawJson, fields: Mapping[str, RawJson], old: Mapping[str, RawJson]
-) -> RawJson:
-    return updated(fields[key], old[key], new) if key in fields and key in old else new
+def _spliced_records(raw: RawJson, old: list[Any], new: list[Any]) -> bytes:
+    """Match equal records, then changed ones with the same first field, which names a record."""
+    rest = list(zip(old, decode_list(raw), strict=True))
+    parts: dict[int, RawJson] = {}
+    for is_same in (eq, _have_one_name):
+        for index, item in enumerate(new):
+            match = next((pair for pair in rest if index not in parts and is_same(pair[0], item)), None)
+            if match is not None:
+                rest.remove(match)
+                parts[index] = splice(match[1], match[0], item)
+    return encode_list(parts[index] if index in parts else _json(item) for index, item in enumerate(new))
+
+
+def _have_one_name(old: StoredRecord, new: StoredRecord) -> bool:
+    names = [next(iter(set_fields(record).values())) for record in (old, new)]
+    return type(old) is type(new) and names[0] == names[1]
+
+
+def _spliced_fields(raw: RawJson, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:
+    fields = decode_object(raw)
+    for key in old.keys() - new.keys():
+        del fields[key]
+    for key, value in new.items():
+        fields[key] = splice(fields[key], old[key], value) if key in old else _json(value)
+    return encode_object(fields)
+
+
+def _json(value: Any) -> bytes:
+    return to_json(value, inf_nan_mode="constants") if isinstance(value, dict) else msgspec.json.encode(value)
