@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, QueryError
 from exam_pp.store.files import is_stream
-from exam_pp.store.sql.tables import TABLES, Row, SqlType, SqlValue, Table, TableName
+from exam_pp.store.sql.tables import (
+    STORED,
+    TABLES,
+    VIEWS,
+    Row,
+    SqlValue,
+    StoredName,
+    TableName,
+)
 from exam_pp.wording import is_unicode
 
 if TYPE_CHECKING:
@@ -101,14 +109,17 @@ def new_database(path: Path, limits: Limits) -> Iterator[Filler]:
 
 
 def _create_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    for table in TABLES.values():
-        columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
-        connection.execute(f"CREATE TABLE {table.name} ({columns})")
-        connection.execute(f"COMMENT ON TABLE {table.name} IS {_quoted(table.description)}")
+    connection.execute("CREATE SCHEMA stored")
+    for name, stored in STORED.items():
+        columns = ", ".join(f'"{column.name}" {column.type}' for column in stored)
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+    for name, table in TABLES.items():
+        if name in VIEWS:
+            connection.execute(f"CREATE VIEW {name} AS {VIEWS[name].sql(table)}")
+        kind = "VIEW" if name in VIEWS else "TABLE"
+        connection.execute(f"COMMENT ON {kind} {name} IS {_quoted(table.description)}")
         for column in table.columns:
-            connection.execute(
-                f'COMMENT ON COLUMN {table.name}."{column.name}" IS {_quoted(column.description)}'
-            )
+            connection.execute(f'COMMENT ON COLUMN {name}."{column.name}" IS {_quoted(column.description)}')
 
 
 @contextmanager
@@ -137,9 +148,9 @@ class Filler:
     memory: int
     max_memory: int
     _pending: int = 0
-    _rows: dict[TableName, list[Row]] = field(default_factory=lambda: {name: [] for name in TABLES})
+    _rows: dict[StoredName, list[Row]] = field(default_factory=lambda: {name: [] for name in STORED})
 
-    def add(self, table: TableName, row: Row) -> None:
+    def add(self, table: StoredName, row: Row) -> None:
         """Append a row, with values in the order of the table's columns."""
         rows = self._rows[table]
         rows.append(row)
@@ -159,7 +170,7 @@ class Filler:
 
     def flush(self) -> None:
         """Insert the pending rows of all tables."""
-        for table in TABLES:
+        for table in STORED:
             self._insert(table)
 
     def keep_first(self, table: TableName, file: str, query_id: str) -> None:
@@ -173,60 +184,60 @@ class Filler:
             {"file": file, "query": query_id},
         )
 
-    def _insert(self, table: TableName) -> None:
+    def _insert(self, table: StoredName) -> None:
         rows = self._rows[table]
         if not rows:
             return
-        self.connection.register("batch", _arrow(TABLES[table], rows))
+        self.connection.register("batch", _arrow(table, rows))
         self.connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - constant table names
         self.connection.unregister("batch")
         rows.clear()
         gc.collect(0)  # nanoarrow leaves reference cycles, and the collector is disabled while files are read
 
 
-def _arrow(table: Table, rows: Sequence[Row]) -> Any:
+def _arrow(table: StoredName, rows: Sequence[Row]) -> Any:
     """Convert rows to an Arrow stream."""
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    columns = list(zip(*rows, strict=True))
+    types = {column.name: column.type for column in STORED[table]}
     try:
-        arrays = [_column(c.type, values) for c, values in zip(table.columns, columns, strict=True)]
+        arrays = [_column(*pair) for pair in zip(types.values(), zip(*rows, strict=True), strict=True)]
     except ValueError as error:
         if isinstance(error.__cause__, OverflowError):
-            raise DataError(f"A number is too large for the table {table.name}.") from error
+            raise DataError(f"A number is too large for the table {table}.") from error
         raise
-    schema = nanoarrow.struct({c.name: _arrow_type(c.type) for c in table.columns})
+    schema = nanoarrow.struct({name: _arrow_type(type_) for name, type_ in types.items()})
     batch = nanoarrow.c_array_from_buffers(schema, len(rows), [None], children=arrays)
     return nanoarrow.ArrayStream(batch)
 
 
-def _arrow_type(sql_type: SqlType) -> Any:
+def _arrow_type(sql_type: str) -> Any:
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    types: Mapping[SqlType, Callable[[], Any]] = {
+    if sql_type.endswith("[]"):
+        return nanoarrow.list_(_arrow_type(sql_type.removesuffix("[]")))
+    types: Mapping[str, Callable[[], Any]] = {
         "VARCHAR": nanoarrow.string,
         "INTEGER": nanoarrow.int32,
         "BIGINT": nanoarrow.int64,
         "DOUBLE": nanoarrow.float64,
         "BOOLEAN": nanoarrow.bool_,
-        "VARCHAR[]": lambda: nanoarrow.list_(nanoarrow.string()),
     }
     return types[sql_type]()
 
 
-def _column(sql_type: SqlType, values: Sequence[Any]) -> Any:
+def _column(sql_type: str, values: Sequence[Any]) -> Any:
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    if sql_type != "VARCHAR[]":
+    if not sql_type.endswith("[]"):
         return nanoarrow.c_array(values, _arrow_type(sql_type))
-    lists: Sequence[list[str] | None] = values
-    texts = nanoarrow.c_array([text for texts in lists for text in texts or ()], nanoarrow.string())
+    items = _column(sql_type.removesuffix("[]"), [item for items in values for item in items or ()])
     offsets = nanoarrow.c_buffer(
-        list(accumulate((len(texts or ()) for texts in lists), initial=0)), nanoarrow.int32()
+        list(accumulate((len(items or ()) for items in values), initial=0)), nanoarrow.int32()
     )
-    valid = nanoarrow.c_buffer([texts is not None for texts in lists], nanoarrow.bool_())
+    valid = nanoarrow.c_buffer([items is not None for items in values], nanoarrow.bool_())
     return nanoarrow.c_array_from_buffers(
-        _arrow_type(sql_type), len(lists), [valid, offsets], children=[texts]
+        _arrow_type(sql_type), len(values), [valid, offsets], children=[items]
     )
 
 

@@ -33,9 +33,9 @@ from exam_pp.store.passages.structs import (
     DetailedRubric,
     SupportFields,
 )
-from exam_pp.store.sql.tables import Row, TableName
+from exam_pp.store.sql.tables import Row, SqlValue, StoredName, TableName
 
-Emit = Callable[[TableName, Row], None]
+Emit = Callable[[StoredName, Row], None]
 """A function that receives the name of a table and a row."""
 
 # Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
@@ -46,19 +46,43 @@ AnyDirect = DirectGrade | DetailedDirect
 _DECODER = msgspec.json.Decoder(tuple[str, list[DetailedPassage]])
 _ENCODER = msgspec.json.Encoder()
 
+# The columns of `stored.grade_sets` that only one of the views has, if the statement does not name it.
+_NO_SUMMARY: Row = (None,) * 6
+_NO_PAIRS: Row = (0, *((None,) * 9))
+_NO_REPLIES: Row = (0, None, None, None)
 
-class _Pair(NamedTuple):
-    """The last columns of the table ``ratings``, for one passage and entry."""
 
-    rating: int | None
-    is_rated: bool
-    expected: float | None = None
-    margin: float | None = None
-    mass: float | None = None
-    source: str | None = None
-    assignment: str | None = None
-    tokens_cut: int | None = None
-    failure: str | None = None
+Values = Sequence[SqlValue] | None
+"""A list in ``stored.grade_sets``: None, or short, if the values that it lacks are NULL."""
+
+
+class _Pairs(NamedTuple):
+    """The pairs of a set of grades, in the order of the columns of ``stored.grade_sets``.
+
+    Entries without a rating come last; ``rating`` ends before them.
+    """
+
+    entry_id: list[str]
+    rating: list[int]
+    expected: Values = None
+    margin: Values = None
+    mass: Values = None
+    source: Values = None
+    assignment: Values = None
+    tokens_cut: Values = None
+    failure: Values = None
+
+    def summary(self) -> Row:
+        """Return the numbers of asked, correct and ungraded entries, and the best rating."""
+        asked = len(self.entry_id)
+        correct = sum(rating > 0 for rating in self.rating)
+        return (asked, correct, asked - len(self.rating), max(self.rating, default=None))
+
+    def columns(self, positions: Sequence[int] | None = None) -> Row:
+        """Return the number of pairs and their lists; ``positions`` selects pairs, by default all."""
+        if positions is None:
+            return (len(self.entry_id), *self)
+        return (len(positions), *(_selected(values, positions) for values in self))
 
 
 class GradedRows:
@@ -152,25 +176,22 @@ class GradedRows:
 
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
         sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
-        merged: dict[tuple[str | None, str, str | None], dict[str, Row]] = {}
         keys = _merge_keys(sets)
-        for grades, key in zip(sets, keys, strict=True):
+        pairs = [_direct_pairs(g) if isinstance(g, DirectMixin) else _rubric_pairs(g) for g in sets]
+        counting = _counting_pairs(keys, pairs)
+        for grades, key, of_set, positions in zip(sets, keys, pairs, counting, strict=True):
             self._grade_set += 1
-            pairs = _direct_pairs(grades) if isinstance(grades, DirectMixin) else _rubric_pairs(grades)
-            grader = (*key[:2], grades.kind)
+            summary, rated, replied = _NO_SUMMARY, _NO_PAIRS, _NO_REPLIES
             if "grades" in self._tables:
-                self._emit("grades", (self._grade_set, *here, *grader, *_summary(grades, pairs)))
-            if "answers" in self._tables:
-                for entry_id, answer, failure in _answers(grades):
-                    self._emit("answers", (self._grade_set, *here, entry_id, *grader, answer, failure))
+                options = grades.model_options
+                encoded = _ENCODER.encode(options).decode() if options else None
+                summary = (*of_set.summary(), grades.relevance_label, encoded)
             if "ratings" in self._tables:
-                rows = merged.setdefault(key, {})
-                for entry_id, pair in pairs.items():
-                    if pair.rating is not None or entry_id not in rows:
-                        rows[entry_id] = (self._grade_set, *here, entry_id, *grader, *pair)
-        for rows in merged.values():
-            for row in rows.values():
-                self._emit("ratings", row)
+                rated = of_set.columns(positions)
+            if "answers" in self._tables:
+                replied = _replies(grades, rated[1] or ())
+            grader = (*key[:2], grades.kind, grades.prompt_hash, grades.is_rated)
+            self._emit("stored.grade_sets", (self._grade_set, *here, *grader, *summary, *rated, *replied))
 
     def _emit_supports(
         self, here: tuple[str, str, str], sets: Sequence[SupportGrades] | Sequence[SupportFields]
@@ -239,65 +260,101 @@ def _merge_keys(sets: Sequence[AnyRubric | AnyDirect]) -> list[tuple[str | None,
     ]
 
 
-def _rubric_pairs(grades: AnyRubric) -> dict[str, _Pair]:
+def _counting_pairs(
+    keys: Sequence[tuple[str | None, str, str | None]], pairs: Sequence[_Pairs]
+) -> Sequence[Sequence[int] | None]:
+    """Return the positions of the pairs that count in ``ratings`` for each set; None if all do.
+
+    Of several sets with the same key, the last rating of an entry counts, or else its first failure.
+    """
+    if len(set(keys)) == len(keys):
+        return [None] * len(keys)
+    counting: dict[tuple[tuple[str | None, str, str | None], str], int] = {}
+    for number, (key, of_set) in enumerate(zip(keys, pairs, strict=True)):
+        for position, entry_id in enumerate(of_set.entry_id):
+            if position < len(of_set.rating) or (key, entry_id) not in counting:
+                counting[key, entry_id] = number
+    return [
+        [place for place, entry_id in enumerate(of_set.entry_id) if counting[key, entry_id] == number]
+        for number, (key, of_set) in enumerate(zip(keys, pairs, strict=True))
+    ]
+
+
+def _rubric_pairs(grades: AnyRubric) -> _Pairs:
     errors = grades.errors if isinstance(grades.errors, dict) else {}
     cut: Mapping[str, int] = grades.tokens_cut or {}
     labels = {item.nugget_id: item.assignment for item in grades.assignments or ()}
-    pairs: dict[str, _Pair] = {}
-    if grades.self_ratings is not None:
-        for r in grades.self_ratings:
-            key = r.entry_id
-            failure = _failure(errors[key]) if key in errors else None
-            soft = (r.expected, r.margin, r.mass)
-            pairs[key] = _Pair(r.self_rating, True, *soft, r.source, labels.get(key), cut.get(key), failure)
+    soft: tuple[Values, ...] = (None, None, None, None)
+    if grades.self_ratings is None:
+        ratings = grades.entry_ratings()
     else:
-        for key, rating in grades.entry_ratings().items():
-            failure = _failure(errors[key]) if key in errors else None
-            pairs[key] = _Pair(rating, False, tokens_cut=cut.get(key), failure=failure)
-    for key, error in errors.items():
-        if key not in pairs:
-            pairs[key] = _Pair(None, grades.is_rated, tokens_cut=cut.get(key), failure=_failure(error))
-    return pairs
-
-
-def _direct_pairs(grades: AnyDirect) -> dict[str, _Pair]:
-    rating = grades.entry_ratings().get(DIRECT_ID)
-    cut = (grades.tokens_cut or {}).get(DIRECT_ID)
-    failure = _failure(grades.error) if grades.error else None
-    soft = (grades.expected, grades.margin, grades.mass)
-    return {DIRECT_ID: _Pair(rating, grades.is_rated, *soft, None, None, cut, failure)}
-
-
-def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
-    ratings = [pair.rating for pair in pairs.values() if pair.rating is not None]
-    return (
-        grades.prompt_hash,
-        grades.is_rated,
-        len(pairs),
-        sum(rating > 0 for rating in ratings),
-        len(pairs) - len(ratings),
-        max(ratings, default=None),
-        grades.relevance_label,
-        _ENCODER.encode(grades.model_options).decode() if grades.model_options else None,
+        rated = {r.entry_id: r for r in grades.self_ratings}
+        ratings = {key: r.self_rating for key, r in rated.items()}
+        soft = (
+            _or_none([r.expected for r in rated.values()]),
+            _or_none([r.margin for r in rated.values()]),
+            _or_none([r.mass for r in rated.values()]),
+            _or_none([r.source for r in rated.values()]),
+        )
+    entries = [*ratings, *(key for key in errors if key not in ratings)] if errors else list(ratings)
+    return _Pairs(
+        entries,
+        list(ratings.values()),
+        *soft,
+        [labels.get(key) for key in ratings] if labels else None,
+        [cut.get(key) for key in entries] if cut else None,
+        _failures(entries, errors),
     )
 
 
-def _answers(grades: AnyRubric | AnyDirect) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield entry id, reply and failure reason; replies of failures come from the errors."""
+def _direct_pairs(grades: AnyDirect) -> _Pairs:
+    cut = grades.tokens_cut or {}
+    errors = {DIRECT_ID: grades.error} if grades.error else {}
+    soft = (_or_none([grades.expected]), _or_none([grades.margin]), _or_none([grades.mass]))
+    return _Pairs(
+        [DIRECT_ID],
+        list(grades.entry_ratings().values()),
+        *soft,
+        tokens_cut=_or_none([cut.get(DIRECT_ID)]),
+        failure=_failures([DIRECT_ID], errors),
+    )
+
+
+def _replies(grades: AnyRubric | AnyDirect, entries: Any) -> Row:
+    """Return the last columns of ``stored.grade_sets``; replies of failures come from the errors.
+
+    Replies to all ``entries`` of the pairs are in their order, so that the ids are stored once.
+    """
     if isinstance(grades, DirectMixin):
-        error = grades.error
-        if grades.answer is not None or error:
-            answer = grades.answer if grades.answer is not None else _response(error)
-            yield DIRECT_ID, answer, _failure(error) if error else None
-        return
-    errors = grades.errors if isinstance(grades.errors, dict) else {}
-    answered = set()
-    for key, answer in grades.answers:
-        answered.add(key)
-        yield key, answer, _failure(errors[key]) if key in errors else None
-    for key, error in errors.items():
-        if key not in answered:
-            yield key, _response(error), _failure(error)
+        errors = {DIRECT_ID: grades.error} if grades.error else {}
+        answers = [] if grades.answer is None else [(DIRECT_ID, grades.answer)]
+    else:
+        errors = grades.errors if isinstance(grades.errors, dict) else {}
+        answers = grades.answers
+    by_entry: dict[str, str | None] = dict(answers)
+    is_unique = len(by_entry) == len(answers)
+    if errors:
+        by_entry = {key: _response(error) for key, error in errors.items()} | by_entry
+    if is_unique and len(by_entry) == len(entries) and by_entry.keys() == set(entries):
+        texts = [by_entry[key] for key in entries]
+        return (len(texts), None, texts, _failures(entries, errors))
+    failed = [(key, by_entry[key]) for key in errors if key not in dict(answers)]
+    ids = [key for key, _ in (*answers, *failed)]
+    return (len(ids), ids, [text for _, text in (*answers, *failed)], _failures(ids, errors))
+
+
+def _failures(entries: Sequence[str], errors: Mapping[str, Any]) -> Values:
+    if not errors:
+        return None
+    return [_failure(errors[key]) if key in errors else None for key in entries]
+
+
+def _or_none(values: list[Any]) -> Values:
+    return None if values.count(None) == len(values) else values
+
+
+def _selected(values: Values, positions: Sequence[int]) -> Values:
+    return None if values is None else [values[n] if n < len(values) else None for n in positions]
 
 
 def _failure(error: Any) -> str:

@@ -1,11 +1,19 @@
-"""Tables and columns of SQL databases, with the descriptions that users read."""
+"""Tables and columns of SQL databases, with the descriptions that users read, and how they are stored.
+
+The tables ``grades``, ``ratings`` and ``answers`` are views of the stored table ``grade_sets``. It has a row
+for each set of grades, with lists of its pairs and replies, because a row for each pair would repeat the ids,
+the model and the prompt of the set.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-SqlType = Literal["VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"]
+SqlType = Literal[
+    "VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]", "INTEGER[]", "DOUBLE[]"
+]
 TableName = Literal[
     "queries",
     "passages",
@@ -21,8 +29,10 @@ TableName = Literal[
     "runs",
     "scores",
 ]
+StoredName = TableName | Literal["stored.grade_sets"]
+"""A table that is filled; of :data:`VIEWS`, only the stored table is."""
 SqlValue = str | int | float | bool | list[str] | None
-Row = tuple[SqlValue, ...]
+Row = tuple[SqlValue | Sequence[SqlValue], ...]
 """Values in the order of a table's columns."""
 
 
@@ -275,6 +285,64 @@ _TABLES = (
 
 TABLES: dict[TableName, Table] = {table.name: table for table in _TABLES}
 """All tables, in the order in which they are documented."""
+
+_STORED_SETS = (
+    *TABLES["grades"].columns,
+    Column("pairs", "INTEGER", "number of rows in ratings"),
+    Column("entry_id", "VARCHAR[]", "entries of the pairs"),
+    Column("rating", "INTEGER[]", "their ratings"),
+    Column("expected", "DOUBLE[]", "their expected ratings"),
+    Column("margin", "DOUBLE[]", "their margins"),
+    Column("mass", "DOUBLE[]", "their masses"),
+    Column("source", "VARCHAR[]", "origins of their ratings"),
+    Column("assignment", "VARCHAR[]", "their nugget assignments"),
+    Column("tokens_cut", "INTEGER[]", "tokens cut for them"),
+    Column("failure", "VARCHAR[]", "reasons of their missing ratings"),
+    Column("replies", "INTEGER", "number of rows in answers"),
+    Column("reply_entry_id", "VARCHAR[]", "entries of the replies; NULL if they are those of the pairs"),
+    Column("answer", "VARCHAR[]", "texts of the replies"),
+    Column("reply_failure", "VARCHAR[]", "reasons of missing ratings, by reply"),
+)
+"""A list is NULL, or ends early, if the values that it lacks are NULL."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A table that is a view of ``stored.grade_sets``: with ``count``, each set has this number of rows.
+
+    ``values`` are SQL expressions of columns for the row ``i`` of a set, from 1; other columns are unchanged.
+    """
+
+    count: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def sql(self, table: Table) -> str:
+        """Return the statement of the view; values that a query does not use are not read."""
+        columns = ", ".join(f"{self.values.get(c.name, c.name)} AS {c.name}" for c in table.columns)
+        rows = f"(SELECT *, unnest(range(1, {self.count} + 1)) AS i FROM stored.grade_sets)"  # noqa: S608 - constant names
+        return f"SELECT {columns} FROM {rows if self.count else 'stored.grade_sets'}"  # noqa: S608 - constant names
+
+
+VIEWS: Mapping[TableName, View] = {
+    "grades": View(),
+    "ratings": View(
+        "pairs", {column.name: f"{column.name}[i]" for column in _STORED_SETS if column.type.endswith("[]")}
+    ),
+    "answers": View(
+        "replies",
+        {
+            "entry_id": "coalesce(reply_entry_id[i], entry_id[i])",
+            "answer": "answer[i]",
+            "failure": "reply_failure[i]",
+        },
+    ),
+}
+
+STORED: Mapping[StoredName, Sequence[Column]] = {
+    **{name: table.columns for name, table in TABLES.items() if name not in VIEWS},
+    "stored.grade_sets": _STORED_SETS,
+}
+"""The tables that are filled, with their columns."""
 
 OF_GRADED_FILES: frozenset[TableName] = frozenset(
     ("passages", "judgments", "rankings", "grades", "ratings", "answers", "supports", "criteria", "games")
