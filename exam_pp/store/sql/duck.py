@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,10 @@ _NOT_IN_PYTHON = re.compile(r"TIMESTAMP(_NS)? WITH TIME ZONE|TIMESTAMP_NS|INTERV
 _FAILED_IN_PYTHON = re.compile("Traceback|failed to import")
 """Part of the messages of DuckDB if Python lacks a value or the package pytz."""
 _MAGIC = b"DUCK"
+_ARROW_TYPES = {
+    "VARCHAR": "string", "INTEGER": "int32", "BIGINT": "int64", "DOUBLE": "float64", "BOOLEAN": "bool_"
+}  # fmt: skip
+"""Functions of nanoarrow that make the types."""
 
 
 @dataclass(frozen=True)
@@ -199,46 +204,34 @@ def _arrow(table: StoredName, rows: Sequence[Row]) -> Any:
     """Convert rows to an Arrow stream."""
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    types = {column.name: column.type for column in STORED[table]}
+    pairs = zip(STORED[table], zip(*rows, strict=True), strict=True)
     try:
-        arrays = [_column(*pair) for pair in zip(types.values(), zip(*rows, strict=True), strict=True)]
+        columns = {column.name: _column(column.type, values) for column, values in pairs}
     except ValueError as error:
         if isinstance(error.__cause__, OverflowError):
             raise DataError(f"A number is too large for the table {table}.") from error
         raise
-    schema = nanoarrow.struct({name: _arrow_type(type_) for name, type_ in types.items()})
-    batch = nanoarrow.c_array_from_buffers(schema, len(rows), [None], children=arrays)
+    schema = nanoarrow.struct({name: column.schema for name, column in columns.items()})
+    batch = nanoarrow.c_array_from_buffers(schema, len(rows), [None], children=columns.values())
     return nanoarrow.ArrayStream(batch)
-
-
-def _arrow_type(sql_type: str) -> Any:
-    import nanoarrow  # noqa: PLC0415 - only for SQL
-
-    if sql_type.endswith("[]"):
-        return nanoarrow.list_(_arrow_type(sql_type.removesuffix("[]")))
-    types: Mapping[str, Callable[[], Any]] = {
-        "VARCHAR": nanoarrow.string,
-        "INTEGER": nanoarrow.int32,
-        "BIGINT": nanoarrow.int64,
-        "DOUBLE": nanoarrow.float64,
-        "BOOLEAN": nanoarrow.bool_,
-    }
-    return types[sql_type]()
 
 
 def _column(sql_type: str, values: Sequence[Any]) -> Any:
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
+    if values.count(None) == len(values):  # DuckDB gives the column its type
+        return nanoarrow.c_array_from_buffers(nanoarrow.null(), len(values), [])
     if not sql_type.endswith("[]"):
-        return nanoarrow.c_array(values, _arrow_type(sql_type))
-    items = _column(sql_type.removesuffix("[]"), [item for items in values for item in items or ()])
-    offsets = nanoarrow.c_buffer(
-        list(accumulate((len(items or ()) for items in values), initial=0)), nanoarrow.int32()
-    )
-    valid = nanoarrow.c_buffer([items is not None for items in values], nanoarrow.bool_())
-    return nanoarrow.c_array_from_buffers(
-        _arrow_type(sql_type), len(values), [valid, offsets], children=[items]
-    )
+        # Numbers of a type without NULL are copied by a faster loop.
+        return nanoarrow.c_array(values, getattr(nanoarrow, _ARROW_TYPES[sql_type])(nullable=None in values))
+    filled: list[Sequence[Any]] = [items or () for items in values]
+    items = _column(sql_type.removesuffix("[]"), list(chain.from_iterable(filled)))
+    offsets = array("i", accumulate(map(len, filled), initial=0))
+    valid = None
+    if None in values:
+        valid = nanoarrow.c_buffer([value is not None for value in values], nanoarrow.bool_())
+    type_ = nanoarrow.list_(items.schema)
+    return nanoarrow.c_array_from_buffers(type_, len(values), [valid, offsets], children=[items])
 
 
 class Result:

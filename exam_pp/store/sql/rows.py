@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import msgspec
 
 from exam_pp.data_model import (
     DIRECT_ID,
+    LEGACY_PROMPT_CLASS,
     CriteriaGrades,
     DirectGrade,
     DirectMixin,
@@ -20,7 +22,6 @@ from exam_pp.data_model import (
     SupportGrades,
 )
 from exam_pp.games import QueryGames
-from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
 from exam_pp.store.games import games_in, is_games_line
@@ -42,11 +43,14 @@ Emit = Callable[[StoredName, Row], None]
 AnyPassage = Passage | DetailedPassage
 AnyRubric = RubricGrades | DetailedRubric
 AnyDirect = DirectGrade | DetailedDirect
+Grader = tuple[str | None, str]
+"""Model and prompt class."""
 
 _DECODER = msgspec.json.Decoder(tuple[str, list[DetailedPassage]])
 _ENCODER = msgspec.json.Encoder()
 
 # The columns of `stored.grade_sets` that only one of the views has, if the statement does not name it.
+_NOT_SOFT = (None,) * 4
 _NO_SUMMARY: Row = (None,) * 6
 _NO_PAIRS: Row = (0, *((None,) * 9))
 _NO_REPLIES: Row = (0, None, None, None)
@@ -63,7 +67,7 @@ class _Pairs(NamedTuple):
     """
 
     entry_id: list[str]
-    rating: list[int]
+    rating: tuple[int, ...]
     expected: Values = None
     margin: Values = None
     mass: Values = None
@@ -176,10 +180,12 @@ class GradedRows:
 
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
         sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
-        keys = _merge_keys(sets)
+        graders = [(grades.model, grades.prompt_class or LEGACY_PROMPT_CLASS) for grades in sets]
         pairs = [_direct_pairs(g) if isinstance(g, DirectMixin) else _rubric_pairs(g) for g in sets]
-        counting = _counting_pairs(keys, pairs)
-        for grades, key, of_set, positions in zip(sets, keys, pairs, counting, strict=True):
+        counting: Sequence[Sequence[int] | None] = [None] * len(sets)
+        if len(set(graders)) < len(sets):
+            counting = _counting_pairs(_merge_keys(graders, sets), pairs)
+        for grades, grader, of_set, positions in zip(sets, graders, pairs, counting, strict=True):
             self._grade_set += 1
             summary, rated, replied = _NO_SUMMARY, _NO_PAIRS, _NO_REPLIES
             if "grades" in self._tables:
@@ -190,8 +196,9 @@ class GradedRows:
                 rated = of_set.columns(positions)
             if "answers" in self._tables:
                 replied = _replies(grades, rated[1] or ())
-            grader = (*key[:2], grades.kind, grades.prompt_hash, grades.is_rated)
-            self._emit("stored.grade_sets", (self._grade_set, *here, *grader, *summary, *rated, *replied))
+            prompt = (grades.kind, grades.prompt_hash, grades.is_rated)
+            row = (self._grade_set, *here, *grader, *prompt, *summary, *rated, *replied)
+            self._emit("stored.grade_sets", row)
 
     def _emit_supports(
         self, here: tuple[str, str, str], sets: Sequence[SupportGrades] | Sequence[SupportFields]
@@ -246,30 +253,27 @@ def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[A
     return query_id, passages
 
 
-def _merge_keys(sets: Sequence[AnyRubric | AnyDirect]) -> list[tuple[str | None, str, str | None]]:
-    """Return model, prompt class and, if there are several versions of the prompt, its hash for each set."""
-    keys = [(grades.model, GradeKey.of(grades).prompt_class) for grades in sets]
-    hashes: dict[tuple[str | None, str], set[str]] = {}
-    for key, grades in zip(keys, sets, strict=True):
-        versions = hashes.setdefault(key, set())
+def _merge_keys(
+    graders: Sequence[Grader], sets: Sequence[AnyRubric | AnyDirect]
+) -> list[tuple[Grader, str | None]]:
+    """Return the grader and, if there are several versions of its prompt, the prompt's hash for each set."""
+    hashes: dict[Grader, set[str]] = {}
+    for grader, grades in zip(graders, sets, strict=True):
+        versions = hashes.setdefault(grader, set())
         if grades.prompt_hash is not None:
             versions.add(grades.prompt_hash)
     return [
-        (*key, grades.prompt_hash if len(hashes[key]) > 1 else None)
-        for key, grades in zip(keys, sets, strict=True)
+        (grader, grades.prompt_hash if len(hashes[grader]) > 1 else None)
+        for grader, grades in zip(graders, sets, strict=True)
     ]
 
 
-def _counting_pairs(
-    keys: Sequence[tuple[str | None, str, str | None]], pairs: Sequence[_Pairs]
-) -> Sequence[Sequence[int] | None]:
-    """Return the positions of the pairs that count in ``ratings`` for each set; None if all do.
+def _counting_pairs(keys: Sequence[Hashable], pairs: Sequence[_Pairs]) -> list[list[int]]:
+    """Return the positions of the pairs that count in ``ratings`` for each set.
 
     Of several sets with the same key, the last rating of an entry counts, or else its first failure.
     """
-    if len(set(keys)) == len(keys):
-        return [None] * len(keys)
-    counting: dict[tuple[tuple[str | None, str, str | None], str], int] = {}
+    counting: dict[tuple[Hashable, str], int] = {}
     for number, (key, of_set) in enumerate(zip(keys, pairs, strict=True)):
         for position, entry_id in enumerate(of_set.entry_id):
             if position < len(of_set.rating) or (key, entry_id) not in counting:
@@ -280,28 +284,26 @@ def _counting_pairs(
     ]
 
 
+_OF_RATING = attrgetter("self_rating", "expected", "margin", "mass", "source")
+
+
 def _rubric_pairs(grades: AnyRubric) -> _Pairs:
     errors = grades.errors if isinstance(grades.errors, dict) else {}
     cut: Mapping[str, int] = grades.tokens_cut or {}
     labels = {item.nugget_id: item.assignment for item in grades.assignments or ()}
-    soft: tuple[Values, ...] = (None, None, None, None)
-    if grades.self_ratings is None:
-        ratings = grades.entry_ratings()
-    else:
+    if grades.self_ratings:
         rated = {r.entry_id: r for r in grades.self_ratings}
-        ratings = {key: r.self_rating for key, r in rated.items()}
-        soft = (
-            _or_none([r.expected for r in rated.values()]),
-            _or_none([r.margin for r in rated.values()]),
-            _or_none([r.mass for r in rated.values()]),
-            _or_none([r.source for r in rated.values()]),
-        )
-    entries = [*ratings, *(key for key in errors if key not in ratings)] if errors else list(ratings)
+        entries, (ratings, *soft) = list(rated), zip(*map(_OF_RATING, rated.values()), strict=True)
+    else:
+        by_entry = grades.entry_ratings()
+        entries, ratings, soft = list(by_entry), tuple(by_entry.values()), []
+    if errors:
+        entries = list(dict.fromkeys([*entries, *errors]))
     return _Pairs(
         entries,
-        list(ratings.values()),
-        *soft,
-        [labels.get(key) for key in ratings] if labels else None,
+        ratings,
+        *(map(_or_none, soft) if soft else _NOT_SOFT),
+        [labels.get(key) for key in entries[: len(ratings)]] if labels else None,
         [cut.get(key) for key in entries] if cut else None,
         _failures(entries, errors),
     )
@@ -310,12 +312,11 @@ def _rubric_pairs(grades: AnyRubric) -> _Pairs:
 def _direct_pairs(grades: AnyDirect) -> _Pairs:
     cut = grades.tokens_cut or {}
     errors = {DIRECT_ID: grades.error} if grades.error else {}
-    soft = (_or_none([grades.expected]), _or_none([grades.margin]), _or_none([grades.mass]))
     return _Pairs(
         [DIRECT_ID],
-        list(grades.entry_ratings().values()),
-        *soft,
-        tokens_cut=_or_none([cut.get(DIRECT_ID)]),
+        tuple(grades.entry_ratings().values()),
+        *([value] for value in (grades.expected, grades.margin, grades.mass)),
+        tokens_cut=[cut.get(DIRECT_ID)],
         failure=_failures([DIRECT_ID], errors),
     )
 
@@ -349,7 +350,7 @@ def _failures(entries: Sequence[str], errors: Mapping[str, Any]) -> Values:
     return [_failure(errors[key]) if key in errors else None for key in entries]
 
 
-def _or_none(values: list[Any]) -> Values:
+def _or_none(values: tuple[Any, ...]) -> Values:
     return None if values.count(None) == len(values) else values
 
 
