@@ -43,50 +43,42 @@ Emit = Callable[[StoredName, Row], None]
 AnyPassage = Passage | DetailedPassage
 AnyRubric = RubricGrades | DetailedRubric
 AnyDirect = DirectGrade | DetailedDirect
+AnyGrades = AnyRubric | AnyDirect
 Grader = tuple[str | None, str]
 """Model and prompt class."""
 
 _DECODER = msgspec.json.Decoder(tuple[str, list[DetailedPassage]])
 _ENCODER = msgspec.json.Encoder()
 
-# The columns of `stored.grade_sets` that only one of the views has, if the statement does not name it.
-_NOT_SOFT = (None,) * 4
-_NO_SUMMARY: Row = (None,) * 6
-_NO_PAIRS: Row = (0, *((None,) * 9))
-_NO_REPLIES: Row = (0, None, None, None)
-
+_SOFT = ("expected", "margin", "mass", "source")
+_OF_RATING = attrgetter(*_SOFT)
+_NOT_SOFT = {(None,) * len(_SOFT)}
 
 Values = Sequence[SqlValue] | None
-"""A list in ``stored.grade_sets``: None, or short, if the values that it lacks are NULL."""
+"""A list in ``stored.grade_sets``, in the order of the entries; None if all values are NULL."""
 
 
-class _Pairs(NamedTuple):
-    """The pairs of a set of grades, in the order of the columns of ``stored.grade_sets``.
+class _EntryLists:
+    """Numbers the lists of entries of a query: sets of the same entries share a list."""
 
-    Entries without a rating come last; ``rating`` ends before them.
-    """
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._count = 0
+        self.of_query: dict[frozenset[str], tuple[int, list[str]]] = {}
 
-    entry_id: list[str]
-    rating: tuple[int, ...]
-    expected: Values = None
-    margin: Values = None
-    mass: Values = None
-    source: Values = None
-    assignment: Values = None
-    tokens_cut: Values = None
-    failure: Values = None
+    def of(self, entries: Collection[str]) -> tuple[int, list[str]]:
+        """Return the number of the list of these entries, which are different, and the list."""
+        key = frozenset(entries)
+        known = self.of_query.get(key)
+        if known is None:
+            known = self.of_query[key] = self.new(list(entries))
+        return known
 
-    def summary(self) -> Row:
-        """Return the numbers of asked, correct and ungraded entries, and the best rating."""
-        asked = len(self.entry_id)
-        correct = sum(rating > 0 for rating in self.rating)
-        return (asked, correct, asked - len(self.rating), max(self.rating, default=None))
-
-    def columns(self, positions: Sequence[int] | None = None) -> Row:
-        """Return the number of pairs and their lists; ``positions`` selects pairs, by default all."""
-        if positions is None:
-            return (len(self.entry_id), *self)
-        return (len(positions), *(_selected(values, positions) for values in self))
+    def new(self, entries: list[str]) -> tuple[int, list[str]]:
+        """Emit a list that may have an entry twice."""
+        self._count += 1
+        self._emit("stored.entry_lists", (self._count, entries))
+        return self._count, entries
 
 
 class GradedRows:
@@ -104,6 +96,7 @@ class GradedRows:
         self._emit = emit
         self._expect = expect
         self._grade_set = 0
+        self._entry_lists = _EntryLists(emit)
         self.queries: dict[str, str | None] = {}
         self.repeated: set[tuple[str, str]] = set()
 
@@ -139,6 +132,7 @@ class GradedRows:
                 self.repeated.add((file, query_id))
             earlier_ids.add(query_id)
             self.queries.setdefault(query_id, None)
+            self._entry_lists.of_query.clear()
             criteria: dict[tuple[Any, ...], Row] = {}
             seen: set[str] = set()
             for position, passage in enumerate(passages, 1):
@@ -179,26 +173,51 @@ class GradedRows:
                     self._emit("rankings", (*ranking[:6], r.citations, *ranking[6:]))
 
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
-        sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
+        sets: list[AnyGrades] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
         graders = [(grades.model, grades.prompt_class or LEGACY_PROMPT_CLASS) for grades in sets]
-        pairs = [_direct_pairs(g) if isinstance(g, DirectMixin) else _rubric_pairs(g) for g in sets]
-        counting: Sequence[Sequence[int] | None] = [None] * len(sets)
+        all_ratings = [_ratings_of(grades) for grades in sets]
+        counting: Sequence[Collection[str]] = all_ratings
         if len(set(graders)) < len(sets):
-            counting = _counting_pairs(_merge_keys(graders, sets), pairs)
-        for grades, grader, of_set, positions in zip(sets, graders, pairs, counting, strict=True):
+            counting = _counting_entries(_merge_keys(graders, sets), all_ratings)
+        for grades, grader, ratings, entries in zip(sets, graders, all_ratings, counting, strict=True):
             self._grade_set += 1
-            summary, rated, replied = _NO_SUMMARY, _NO_PAIRS, _NO_REPLIES
-            if "grades" in self._tables:
-                options = grades.model_options
-                encoded = _ENCODER.encode(options).decode() if options else None
-                summary = (*of_set.summary(), grades.relevance_label, encoded)
-            if "ratings" in self._tables:
-                rated = of_set.columns(positions)
-            if "answers" in self._tables:
-                replied = _replies(grades, rated[1] or ())
-            prompt = (grades.kind, grades.prompt_hash, grades.is_rated)
-            row = (self._grade_set, *here, *grader, *prompt, *summary, *rated, *replied)
+            row: Row = (self._grade_set, *here, *grader, grades.kind, grades.prompt_hash, grades.is_rated)
+            row += _summary(grades, ratings) if "grades" in self._tables else (None,) * 6
+            row += self._pairs(grades, ratings, entries) if "ratings" in self._tables else (0, *(None,) * 9)
+            row += self._replies(grades) if "answers" in self._tables else (0, None, None, None)
             self._emit("stored.grade_sets", row)
+
+    def _pairs(self, grades: AnyGrades, ratings: Mapping[str, int | None], entries: Collection[str]) -> Row:
+        """Return the columns of the table ``ratings``, for the entries that count."""
+        number, order = self._entry_lists.of(entries)
+        soft = _soft_grades(grades)
+        labels = {} if isinstance(grades, DirectMixin) else dict(grades.nugget_labels() or ())
+        return (
+            len(order),
+            number,
+            [ratings[key] for key in order],
+            *([getattr(soft.get(key), name, None) for key in order] if soft else None for name in _SOFT),
+            [labels.get(key) for key in order] if labels else None,
+            [grades.tokens_cut.get(key) for key in order] if grades.tokens_cut else None,
+            _failures(order, _errors(grades)),
+        )
+
+    def _replies(self, grades: AnyGrades) -> Row:
+        """Return the columns of the table ``answers``; replies of failures come from the errors."""
+        if isinstance(grades, DirectMixin):
+            replies = [] if grades.answer is None else [(DIRECT_ID, grades.answer)]
+        else:
+            replies = grades.answers
+        errors = _errors(grades)
+        texts: dict[str, str | None] = dict(replies)
+        missing = {key: _response(error) for key, error in errors.items() if key not in texts}
+        if len(texts) == len(replies):
+            texts |= missing
+            number, order = self._entry_lists.of(texts)
+            return (len(order), number, [texts[key] for key in order], _failures(order, errors))
+        replies = [*replies, *missing.items()]
+        number, order = self._entry_lists.new([key for key, _ in replies])
+        return (len(order), number, [text for _, text in replies], _failures(order, errors))
 
     def _emit_supports(
         self, here: tuple[str, str, str], sets: Sequence[SupportGrades] | Sequence[SupportFields]
@@ -253,9 +272,7 @@ def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[A
     return query_id, passages
 
 
-def _merge_keys(
-    graders: Sequence[Grader], sets: Sequence[AnyRubric | AnyDirect]
-) -> list[tuple[Grader, str | None]]:
+def _merge_keys(graders: Sequence[Grader], sets: Sequence[AnyGrades]) -> list[tuple[Grader, str | None]]:
     """Return the grader and, if there are several versions of its prompt, the prompt's hash for each set."""
     hashes: dict[Grader, set[str]] = {}
     for grader, grades in zip(graders, sets, strict=True):
@@ -268,94 +285,60 @@ def _merge_keys(
     ]
 
 
-def _counting_pairs(keys: Sequence[Hashable], pairs: Sequence[_Pairs]) -> list[list[int]]:
-    """Return the positions of the pairs that count in ``ratings`` for each set.
+def _counting_entries(
+    keys: Sequence[Hashable], all_ratings: Sequence[Mapping[str, int | None]]
+) -> list[list[str]]:
+    """Return the entries of each set that count in ``ratings``.
 
     Of several sets with the same key, the last rating of an entry counts, or else its first failure.
     """
     counting: dict[tuple[Hashable, str], int] = {}
-    for number, (key, of_set) in enumerate(zip(keys, pairs, strict=True)):
-        for position, entry_id in enumerate(of_set.entry_id):
-            if position < len(of_set.rating) or (key, entry_id) not in counting:
+    for number, (key, ratings) in enumerate(zip(keys, all_ratings, strict=True)):
+        for entry_id, rating in ratings.items():
+            if rating is not None or (key, entry_id) not in counting:
                 counting[key, entry_id] = number
     return [
-        [place for place, entry_id in enumerate(of_set.entry_id) if counting[key, entry_id] == number]
-        for number, (key, of_set) in enumerate(zip(keys, pairs, strict=True))
+        [entry_id for entry_id in ratings if counting[key, entry_id] == number]
+        for number, (key, ratings) in enumerate(zip(keys, all_ratings, strict=True))
     ]
 
 
-_OF_RATING = attrgetter("self_rating", "expected", "margin", "mass", "source")
+def _ratings_of(grades: AnyGrades) -> Mapping[str, int | None]:
+    """Return the ratings by entry; None for an entry without a rating."""
+    ratings, errors = grades.entry_ratings(), _errors(grades)
+    return dict.fromkeys([*ratings, *errors]) | ratings if errors else ratings
 
 
-def _rubric_pairs(grades: AnyRubric) -> _Pairs:
-    errors = grades.errors if isinstance(grades.errors, dict) else {}
-    cut: Mapping[str, int] = grades.tokens_cut or {}
-    labels = {item.nugget_id: item.assignment for item in grades.assignments or ()}
-    if grades.self_ratings:
-        rated = {r.entry_id: r for r in grades.self_ratings}
-        entries, (ratings, *soft) = list(rated), zip(*map(_OF_RATING, rated.values()), strict=True)
-    else:
-        by_entry = grades.entry_ratings()
-        entries, ratings, soft = list(by_entry), tuple(by_entry.values()), []
-    if errors:
-        entries = list(dict.fromkeys([*entries, *errors]))
-    return _Pairs(
-        entries,
-        ratings,
-        *(map(_or_none, soft) if soft else _NOT_SOFT),
-        [labels.get(key) for key in entries[: len(ratings)]] if labels else None,
-        [cut.get(key) for key in entries] if cut else None,
-        _failures(entries, errors),
-    )
-
-
-def _direct_pairs(grades: AnyDirect) -> _Pairs:
-    cut = grades.tokens_cut or {}
-    errors = {DIRECT_ID: grades.error} if grades.error else {}
-    return _Pairs(
-        [DIRECT_ID],
-        tuple(grades.entry_ratings().values()),
-        *([value] for value in (grades.expected, grades.margin, grades.mass)),
-        tokens_cut=[cut.get(DIRECT_ID)],
-        failure=_failures([DIRECT_ID], errors),
-    )
-
-
-def _replies(grades: AnyRubric | AnyDirect, entries: Any) -> Row:
-    """Return the last columns of ``stored.grade_sets``; replies of failures come from the errors.
-
-    Replies to all ``entries`` of the pairs are in their order, so that the ids are stored once.
-    """
+def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
+    """Return the objects with the attributes :data:`_SOFT` by entry; empty if all are None."""
     if isinstance(grades, DirectMixin):
-        errors = {DIRECT_ID: grades.error} if grades.error else {}
-        answers = [] if grades.answer is None else [(DIRECT_ID, grades.answer)]
-    else:
-        errors = grades.errors if isinstance(grades.errors, dict) else {}
-        answers = grades.answers
-    by_entry: dict[str, str | None] = dict(answers)
-    is_unique = len(by_entry) == len(answers)
-    if errors:
-        by_entry = {key: _response(error) for key, error in errors.items()} | by_entry
-    if is_unique and len(by_entry) == len(entries) and by_entry.keys() == set(entries):
-        texts = [by_entry[key] for key in entries]
-        return (len(texts), None, texts, _failures(entries, errors))
-    failed = [(key, by_entry[key]) for key in errors if key not in dict(answers)]
-    ids = [key for key, _ in (*answers, *failed)]
-    return (len(ids), ids, [text for _, text in (*answers, *failed)], _failures(ids, errors))
+        return {DIRECT_ID: grades}
+    ratings = grades.self_ratings or ()
+    if {*map(_OF_RATING, ratings)} <= _NOT_SOFT:
+        return {}
+    return {rating.entry_id: rating for rating in ratings}
+
+
+def _summary(grades: AnyGrades, ratings_of: Mapping[str, int | None]) -> Row:
+    ratings = [rating for rating in ratings_of.values() if rating is not None]
+    return (
+        len(ratings_of),
+        sum(rating > 0 for rating in ratings),
+        len(ratings_of) - len(ratings),
+        max(ratings, default=None),
+        grades.relevance_label,
+        _ENCODER.encode(grades.model_options).decode() if grades.model_options else None,
+    )
+
+
+def _errors(grades: AnyGrades) -> Mapping[str, Any]:
+    if isinstance(grades, DirectMixin):
+        return {DIRECT_ID: grades.error} if grades.error else {}
+    return grades.errors if isinstance(grades.errors, dict) else {}
 
 
 def _failures(entries: Sequence[str], errors: Mapping[str, Any]) -> Values:
-    if not errors:
-        return None
-    return [_failure(errors[key]) if key in errors else None for key in entries]
-
-
-def _or_none(values: tuple[Any, ...]) -> Values:
-    return None if values.count(None) == len(values) else values
-
-
-def _selected(values: Values, positions: Sequence[int]) -> Values:
-    return None if values is None else [values[n] if n < len(values) else None for n in positions]
+    return [_failure(errors[key]) if key in errors else None for key in entries] if errors else None
 
 
 def _failure(error: Any) -> str:

@@ -1,8 +1,9 @@
 """Tables and columns of SQL databases, with the descriptions that users read, and how they are stored.
 
 The tables ``grades``, ``ratings`` and ``answers`` are views of the stored table ``grade_sets``. It has a row
-for each set of grades, with lists of its pairs and replies, because a row for each pair would repeat the ids,
-the model and the prompt of the set.
+for each set of grades, with lists of its ratings and replies, because a row for each pair would repeat the
+ids, the model and the prompt of the set. The lists of entries are in ``entry_lists``, because most sets of a
+query have the same entries.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-SqlType = Literal[
-    "VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]", "INTEGER[]", "DOUBLE[]"
-]
+SqlType = Literal["VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]", "INTEGER[]", "DOUBLE[]"]
 TableName = Literal[
     "queries",
     "passages",
@@ -29,7 +28,7 @@ TableName = Literal[
     "runs",
     "scores",
 ]
-StoredName = TableName | Literal["stored.grade_sets"]
+StoredName = TableName | Literal["stored.grade_sets", "stored.entry_lists"]
 """A table that is filled; of :data:`VIEWS`, only the stored table is."""
 SqlValue = str | int | float | bool | list[str] | None
 Row = tuple[SqlValue | Sequence[SqlValue], ...]
@@ -286,60 +285,64 @@ _TABLES = (
 TABLES: dict[TableName, Table] = {table.name: table for table in _TABLES}
 """All tables, in the order in which they are documented."""
 
+_ENTRY_LISTS = (
+    Column("list", "INTEGER", "number of the list, from 1"),
+    Column("entry_id", "VARCHAR[]", "ids of the entries"),
+)
 _STORED_SETS = (
     *TABLES["grades"].columns,
     Column("pairs", "INTEGER", "number of rows in ratings"),
-    Column("entry_id", "VARCHAR[]", "entries of the pairs"),
-    Column("rating", "INTEGER[]", "their ratings"),
-    Column("expected", "DOUBLE[]", "their expected ratings"),
-    Column("margin", "DOUBLE[]", "their margins"),
-    Column("mass", "DOUBLE[]", "their masses"),
-    Column("source", "VARCHAR[]", "origins of their ratings"),
-    Column("assignment", "VARCHAR[]", "their nugget assignments"),
-    Column("tokens_cut", "INTEGER[]", "tokens cut for them"),
-    Column("failure", "VARCHAR[]", "reasons of their missing ratings"),
+    Column("pair_list", "INTEGER", "number of the list of their entries"),
+    Column("rating", "INTEGER[]", "their ratings, in the order of the list; likewise the next columns"),
+    Column("expected", "DOUBLE[]", "expected ratings"),
+    Column("margin", "DOUBLE[]", "margins"),
+    Column("mass", "DOUBLE[]", "masses"),
+    Column("source", "VARCHAR[]", "origins of the ratings"),
+    Column("assignment", "VARCHAR[]", "nugget assignments"),
+    Column("tokens_cut", "INTEGER[]", "tokens cut"),
+    Column("failure", "VARCHAR[]", "reasons of missing ratings"),
     Column("replies", "INTEGER", "number of rows in answers"),
-    Column("reply_entry_id", "VARCHAR[]", "entries of the replies; NULL if they are those of the pairs"),
-    Column("answer", "VARCHAR[]", "texts of the replies"),
-    Column("reply_failure", "VARCHAR[]", "reasons of missing ratings, by reply"),
+    Column("reply_list", "INTEGER", "number of the list of their entries"),
+    Column("answer", "VARCHAR[]", "texts of the replies, in the order of the list"),
+    Column("reply_failure", "VARCHAR[]", "reasons of missing ratings"),
 )
-"""A list is NULL, or ends early, if the values that it lacks are NULL."""
+"""A list is NULL if all its values are."""
+_LISTS = {column.name for column in (*_ENTRY_LISTS, *_STORED_SETS) if column.type.endswith("[]")}
 
 
 @dataclass(frozen=True)
 class View:
-    """A table that is a view of ``stored.grade_sets``: with ``count``, each set has this number of rows.
+    """A table that is a view of the sets of grades, with ``count`` rows for each set, else one.
 
-    ``values`` are SQL expressions of columns for the row ``i`` of a set, from 1; other columns are unchanged.
+    The entries of the rows are the list with the number ``entries``. ``renamed`` are columns whose values are
+    in a list of another name.
     """
 
-    count: str | None = None
-    values: Mapping[str, str] = field(default_factory=dict)
+    count: str = ""
+    entries: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def sql(self, table: Table) -> str:
-        """Return the statement of the view; values that a query does not use are not read."""
-        columns = ", ".join(f"{self.values.get(c.name, c.name)} AS {c.name}" for c in table.columns)
-        rows = f"(SELECT *, unnest(range(1, {self.count} + 1)) AS i FROM stored.grade_sets)"  # noqa: S608 - constant names
-        return f"SELECT {columns} FROM {rows if self.count else 'stored.grade_sets'}"  # noqa: S608 - constant names
+        """Return the statement of the view; lists that a query does not use are not read."""
+        sources = {name: self.renamed.get(name, name) for name in (column.name for column in table.columns)}
+        columns = ", ".join(f"{s}[i] AS {n}" if s in _LISTS else n for n, s in sources.items())
+        if not self.count:
+            return f"SELECT {columns} FROM stored.grade_sets"  # noqa: S608 - constant names
+        return (
+            f"SELECT {columns} FROM (SELECT *, unnest(range(1, {self.count} + 1)) AS i "  # noqa: S608 - constant names
+            f"FROM stored.grade_sets JOIN stored.entry_lists ON {self.entries} = list)"
+        )
 
 
 VIEWS: Mapping[TableName, View] = {
     "grades": View(),
-    "ratings": View(
-        "pairs", {column.name: f"{column.name}[i]" for column in _STORED_SETS if column.type.endswith("[]")}
-    ),
-    "answers": View(
-        "replies",
-        {
-            "entry_id": "coalesce(reply_entry_id[i], entry_id[i])",
-            "answer": "answer[i]",
-            "failure": "reply_failure[i]",
-        },
-    ),
+    "ratings": View("pairs", "pair_list"),
+    "answers": View("replies", "reply_list", {"failure": "reply_failure"}),
 }
 
 STORED: Mapping[StoredName, Sequence[Column]] = {
     **{name: table.columns for name, table in TABLES.items() if name not in VIEWS},
+    "stored.entry_lists": _ENTRY_LISTS,
     "stored.grade_sets": _STORED_SETS,
 }
 """The tables that are filled, with their columns."""
