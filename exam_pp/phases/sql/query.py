@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.formats.scores import read_all_scores
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.sql.duck import (
@@ -187,7 +186,9 @@ def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> 
             for line in read_run(run, method=sources.method_name):
                 row = (shown_path(run), line.system, line.query_id, line.passage_id, line.rank, line.score)
                 filler.add("runs", row)
-    if "scores" in tables:
+    if "scores" in tables and sources.scores:
+        from exam_pp.formats.scores import read_all_scores  # noqa: PLC0415 - imports all formats
+
         for path in sources.scores:
             for score in read_all_scores(path):
                 filler.add("scores", (shown_path(path), *score))
@@ -265,7 +266,7 @@ def _built_database(sources: SqlSources, output: Path, limits: Limits) -> Iterat
     try:
         with work_folder(output) as folder:
             path = folder / "tables.duckdb"
-            with new_database(path, limits) as filler:
+            with new_database(path, limits, described=True) as filler:
                 fill(filler, sources, TABLES.keys())
             yield path
     except OSError as error:

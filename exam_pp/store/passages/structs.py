@@ -1,6 +1,7 @@
 """Fast msgspec decoders of graded passages, with only the fields that a reader needs.
 
-There are three sizes: the head of a passage, the fields for metrics, and the fields for SQL. The structs
+There are four sizes: the head of a passage, the fields for metrics, and for SQL the ratings or all fields.
+The structs
 satisfy the protocols of :mod:`exam_pp.data_model`, use the attribute names of its models, and inherit the
 same mixins; property tests compare both. ``gc=False`` saves the garbage collector a scan of a million small
 objects without cycles.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import field
@@ -140,7 +141,7 @@ class QueryFields(msgspec.Struct, gc=False, frozen=True):
     passages: list[PassageFields]
 
 
-# Fields for SQL: also replies, errors and citations. They nearly double the time of decoding.
+# Fields for SQL: also errors, replies and citations. Replies and rankings nearly double the time of decoding.
 
 
 class DetailedRanking(RankingFields, gc=False, frozen=True):
@@ -157,13 +158,16 @@ class DetailedRating(RatingFields, gc=False, frozen=True):
     source: RatingSource | None = None
 
 
-class DetailedRubric(RubricFields, gc=False, frozen=True, kw_only=True):
+class RatedRubric(RubricFields, gc=False, frozen=True, kw_only=True):
     llm_options: dict[str, Any] | None = None
     relevance_label: int | None = None
     tokens_cut: dict[str, int] | None = None
-    answers: list[tuple[str, str]] = []
     errors: dict[str, Any] | list[Any] | None = field(name="llm_response_errors", default=None)
     self_ratings: Sequence[DetailedRating] | None = None
+
+
+class DetailedRubric(RatedRubric, gc=False, frozen=True, kw_only=True):
+    answers: list[tuple[str, str]] = []
 
 
 class DetailedDirect(DirectFields, gc=False, frozen=True, kw_only=True):
@@ -200,6 +204,21 @@ class CriteriaFields(_GradesFields, gc=False, frozen=True, kw_only=True):
     answer: str | None = None
     tokens_cut: dict[str, int] | None = None
     relevance_label: int | None = None
+
+
+class RatedPassage(msgspec.Struct, gc=False, frozen=True):
+    passage_id: str = field(name="paragraph_id")
+    text: str
+    rubric_grades: Sequence[RatedRubric] | None = field(name="exam_grades", default=None)
+    direct_grades: Sequence[DetailedDirect] | None = field(name="grades", default=None)
+    data: ClassVar[DetailedData] = DetailedData()
+    judgments: ClassVar[list[JudgmentFields]] = []
+    rankings: ClassVar[list[RankingFields]] = []
+    support_grades: ClassVar[Sequence[SupportFields] | None] = None
+    criteria_grades: ClassVar[Sequence[CriteriaFields] | None] = None
+
+    def grade_sets(self) -> Iterator[RubricFields | DirectFields]:
+        return chain(self.rubric_grades or (), self.direct_grades or ())
 
 
 class DetailedPassage(PassageFields, gc=False, frozen=True):

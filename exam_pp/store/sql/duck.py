@@ -102,10 +102,15 @@ def is_database(path: str | Path) -> bool:
 
 
 @contextmanager
-def new_database(path: Path, limits: Limits) -> Iterator[Filler]:
-    """Create a database with all tables, which the block fills; it is complete on disk after the block."""
+def new_database(path: Path, limits: Limits, *, described: bool = False) -> Iterator[Filler]:
+    """Create a database with all tables, which the block fills; it is complete on disk after the block.
+
+    If it is ``described``, comments have the descriptions of tables and columns.
+    """
     with _connect(path, limits.while_filling) as connection:
         _create_tables(connection)
+        if described:
+            _describe_tables(connection)
         connection.execute("BEGIN")
         filler = Filler(connection, limits.while_filling.bytes, limits.bytes)
         yield filler
@@ -121,6 +126,10 @@ def _create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     for name, table in TABLES.items():
         if name in VIEWS:
             connection.execute(f"CREATE VIEW {name} AS {VIEWS[name].sql(table)}")
+
+
+def _describe_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    for name, table in TABLES.items():
         kind = "VIEW" if name in VIEWS else "TABLE"
         connection.execute(f"COMMENT ON {kind} {name} IS {_quoted(table.description)}")
         for column in table.columns:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -32,6 +32,8 @@ from exam_pp.store.passages.structs import (
     DetailedDirect,
     DetailedPassage,
     DetailedRubric,
+    RatedPassage,
+    RatedRubric,
     SupportFields,
 )
 from exam_pp.store.sql.tables import Row, SqlValue, StoredName, TableName
@@ -40,14 +42,17 @@ Emit = Callable[[StoredName, Row], None]
 """A function that receives the name of a table and a row."""
 
 # Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
-AnyPassage = Passage | DetailedPassage
-AnyRubric = RubricGrades | DetailedRubric
+AnyPassage = Passage | DetailedPassage | RatedPassage
+AnyRubric = RubricGrades | DetailedRubric | RatedRubric
 AnyDirect = DirectGrade | DetailedDirect
 AnyGrades = AnyRubric | AnyDirect
 Grader = tuple[str | None, str]
 """Model and prompt class."""
 
 _DECODER = msgspec.json.Decoder(tuple[str, list[DetailedPassage]])
+_RATED_DECODER = msgspec.json.Decoder(tuple[str, list[RatedPassage]])
+_RATED: frozenset[TableName] = frozenset({"queries", "passages", "grades", "ratings"})
+"""Tables that need neither replies nor rankings, which the second decoder leaves out."""
 _ENCODER = msgspec.json.Encoder()
 
 _SOFT = ("expected", "margin", "mass", "source")
@@ -127,7 +132,7 @@ class GradedRows:
         file = shown_path(path)
         earlier_ids: set[str] = set()
         for number, line in lines:
-            query_id, passages = _decode(line, path, number)
+            query_id, passages = self._decode(line, path, number)
             if query_id in earlier_ids:
                 self.repeated.add((file, query_id))
             earlier_ids.add(query_id)
@@ -149,6 +154,16 @@ class GradedRows:
             for row in criteria.values():
                 self._emit("criteria", row)
             self._judgments_and_rankings((file, query_id), passages)
+
+    def _decode(self, line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[AnyPassage]]:
+        decode = (_RATED_DECODER if self._tables <= _RATED else _DECODER).decode
+        try:
+            query_id, passages = decode(line)
+        except DECODER_ERRORS:
+            query = parse_query(line, str(path), number)
+            return query.query_id, query.passages
+        check_ids(passages, str(path), number)
+        return query_id, passages
 
     def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
         """Emit duplicate judgments and rankings once, because joins would count them twice."""
@@ -204,18 +219,19 @@ class GradedRows:
 
     def _replies(self, grades: AnyGrades) -> Row:
         """Return the columns of the table ``answers``; replies of failures come from the errors."""
+        replies: list[tuple[str, str | None]] = []
         if isinstance(grades, DirectMixin):
-            replies = [] if grades.answer is None else [(DIRECT_ID, grades.answer)]
-        else:
-            replies = grades.answers
+            replies += [] if grades.answer is None else [(DIRECT_ID, grades.answer)]
+        elif isinstance(grades, RubricGrades | DetailedRubric):
+            replies += grades.answers
         errors = _errors(grades)
-        texts: dict[str, str | None] = dict(replies)
+        texts = dict(replies)
         missing = {key: _response(error) for key, error in errors.items() if key not in texts}
         if len(texts) == len(replies):
             texts |= missing
             number, order = self._entry_lists.of(texts)
             return (len(order), number, [texts[key] for key in order], _failures(order, errors))
-        replies = [*replies, *missing.items()]
+        replies += missing.items()
         number, order = self._entry_lists.new([key for key, _ in replies])
         return (len(order), number, [text for _, text in replies], _failures(order, errors))
 
@@ -260,16 +276,6 @@ def _game_rows(file: str, query: QueryGames) -> Iterator[Row]:
 def shown_path(path: str | Path) -> str:
     """Return a path as valid Unicode for a database; invalid bytes are replaced."""
     return os.fsencode(path).decode("utf-8", "replace")
-
-
-def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[AnyPassage]]:
-    try:
-        query_id, passages = _DECODER.decode(line)
-    except DECODER_ERRORS:
-        query = parse_query(line, str(path), number)
-        return query.query_id, query.passages
-    check_ids(passages, str(path), number)
-    return query_id, passages
 
 
 def _merge_keys(graders: Sequence[Grader], sets: Sequence[AnyGrades]) -> list[tuple[Grader, str | None]]:
