@@ -57,7 +57,7 @@ _ENCODER = msgspec.json.Encoder()
 
 _SOFT = ("expected", "margin", "mass", "source")
 _OF_RATING = attrgetter(*_SOFT)
-_NOT_SOFT = {(None,) * len(_SOFT)}
+_NONE = (None,) * len(_SOFT)
 
 Values = Sequence[SqlValue] | None
 """A list in ``stored.grade_sets``, in the order of the entries; None if all values are NULL."""
@@ -205,15 +205,15 @@ class GradedRows:
     def _pairs(self, grades: AnyGrades, ratings: Mapping[str, int | None], entries: Collection[str]) -> Row:
         """Return the columns of the table ``ratings``, for the entries that count."""
         number, order = self._entry_lists.of(entries)
-        soft = _soft_grades(grades)
-        labels = {} if isinstance(grades, DirectMixin) else dict(grades.nugget_labels() or ())
+        soft, labels, cut = _soft_grades(grades), grades.nugget_labels(), grades.tokens_cut
+        of_entry = dict(labels) if labels else {}
         return (
             len(order),
             number,
             [ratings[key] for key in order],
-            *([getattr(soft.get(key), name, None) for key in order] if soft else None for name in _SOFT),
-            [labels.get(key) for key in order] if labels else None,
-            [grades.tokens_cut.get(key) for key in order] if grades.tokens_cut else None,
+            *([[getattr(soft.get(key), name, None) for key in order] for name in _SOFT] if soft else _NONE),
+            [of_entry.get(key) for key in order] if labels else None,
+            [cut.get(key) for key in order] if cut else None,
             _failures(order, _errors(grades)),
         )
 
@@ -319,8 +319,8 @@ def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
     """Return the objects with the attributes :data:`_SOFT` by entry; empty if all are None."""
     if isinstance(grades, DirectMixin):
         return {DIRECT_ID: grades}
-    ratings = grades.self_ratings or ()
-    if {*map(_OF_RATING, ratings)} <= _NOT_SOFT:
+    ratings = grades.self_ratings
+    if not ratings or {*map(_OF_RATING, ratings)} == {_NONE}:
         return {}
     return {rating.entry_id: rating for rating in ratings}
 
