@@ -148,6 +148,8 @@ def _open_reader(
     # An unsafe statement can change only this temporary database.
     with open_database(path, limits, sandboxed=sandboxed, read_only=sandboxed, writes=writes) as reader:
         _warn_of_empty_tables(reader, tables)
+        if not sandboxed:
+            reader.copy_views(tables)
         yield reader
 
 

@@ -6,7 +6,7 @@ import gc
 import json
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
@@ -323,6 +323,11 @@ class Reader:
         options = "FORMAT parquet, USE_TMP_FILE false"  # the sandbox forbids temporary files
         statement = f"COPY ({_without_semicolon(sql)}\n) TO {_quoted(str(target))} ({options})"
         self._connection.execute(statement, dict(parameters) if parameters else None)
+
+    def copy_views(self, tables: Collection[TableName]) -> None:
+        """Shadow the views among the tables by temporary tables, so that statements can change their rows."""
+        for name in sorted(VIEWS.keys() & tables):
+            self._connection.execute(f"CREATE TEMP TABLE {name} AS FROM main.{name}")
 
     def is_empty(self, table: TableName) -> bool:
         """Whether a table has no rows."""
