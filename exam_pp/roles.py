@@ -85,7 +85,7 @@ class DistinctNames:
         if self._systems.setdefault(name, system) != system:
             raise SelectionError(
                 f"A repeat of a system and another system have the same name {name!r}; rename the other with "
-                "`exam-pp rename --system`."
+                "`exam-pp filter --rename system=OLD=NEW`."
             )
         return name
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
+
+from exam_pp.cli.command import Command, Kind
 
 
 def command_tree(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -21,3 +23,8 @@ def command_tree(command: click.Command, path: str = "") -> Iterator[tuple[str, 
 def commands(root: click.Command) -> dict[str, click.Command]:
     """Path to command, without groups."""
     return {path: command for path, command in command_tree(root) if not isinstance(command, click.Group)}
+
+
+def kinds_of(command: click.Command) -> Mapping[str, Kind]:
+    """The kinds of work of a command by name; empty for most commands."""
+    return command.kinds if isinstance(command, Command) else {}

@@ -16,7 +16,7 @@ REPORTS = {
     "grading": [],
     "grid": [],
     "uncovered": [],
-    "spurious": ["-S", "often=2", "--max-examples", "2"],
+    "spurious": ["-S", "often=2"],
     "disagreements": [],
     "unparsed": [],
     "sample": ["--limit", "6"],

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from exam_pp.cli.command import WITH_ALL_OPTIONS
+from exam_pp.cli.command import KIND, WITH_ALL_OPTIONS
 from exam_pp.cli.main import cli
 from exam_pp.cli.option_sections import OPTIONS, REPEATABLE_ONLY_IN
 from exam_pp.phases.interchange.schemas import schemas
@@ -19,7 +19,7 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.reports.interchange.formats import conversion_rows
 from exam_pp.store.sql.tables import TABLES
 from scripts import messages
-from scripts.command_tree import command_tree, commands
+from scripts.command_tree import command_tree, commands, kinds_of
 
 _MARKER = re.compile(r"^<!-- listing: (\w+) -->$", re.MULTILINE)
 
@@ -34,10 +34,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def _help_text(path: str, command: click.Command) -> str:
-    """What ``exam-pp PATH --help-all`` prints, in 100 columns."""
+def _help_text(path: str, command: click.Command, kind: str | None = None) -> str:
+    """What ``exam-pp PATH --help-all`` prints, in 100 columns; with the name of a kind, for this kind."""
     context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
-    context.meta[WITH_ALL_OPTIONS] = True
+    context.meta[WITH_ALL_OPTIONS] = kind is not None or not kinds_of(command)
+    context.meta[KIND] = kind
     context.help_option_names = ["-h", "--help"]
     return command.get_help(context)
 
@@ -46,7 +47,9 @@ def _commands() -> str:
     sections = []
     for path, command in command_tree(cli):
         name = f"exam-pp {path}".strip()
-        sections.append(f"## {name}\n\n```text\n{_help_text(name, command).rstrip()}\n```\n")
+        for kind in (None, *kinds_of(command)):
+            heading = name if kind is None else f"{name} {kind}"
+            sections.append(f"## {heading}\n\n```text\n{_help_text(name, command, kind).rstrip()}\n```\n")
     return "\n".join(sections)
 
 

@@ -110,7 +110,7 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
         *page, folder / "audit.html",
     )  # fmt: skip
     run(
-        "evaluate", "elo", graded, "--from-grades", *bank, *bundled, "--cutoff", CUTOFF,
+        "evaluate", "elo", graded, *bank, *bundled, "--cutoff", CUTOFF,
         *page, folder / "elo.html",
     )  # fmt: skip
     scores = folder / "scores.tsv"
@@ -120,7 +120,7 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
     )  # fmt: skip
     with suppress(SystemExit):  # the exit code says that the gate failed
         run(
-            "gate", scores, scores, "--system", "dense-large", "--system-after", "bm25",
+            "gate", scores, scores, "--system", "dense-large", "--system", "bm25",
             "-m", f"Cover(min_grade=4)@{CUTOFF}", "--max-drop", 0.02, *page, folder / "gate.html",
         )  # fmt: skip
 

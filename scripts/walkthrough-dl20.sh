@@ -77,7 +77,7 @@ if [[ ${#styles[@]} -gt 0 ]]; then
     make "$prefix-answers.jsonl" generate answers "$queries" "${styles[@]/#/--style=}" "${generation[@]}"
     make "$prefix-answers-passages.jsonl.gz" import --answers "$prefix-answers.jsonl"
     make "with-answers-$name" merge "$passages" "$prefix-answers-passages.jsonl.gz"
-    make "$prefix-answers-runs" export runs "$prefix-answers-passages.jsonl.gz"
+    make "$prefix-answers-runs" convert "$prefix-answers-passages.jsonl.gz" --to run
     passages=with-answers-$name
     all_runs+=(--runs "$prefix-answers-runs")
 fi

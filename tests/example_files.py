@@ -176,17 +176,18 @@ def _make_games() -> None:
 
 
 _SETUP = f"""
-bank export questions.jsonl --to csv -o questions.csv
+convert questions.jsonl --to bank-csv -o questions.csv
 import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
+convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl -o segments.jsonl
 split passages.jsonl.gz --count 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
-rename 1.gz --grader lexical={LARGE} -o graded.jsonl.gz
-canaries 1.gz -o canaries.gz --bank questions.jsonl --canary query
+filter 1.gz --rename grader=lexical={LARGE} -o graded.jsonl.gz
+canaries add 1.gz -o canaries.gz --bank questions.jsonl --canary query
 grade canaries.gz -o graded-canaries.jsonl.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
 grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
-rename 2.gz --grader random=human:ana -o labelled-pairs.jsonl.gz
-rename 3.gz --grader lexical={LARGE} --grader random={BASE} -o two-models.jsonl.gz
+filter 2.gz --rename grader=random=human:ana -o labelled-pairs.jsonl.gz
+filter 3.gz --rename grader=lexical={LARGE} --rename grader=random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
 apply answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
@@ -196,7 +197,7 @@ import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
 grade cited.jsonl.gz -o scored.jsonl.gz --prompt-class FactualConsistency --model fake
 grade cited.jsonl.gz --prompt-class CitationSupport -o citations.jsonl.gz --model fake
 grade cited.jsonl.gz --queries queries.jsonl --prompt-class RAGEloCriteria -o rated.jsonl.gz --model fake
-show prompt RAGEloCriteria --as-file -o criteria.toml
+show prompt RAGEloCriteria --format toml -o criteria.toml
 generate queries passages.tsv --max-windows 3 -o generated.jsonl --model fake
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
 grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
@@ -205,7 +206,7 @@ evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -
 evaluate cover graded.jsonl.gz --bank questions.jsonl --per-query --format tsv -o cover-again.tsv
 evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
 evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
-export games graded.jsonl.gz --bank questions.jsonl --cutoff 5 -o games.jsonl.gz
+evaluate elo graded.jsonl.gz --bank questions.jsonl --cutoff 5 --also games=games.jsonl.gz -o elo.txt
 sample-pairs graded.jsonl.gz --bank questions.jsonl --count 30 -o pairs.json
 """
 

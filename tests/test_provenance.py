@@ -143,19 +143,19 @@ REPORTS = {
     "evaluate qrels G -M --runs R -m RR --fill-holes Q": (
         "model m; prompt class P; judgments qrels.txt; threshold 1; 2 queries"
     ),
-    "evaluate qrels G -M --rankings --label binary": "model m; prompt class P; threshold 4; 2 queries",
+    "evaluate qrels G -M -m nDCG@10 --label binary": "model m; prompt class P; threshold 4; 2 queries",
     "evaluate qrels G -M --runs R --fill-holes Q": (
         "model m; prompt class P; judgments qrels.txt; 2 queries"
     ),
     "evaluate judgments Q --runs R -m RR --min-judgment 1": "judgments qrels.txt; threshold 1; 2 queries",
     "evaluate judgments G --runs R": "judgments graded.jsonl; 2 queries",
     "evaluate judgments G --runs R -m RR": "judgments graded.jsonl; threshold 1; 2 queries",
-    "analyze compare S --official O": "leaderboard scores.tsv; official ranks official.json",
-    "analyze nuggets A A2": "leaderboards a.jsonl, a2.jsonl",
-    "diff G G -M --grader-after n --bank B": (
+    "analyze correlation S --by system --official O": "leaderboard scores.tsv; official ranks official.json",
+    "analyze correlation A A2 --by condition": "leaderboards a.jsonl, a2.jsonl",
+    "diff G G -M --grader n --bank B": (
         "models m, n; prompt class P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
     ),
-    "diff G G -M --grader-after n --labels": "models m, n; prompt class P; 2 queries",
+    "diff G G -M --grader n --only labels": "models m, n; prompt class P; 2 queries",
     "analyze correlation S --official O": "leaderboard scores.tsv; official ranks official.json",
     "analyze sweep G --official O --cutoff 3 --min-grade 1 --bank B": (
         "models m, n; prompt class P; bank bank.jsonl; official ranks official.json; cutoff 3; threshold 1; "
@@ -165,7 +165,7 @@ REPORTS = {
     "analyze agreement G -M --qrels Q": "model m; prompt class P; judgments qrels.txt; 2 queries",
     "analyze agreement Q --qrels Q": "judgments qrels.txt; 2 queries",
     "analyze graders G": "models m, n; prompt class P; judgments graded.jsonl; 2 queries",
-    "analyze graders G --per-entry": "models m, n; prompt class P; 2 queries",
+    "analyze graders G --by entry": "models m, n; prompt class P; 2 queries",
     "bank clinic G --bank B -M": (
         "model m; prompt class P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
     ),

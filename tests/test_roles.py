@@ -17,8 +17,7 @@ from exam_pp.errors import ExamError, SelectionError
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.interchange.export_answers import export_answers
-from exam_pp.phases.interchange.export_runs import export_runs
+from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.results import Qrel
@@ -237,7 +236,8 @@ def test_qrels_and_runs_of_a_role(mixed: Path, tmp_path: Path) -> None:
         "d3",
         "d4",
     }
-    files = export_runs(mixed, tmp_path / "runs")
+    convert(Conversion(mixed, tmp_path / "runs", "run"))
+    files = sorted((tmp_path / "runs").iterdir())
     assert [file.name for file in files] == ["bm25.run", "rag.run"]
     assert [(line.query_id, line.passage_id) for line in read_run(files[1])] == [("q1", "d1"), ("q2", "d2")]
     scores = score_rankings(
@@ -281,7 +281,7 @@ def test_imported_answers_are_exported_unchanged(
         runs=runs, texts=[folder / "texts.tsv"], answers=[folder / "answers.jsonl"], unit="sentence"
     )
     import_passages(sources, folder / "out.jsonl")
-    export_answers(folder / "out.jsonl", folder / "back.jsonl", form="rag24")
+    convert(Conversion(folder / "out.jsonl", folder / "back.jsonl", "rag24"))
 
     def content(answer: Answer) -> tuple[Any, ...]:
         listed = () if with_run else tuple(d for d in references_of(answer) if d in TEXTS)
@@ -290,8 +290,8 @@ def test_imported_answers_are_exported_unchanged(
     back = list(read_answers(folder / "back.jsonl"))
     assert {content(a) for a in back} == {content(a) for a in read_answers(folder / "answers.jsonl")}
     if with_run:
-        files = export_runs(folder / "out.jsonl", folder / "runs", role="retrieved")
-        lines = list(read_run(next(file for file in files if file.name == "rag.run")))
+        convert(Conversion(folder / "out.jsonl", folder / "runs", "run", role="retrieved"))
+        lines = list(read_run(folder / "runs" / "rag.run"))
         assert [(r.query_id, r.passage_id, r.rank, r.score) for r in lines] == [
             ("q1", "d3", 1, 2.5), ("q1", "d1", 2, 1.5),
         ]  # fmt: skip

@@ -95,7 +95,7 @@ def tree_of(folder: Path) -> set[Path]:
 
 def test_a_split_by_query_stays_in_its_folder(evil: Path, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
-    main(["-q", "split", str(evil), "-o", str(folder), "--by-query"])
+    main(["-q", "split", str(evil), "-o", str(folder), "--by", "query"])
     written = tree_of(tmp_path) - {evil}
     assert {path.parent for path in written} == {folder}
     assert sorted(json.loads(path.read_text())[0] for path in written) == sorted(EVIL)

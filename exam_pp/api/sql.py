@@ -27,7 +27,7 @@ def query(
 
     Args:
         sql: A single DuckDB statement that only reads.
-        graded: Graded files, or a database made by ``exam-pp db``.
+        graded: Graded files, or a database of ``exam-pp query --save``.
         banks: Test banks.
         runs: Run files, or folders of run files.
         scores: Leaderboards.

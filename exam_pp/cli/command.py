@@ -6,13 +6,16 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import cleandoc
 from time import monotonic
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from exam_pp.cli.command_line import is_given
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
@@ -30,10 +33,12 @@ class Kind(NamedTuple):
     Attributes:
         help: Its purpose, details and examples.
         uses: Names of parameters that it uses, of those that not all kinds use.
+        texts: Parameter to its help text in this kind, where it says more than the text for all kinds.
     """
 
     help: str
     uses: Collection[str] = ()
+    texts: Mapping[str, str] = MappingProxyType({})
 
 
 class Command(click.Command):
@@ -46,6 +51,7 @@ class Command(click.Command):
 
     ``kinds``: If one parameter, ``chosen_by``, decides what the command does, the kinds of its work with
     their help and parameters. The help of a kind shows only what it uses, and other options are refused.
+    Parameters that no kind names are for all kinds.
     """
 
     def __init__(
@@ -57,20 +63,27 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters of the command, -q, -v, --help and, if that shows not all of them, --help-all."""
-        *own, help_option = super().get_params(ctx)
-        every = [*own, *log_options(), help_option]
-        with_help_all = [_HELP_ALL] if _number_of_options(every) > MAX_SHOWN else []
-        return [*own, *_keyed(own), *log_options(), help_option, *with_help_all]
+        # A shell completes only what the chosen kind of work uses.
+        kinds = [ctx.meta[KIND]] if ctx.resilient_parsing and KIND in ctx.meta else []
+        return self._parameters_of(ctx, kinds)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
-        ctx.meta[_ARGUMENTS] = args
+        words = args if ctx.resilient_parsing else with_keys(args, self.params, ctx)
+        # The last word may be an option whose value a shell completes, which would end the parsing.
+        is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
+        named, rest, order = self.make_parser(ctx).parse_args(words[: -1 if is_open else None])
+        # click writes the help before it processes the parameter that chooses the kind of work.
+        if (kind := str(named.get(self.chosen_by))) in self.kinds:
+            ctx.meta[KIND] = kind
         if not ctx.resilient_parsing:
-            args = with_keys(args, self.params, ctx)
-            _, rest, order = self.make_parser(ctx).parse_args(list(args))
             self._refuse_repeated(ctx, order)
-            self._refuse_patterns(ctx, args, rest)
-        return super().parse_args(ctx, args)
+            self._refuse_patterns(ctx, words, rest)
+        return super().parse_args(ctx, words)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The options that begin with ``incomplete``; keys such as ``-S samples`` are completed after -S."""
+        return [item for item in super().shell_complete(ctx, incomplete) if " " not in item.value]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command, with its inputs protected. It may write manifests. With -v, its time is logged."""
@@ -88,23 +101,34 @@ class Command(click.Command):
 
     def _refuse_unused(self, ctx: click.Context) -> None:
         """Refuse options without an effect on the chosen kind of work."""
-        kind = str(ctx.params.get(self.chosen_by))
-        if kind not in self.kinds:
-            return
+        kind = ctx.params.get(self.chosen_by)
         for parameter in self.params:
-            if not self._uses(kind, parameter) and is_given(ctx, parameter.name or ""):
-                name = max(parameter.opts, key=len)
-                raise click.UsageError(f"{name} has no effect on `{ctx.command_path} {kind}`.", ctx)
+            if not self.uses(parameter, kind) and is_given(ctx, parameter.name or ""):
+                is_option = isinstance(parameter, click.Option)
+                name = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+                raise click.UsageError(f"{name} has no effect on `{self._called(ctx, kind)}`.", ctx)
 
-    def _uses(self, kind: str, parameter: click.Parameter) -> bool:
-        """Whether a kind uses a parameter; those that no kind names are for all."""
+    def uses(self, parameter: click.Parameter, kind: Any) -> bool:
+        """Whether a kind of work uses a parameter; without kinds, the command uses all."""
         special = {name for each in self.kinds.values() for name in each.uses}
-        return parameter.name not in special - set(self.kinds[kind].uses)
+        return kind not in self.kinds or parameter.name not in special - set(self.kinds[kind].uses)
 
-    def _named_kind(self, ctx: click.Context) -> str | None:
-        """The kind that the arguments name, also before they are parsed."""
-        words = [word for argument in ctx.meta.get(_ARGUMENTS, ()) for word in argument.split("=")]
-        return next((word for word in words if word in self.kinds), None)
+    def _called(self, ctx: click.Context, kind: object) -> str:
+        """The command with a kind of work, as users type it."""
+        chooser = self._chooser
+        option = f"{max(chooser.opts, key=len)} " if isinstance(chooser, click.Option) else ""
+        return f"{ctx.command_path} {option}{kind}"
+
+    def _parameters_of(self, ctx: click.Context, kinds: Collection[str]) -> list[click.Parameter]:
+        """The parameters that each of these kinds uses, with their help in a single kind."""
+        *own, help_option = super().get_params(ctx)
+        own = [each for each in own if all(self.uses(each, kind) for kind in kinds)]
+        if len(kinds) == 1:
+            texts = self.kinds[next(iter(kinds))].texts
+            own = [_with_text(each, texts.get(each.name or "")) for each in own]
+        every = [*own, *log_options(), help_option]
+        with_help_all = [_HELP_ALL] if _number_of_options(every) > MAX_SHOWN else []
+        return [*own, *_keyed(own), *every[len(own) :], *with_help_all]
 
     def _write_manifests(self, ran: Ran) -> None:
         if ran.running.written and ran.context.meta.get(WITH_MANIFESTS):
@@ -129,9 +153,21 @@ class Command(click.Command):
                 ctx,
             )
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The arguments in the line of usage, with the chosen kind of work in place of all kinds."""
+        pieces = super().collect_usage_pieces(ctx)
+        if not self.kinds:
+            return pieces
+        choices, chosen = self._chooser.make_metavar(ctx), ctx.meta.get(KIND) or self.chosen_by.upper()
+        return [chosen if piece == choices else piece for piece in pieces]
+
+    @property
+    def _chooser(self) -> click.Parameter:
+        return next(each for each in self.params if each.name == self.chosen_by)
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the purpose, the examples, and then the details."""
-        described, kind = self.help, self._named_kind(ctx)
+        described, kind = self.help, ctx.meta.get(KIND)
         self.help = _examples_first((self.kinds[kind].help if kind else described) or "")
         try:
             super().format_help_text(ctx, formatter)
@@ -145,16 +181,11 @@ class Command(click.Command):
         """
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in OPTIONS}
         own = {name for parameter in self.params for name in parameter.opts}
-        parameters, with_all = self.get_params(ctx), ctx.meta.get(WITH_ALL_OPTIONS)
-        if (kind := self._named_kind(ctx)) is not None:
-            parameters = [parameter for parameter in parameters if self._uses(kind, parameter)]
-        elif self.kinds:
-            with formatter.section(self.chosen_by.capitalize()):
-                formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])
-            if not with_all:
-                parameters = [
-                    each for each in parameters if all(self._uses(kind, each) for kind in self.kinds)
-                ]
+        kind, with_all = ctx.meta.get(KIND), ctx.meta.get(WITH_ALL_OPTIONS)
+        if kind is None and self.kinds:
+            self._write_kinds(ctx, formatter)
+        kinds = [kind] if kind else [] if with_all else list(self.kinds)
+        parameters = self._parameters_of(ctx, kinds)
         if with_all or _number_of_options(parameters) <= MAX_SHOWN:
             parameters = [parameter for parameter in parameters if not isinstance(parameter, KeyedOption)]
         else:
@@ -172,6 +203,22 @@ class Command(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
+
+    def _write_kinds(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        words = self._called(ctx, self.chosen_by.upper())
+        with formatter.section(self.chosen_by.capitalize()):
+            formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])
+            formatter.write_paragraph()
+            formatter.write_text(f"`{words} --help` describes one, with its options.")
+
+
+def _with_text(parameter: click.Parameter, text: str | None) -> click.Parameter:
+    """The parameter with another help text, unless it is None."""
+    if text is None or not isinstance(parameter, click.Option):
+        return parameter
+    described = copy(parameter)
+    described.help = text
+    return described
 
 
 def _purpose(text: str) -> str:
@@ -203,8 +250,8 @@ def _is_advanced(parameter: click.Parameter) -> bool:
     return not parameter.required and (is_key or not ADVANCED.isdisjoint(parameter.opts))
 
 
-_ARGUMENTS = f"{__name__}.arguments"
-"""Key of the context: the arguments as they were typed."""
+KIND = f"{__name__}.kind"
+"""Key of the context: the kind of work that the arguments name."""
 WITH_ALL_OPTIONS = f"{__name__}.with_all_options"
 """Key of the context: whether the help shows all options."""
 _HELP_ALL = click.Option(

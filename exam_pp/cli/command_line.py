@@ -54,8 +54,11 @@ def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
         return
     option, is_keyed, key = name.partition(" ")
     for item in values:
-        shown = "***" if SECRET.search(parameter.name or "") else _without_key(name, str(item))
-        yield from (option, f"{key}={shown}" if is_keyed else shown)
+        parts = item if isinstance(item, tuple) else (item,)  # such as a format and a file
+        shown = [
+            "***" if SECRET.search(parameter.name or "") else _without_key(name, str(part)) for part in parts
+        ]
+        yield from (option, f"{key}={shown[0]}") if is_keyed else (option, *shown)
 
 
 def _without_key(option: str, value: str) -> str:

@@ -124,14 +124,13 @@ def _note_journal(context: click.Context) -> None:
 
 
 def _note_model_files(context: click.Context) -> None:
-    """Note the files of local models, whose options also have other values."""
+    """Note the files of a local model, whose option also has other values."""
     from exam_pp.store.inputs import model_files
 
-    for name in ("model", "importance_model"):
-        value = context.params.get(name)
-        if isinstance(value, str) and Path(value).exists() and (files := model_files(value)) is not None:
-            option = next(option for option in context.command.params if option.name == name)
-            _files(context).inputs.append(NamedInput(Path(value), option, files))
+    value = context.params.get("model")
+    if isinstance(value, str) and Path(value).exists() and (files := model_files(value)) is not None:
+        option = next(option for option in context.command.params if option.name == "model")
+        _files(context).inputs.append(NamedInput(Path(value), option, files))
 
 
 def _with_runs(path: Path) -> list[Path]:

@@ -23,24 +23,20 @@ from exam_pp.wording import in_one_line, is_unicode
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
-        "export": (
-            "export",
-            "Export runs, answers, nugget assignments and labels for other tools, and games from scores.",
-        ),
-        "convert": ("convert", "Convert a file to another format."),
+        "convert": ("convert", "Convert a file to another format, also of other tools."),
         "fuse": ("fuse", "Fuse runs into the run of a new system by reciprocal rank fusion."),
-        "schema": ("schema", "Print the JSON Schema of a file format."),
     },
     "passages": {
         "merge": (
             "merge",
-            "Merge passages files: shards of a grading run, or gradings of the same passages.",
+            "Merge passages files (shards, gradings of the same passages), games files, or test banks.",
         ),
         "split": ("split", "Split a passages file into parts, or into one file per query."),
         "sample": ("sample", "Draw a random sample of queries and passages."),
-        "filter": ("filter", "Keep only selected queries, systems, passages and grades."),
-        "rename": ("rename", "Rename models, prompt classes and systems."),
-        "strip": ("strip", "Remove grades, texts, replies or other parts before sharing a file."),
+        "filter": (
+            "filter",
+            "Keep selected queries, systems, passages and grades; remove parts before sharing; rename.",
+        ),
     },
     "banks": {
         "generate": (
@@ -48,7 +44,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Let a model write test banks (questions or nuggets), answers to queries, or queries.",
         ),
         "nuggetize": ("nuggetize", "Let a model extract nuggets from relevant passages (AutoNuggetizer)."),
-        "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),
+        "bank": ("bank", "Import, show and edit test banks, and find bad entries."),
     },
     "grading": {
         "grade": (
@@ -60,8 +56,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Let a model verify extracted answers against the gold answers.",
         ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
-        "list": ("list", "List the prompts, the models and their settings to grade with."),
-        "show": ("show", "Show a prompt in full."),
+        "list": (
+            "list",
+            "List prompts, models and their settings, formats and schemas of files, or examples of SQL.",
+        ),
+        "show": (
+            "show",
+            "Show a prompt, a JSON Schema, the manifest of a file, or an example of SQL in full.",
+        ),
     },
     "tournaments": {
         "compare": ("compare", "Let a model play games between the answers of systems."),
@@ -84,13 +86,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
         "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
-        "canaries": ("canaries", "Add systems that deserve no score, to see what the grader believes."),
-        "canary-report": ("canary_report", "Show what graders gave to canaries."),
-        "manifest": ("manifest", "Show what made a file."),
+        "canaries": ("canaries", "Add systems that deserve no score, and show what graders gave them."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
-        "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),
     },
     "validation": {
         "validate": ("validate", "Check the format and the consistency of files."),

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 import exam_pp
+from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import SECRET, is_given
 from exam_pp.cli.guard import NamedInput, Ran
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
@@ -137,9 +138,9 @@ def _name(parameter: click.Parameter) -> str:
 
 
 def _options(ran: Ran) -> Iterator[OptionValue]:
-    """All options and arguments that are not files."""
+    """All options and arguments that are not files, and that the command's kind of work uses."""
     context, read = ran.context, {str(given.path) for given in ran.inputs}
-    for parameter in context.command.params:
+    for parameter in _used_parameters(context):
         name = parameter.name or ""
         if isinstance(parameter.type, OutputPath) or name not in context.params:
             continue
@@ -160,6 +161,14 @@ def _options(ran: Ran) -> Iterator[OptionValue]:
             )
         plain = MASK if SECRET.search(name) and value else _plain(value)
         yield OptionValue(name=_name(parameter), value=plain, default=not is_given(context, name))
+
+
+def _used_parameters(context: click.Context) -> list[click.Parameter]:
+    command = context.command
+    if not isinstance(command, Command):
+        return command.params
+    kind = context.params.get(command.chosen_by)
+    return [parameter for parameter in command.params if command.uses(parameter, kind)]
 
 
 def _address(context: click.Context, url: str | None) -> str | None:

@@ -77,7 +77,9 @@ class InputPath(click.Path):
         from exam_pp.store.manifests import is_manifest
 
         if is_manifest(path):
-            raise DataError("is the manifest of a file, which only `exam-pp manifest` reads.", file=str(path))
+            raise DataError(
+                "is the manifest of a file, which only `exam-pp show manifest` reads.", file=str(path)
+            )
 
 
 class ManifestPath(InputPath):
@@ -278,12 +280,6 @@ LABEL_RULE = click.option(
     "the second best rating is at least 5.  [default: the best rating]",
 )
 
-BOM = click.option(
-    "--bom",
-    is_flag=True,
-    help="Begin CSV with a byte order mark, if Excel shows é or 中 wrongly; exam-pp reads both.",
-)
-
 METHOD_NAME = click.option(
     "--method-name",
     type=click.Choice(["stem", "tag"]),
@@ -305,6 +301,16 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def of_each_side(
+    context: click.Context, option: click.Parameter, values: tuple[Any, ...]
+) -> tuple[Any | None, Any | None]:
+    """Callback of a repeatable option of a comparison: the values for the first and the second side."""
+    if len(values) > 2:
+        name = max(option.opts, key=len)
+        raise click.UsageError(f"{name} can be named twice at most, once for each of the two sides.", context)
+    return (values[0], values[-1]) if values else (None, None)
 
 
 def take(options: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -373,11 +379,10 @@ new_bank_options = together(
     click.option(
         "--test-collection", default="", metavar="NAME", help="Name of the collection, stored in the bank."
     ),
-    click.option("--description", default="", help="Description of the bank, stored in the bank."),
     MAX_QUERIES,
 )
 """Options of commands that generate a bank; :data:`NEW_BANK` has their names."""
-NEW_BANK = ("test_collection", "description", "max_queries")
+NEW_BANK = ("test_collection", "max_queries")
 
 
 class _Format(click.Choice[str]):

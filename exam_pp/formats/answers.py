@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Set
 from functools import partial
 
@@ -10,7 +11,9 @@ from exam_pp.formats.dropped_fields import count_dropped_answer_fields, used
 from exam_pp.formats.sample import Sample, fits, with_keys
 from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
 from exam_pp.store.trec.answers import Answer, PlainAnswer, Rag24Answer, ReportAnswer, read_answers
+from exam_pp.wording import counted
 
+log = logging.getLogger(__name__)
 _CITED = {"citations", "uncited references", "boundaries of answer parts", "repeats"}
 _ELEMENTS = used("text citations")
 _RESPONSES = used("text", citations="citation confidences")
@@ -22,12 +25,19 @@ def _is_rag25(sample: Sample) -> bool:
 
 
 def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps: Set[str]) -> None:
+    without_text: set[str] = set()
+
     def counting_dropped() -> Iterator[Answer]:
         for answer in answers:
             count_dropped_answer_fields(answer, keeps, target.dropped)
+            if not answer.query_text:
+                without_text.add(answer.query_id)
             yield answer
 
     write_answers(counting_dropped(), target.path, form, inputs=target.inputs)
+    if without_text and "query texts" in keeps:
+        have = counted(len(without_text), "query has", "queries have")
+        log.warning("%s an empty text; name a file of query texts with --queries.", have)
 
 
 register(

@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -218,7 +219,7 @@ def _read(source: Source) -> list[BankLine]:
     return lines
 
 
-def _write(lines: Iterable[BankLine], target: Target) -> None:
+def _write(lines: Iterable[BankLine], target: Target, *, bom: bool) -> None:
     lines = with_texts(lines, target.dropped)
     check_entries(lines)
     keeps = {"query texts", "facets", "facet texts", "test collections"}
@@ -229,12 +230,16 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     target.dropped.add("entry ids", changed)
     labels = [item.importance for item in items if item.importance]
     target.dropped.add("spelling of importance labels", sum(_label(label) != label for label in labels))
-    write_bank_csv(lines, target.path, bom=target.bom, inputs=target.inputs)
+    write_bank_csv(lines, target.path, bom=bom, inputs=target.inputs)
 
 
 register(
     Format(
         "bank-csv", "bank", "test bank as a spreadsheet", with_columns("query_id", "text"), read_bank_csv,
-        "entry", _read, _write,
+        "entry", _read, partial(_write, bom=False),
+    ),
+    Format(
+        "bank-excel", "bank", "the same with a byte order mark, if Excel shows é or 中 wrongly",
+        records=read_bank_csv, noun="entry", read=_read, write=partial(_write, bom=True),
     ),
 )  # fmt: skip

@@ -50,20 +50,17 @@ class Source:
 class Target:
     """The file to write, and the counts of dropped fields that a writer adds to.
 
-    ``contexts`` are passage texts: query id to passage id to text. ``query_texts`` maps query id to text.
-    ``bom`` writes a byte order mark, in formats for spreadsheets.
+    ``contexts`` are passage texts: query id to passage id to text.
     """
 
     path: Path
     dropped: DroppedFields
     inputs: Sequence[Path] = ()
     contexts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    query_texts: Mapping[str, str] = field(default_factory=dict)
-    bom: bool = False
 
 
 class Schema(NamedTuple):
-    """A JSON Schema that ``exam-pp schema`` prints: its name, a description, and the Python type.
+    """A JSON Schema that ``exam-pp show schema`` prints: its name, a description, and the Python type.
 
     It describes one line of a JSON lines file, or else the whole file. Several formats may share a schema.
     """
@@ -78,8 +75,9 @@ class Format:
     """A file format.
 
     ``read``: Reads the content. None if the format cannot be converted or needs several files. ``write``:
-    Writes the content. None as for ``read``. ``read_by``: The command that reads the format if ``read`` is
-    None. ``written_by``: The command that writes the format if ``write`` is None.
+    Writes the content, or the part of passages that the format holds. None as for ``read``. ``read_by``: The
+    command that reads the format if ``read`` is None. ``written_by``: The command that writes the format if
+    ``write`` is None.
     """
 
     name: str

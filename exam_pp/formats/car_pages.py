@@ -119,7 +119,7 @@ def _read(source: Source) -> list[QueryPassages]:
             if text is None:
                 problem = (
                     f"the paragraph {line.passage_id!r} has no para_body; import the file with "
-                    "exam-pp import --pages and name a file of texts with --texts."
+                    "exam-pp import --from car-pages and name a file of texts with --texts."
                 )
                 raise DataError(problem, file=str(source.path), line=number, field="paragraphs")
             new = Passage(passage_id=line.passage_id, text=text, data=PassageData(judgments=[], rankings=[]))
@@ -135,7 +135,7 @@ def _read(source: Source) -> list[QueryPassages]:
 register(
     Format(
         "car-pages", "passages", "run pages of TREC CAR Y3, JSON lines", with_keys("squid", "run_id"),
-        read_run_pages, "page", _read, written_by="exam-pp export runs",
+        read_run_pages, "page", _read, written_by="--to run",
         schema=Schema("car-pages", "a run page of TREC CAR Y3", RunPage),
     ),
 )  # fmt: skip

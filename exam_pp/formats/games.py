@@ -19,14 +19,25 @@ def read_any_games(path: str | Path) -> Iterator[QueryGames]:
 
     Raises :class:`~exam_pp.errors.DataError` for an invalid file.
     """
-    try:
-        form = None if is_read_once(path) else format_of(path)
-    except DataError:
-        form = None
-    if form is None or form.content != "games" or form.read is None:
+    form = _games_format(path)
+    if form is None or form.read is None:
         yield from read_games(path)
     else:
         yield from form.read(Source(Path(path), DroppedFields()))
+
+
+def contains_games(path: str | Path) -> bool:
+    """Whether a file contains games, in any format; False for a pipe, which cannot be read twice."""
+    return _games_format(path) is not None
+
+
+def _games_format(path: str | Path) -> Format | None:
+    """The format of a file of games; None for another content and for pipes."""
+    try:
+        form = None if is_read_once(path) else format_of(path)
+    except DataError:
+        return None
+    return form if form is not None and form.content == "games" else None
 
 
 register(

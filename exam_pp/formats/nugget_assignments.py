@@ -25,14 +25,14 @@ from exam_pp.data_model import (
     is_human,
 )
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Source, register
+from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nuggetizer import NuggetText, bank_line
 from exam_pp.formats.sample import with_keys
 from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.store.json_lines import read_records
+from exam_pp.store.json_lines import read_records, write_records
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
 from exam_pp.wording import counted, listed
 
@@ -258,6 +258,6 @@ register(
     Format(
         "nuggetizer-assignments", "passages", "answers with nugget assignments of AutoNuggetizer",
         with_keys("qid", "nuggets", "answer_text"), read_assignments, "answer", _read,
-        written_by="exam-pp export assignments",
+        make_writer(write_records),
     ),
 )  # fmt: skip

@@ -166,7 +166,7 @@ def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mappin
         if missing := [metric for metric in _NAMES if metric not in values]:
             raise SelectionError(
                 f"There is no {' and no '.join(missing)} of the topic {topic!r}, but AutoNuggetizer's scores "
-                "need all six; compute them with `exam-pp evaluate nuggets --missing-vital zero`."
+                "need all six; compute them with `exam-pp evaluate nuggets`."
             )
     return "".join(
         json.dumps({"qid": topic} | {_NAMES[metric]: values[metric] for metric in _NAMES}) + "\n"

@@ -294,10 +294,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 
     def generations() -> Iterator[Generation]:
         for answer in answers:
-            query_text = answer.query_text
-            if not query_text.strip():
-                query_text = target.query_texts.get(answer.query_id, "")
-            if not query_text.strip():
+            if not answer.query_text.strip():
                 raise SelectionError(
                     f"The answer of {answer.system!r} has no text of the query {answer.query_id!r}, which "
                     "Open RAG Eval needs; name a file of query texts with --queries."
@@ -320,7 +317,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
             missing = sum(docid not in texts for docid in references)
             target.dropped.add("document texts missing from --passages", missing)
             passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.dropped) for docid in references}
-            query_text = trimmed(query_text, target.dropped)
+            query_text = trimmed(answer.query_text, target.dropped)
             yield Generation(answer.query_id, query_text, run, passages, text)
 
     written = list(generations())

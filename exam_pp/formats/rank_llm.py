@@ -21,11 +21,11 @@ from exam_pp.data_model import (
     Record,
 )
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Source, register
+from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Fit, Sample
 from exam_pp.store.files import is_read_once, read_lines, read_text
-from exam_pp.store.json_lines import read_records
+from exam_pp.store.json_lines import read_records, write_records
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.store.trec.runs import check_has_name, method_of
 
@@ -191,6 +191,6 @@ register(
     Format(
         "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
         _sniff, read_candidates, "query", _read,
-        written_by="exam-pp export candidates",
+        make_writer(write_records),
     ),
 )  # fmt: skip

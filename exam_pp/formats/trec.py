@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, make_writer, register
 from exam_pp.formats.dropped_fields import report_uncounted_stream
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.files import folder_output, is_read_once, safe_name
+from exam_pp.store.files import folder_output, is_read_once, is_stream, safe_name
 from exam_pp.store.numbers import is_number
 from exam_pp.store.trec.runs import (
     is_qrels_header,
@@ -75,22 +74,17 @@ def _read_runs(source: Source) -> Runs:
 
 
 def _write_runs(runs: Runs, target: Target) -> None:
-    """Write a file if there is one system and the target is not a folder; else a folder of files."""
-    if len(runs) == 1 and not target.path.is_dir():
+    """Write a folder of files, or a file if there is one system and the target has an extension."""
+    is_output = is_stream(target.path) and not target.path.is_dir()
+    if len(runs) > 1 and is_output:
+        raise SelectionError(f"Standard output has no place for {len(runs)} runs; name a folder with -o.")
+    if is_output or (len(runs) == 1 and target.path.suffix and not target.path.is_dir()):
         (lines,) = runs.values()
         write_run(lines, target.path, inputs=target.inputs)
     else:
-        write_runs(runs, target.path, inputs=target.inputs)
-
-
-def write_runs(
-    runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> list[Path]:
-    """Write one run file per system into a folder; after an error, no file is written. Returns the paths."""
-    with folder_output(folder, inputs) as work:
-        for system in runs:
-            write_run(runs[system], work / run_file_name(system))
-    return [Path(folder) / run_file_name(system) for system in sorted(runs)]
+        with folder_output(target.path, target.inputs) as work:
+            for system in runs:
+                write_run(runs[system], work / run_file_name(system))
 
 
 def run_file_name(system: str) -> str:

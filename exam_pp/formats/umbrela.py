@@ -1,6 +1,6 @@
 """Relevance labels of UMBRELA as JSON lines, one for each pair of query text and passage text.
 
-The lines have no ids; `exam-pp import --umbrela` joins them to passages by the texts.
+The lines have no ids; `exam-pp import --from umbrela` joins them to passages by the texts.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from exam_pp.data_model import Integer, Record
-from exam_pp.formats.base import Format, register
+from exam_pp.formats.base import Format, make_writer, register
 from exam_pp.formats.sample import with_keys
-from exam_pp.store.json_lines import read_records
+from exam_pp.store.json_lines import read_records, write_records
 
 PROMPT_CLASS = "UMBRELA"
 """The prompt class of labels that another tool made with the prompt of UMBRELA."""
@@ -48,6 +48,7 @@ def read_judge_rows(path: str | Path) -> Iterator[tuple[int, JudgeRow]]:
 register(
     Format(
         "umbrela", "passages", "labels of UMBRELA, JSON lines", with_keys("query", "passage", "judgment"),
-        read_judge_rows, "judgment", read_by="exam-pp import --umbrela", written_by="exam-pp export umbrela",
+        read_judge_rows, "judgment", write=make_writer(write_records),
+        read_by="exam-pp import --from umbrela",
     ),
 )  # fmt: skip

@@ -15,7 +15,6 @@ from exam_pp.prompts.base import CUT_SLOT, Prompt
 from exam_pp.prompts.entry_list import plain_label, read_entries, read_labels
 from exam_pp.prompts.nuggets import LIST_SLOT, NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
 from exam_pp.requests import Completion, Request
-from exam_pp.test_bank import normalised_text
 
 MAX_NUGGETS = 30
 KEPT_NUGGETS = 20
@@ -77,15 +76,14 @@ class Nuggetizer:
 
     The list is updated with ``window_size`` segments at a time, or with all at once if it is None. Up to
     ``iterations`` times, all segments are read; the reading ends early if the list is full or unchanged.
-    ``max_words`` drops longer nuggets, ``drop_repeated`` those that occur earlier in the list; the paper does
-    neither. ``creation`` and ``importance`` are the prompts. With ``for_editing`` nuggets get no importance
-    and all are kept, for an editor to revise (section 3.2).
+    ``max_words`` drops longer nuggets, which the paper does not. ``creation`` and ``importance`` are the
+    prompts. With ``for_editing`` nuggets get no importance and all are kept, for an editor to revise (section
+    3.2).
     """
 
     max_nuggets: int = MAX_NUGGETS
     keep: int = KEPT_NUGGETS
     max_words: int | None = None
-    drop_repeated: bool = False
     window_size: int | None = PER_CALL
     iterations: int = 1
     for_editing: bool = False
@@ -163,19 +161,14 @@ class Nuggetizer:
     def _select(self, texts: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
         """Split texts into new nuggets within the limits, and dropped texts by reason."""
         kept: list[str] = []
-        seen: set[str] = set()
         left_out: dict[str, list[str]] = {}
         for text in texts:
-            key = normalised_text(text)
             if self.max_words is not None and len(text.split()) > self.max_words:
                 left_out.setdefault("too long", []).append(text)
-            elif self.drop_repeated and key in seen:
-                left_out.setdefault("repeated", []).append(text)
             elif len(kept) == self.max_nuggets:
                 left_out.setdefault("beyond the cap", []).append(text)
             else:
                 kept.append(text)
-                seen.add(key)
         return kept, left_out
 
 

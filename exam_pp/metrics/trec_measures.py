@@ -66,7 +66,7 @@ def parse_measures(
             raise UnknownNameError(
                 f"{measure} is not a subtopic measure; use {', '.join(sorted(_SUBTOPIC_MEASURES))}."
                 if subtopics
-                else f"{measure} is a subtopic measure; use it with `exam-pp evaluate qrels --subtopics`."
+                else f"{measure} is a subtopic measure; use it with `exam-pp evaluate qrels --facets entry`."
             )
     return list(dict.fromkeys(measures))
 

@@ -16,8 +16,8 @@ from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import data_error
 
 _NOT_GAMES = (
-    "is not a line of a games file, which is a JSON object. Games of a graded passages file need `evaluate "
-    "elo --from-grades`; exam-pp validate detects the format of a file."
+    "is not a line of a games file, which is a JSON object. `exam-pp evaluate elo --also games=FILE` makes "
+    "games of a graded file; exam-pp validate detects the format of a file."
 )
 
 

@@ -3,8 +3,8 @@
 Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 300MB] [--keep FOLDER]
 
 All ways (`scripts/bench/ways.py`) compute the mean rating and the number of pairs of each prompt. `query`
-works like `exam-pp query`; `db` fills all tables first, like `exam-pp db`; `python` is a loop over
-`json.loads`. `validate` works like `exam-pp validate` and has no result.
+works like `exam-pp query`; `save` fills all tables first, like `exam-pp query --save`; `python` is a loop
+over `json.loads`. `validate` works like `exam-pp validate` and has no result.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
     from exam_pp.store.sql.duck import Limits
 
     sources, limits = SqlSources([source]), Limits(memory)
-    if way == "db":
+    if way == "save":
         database = folder / "grades.duckdb"
         build_database(sources, database, limits)
         sources = SqlSources([database])
@@ -88,7 +88,7 @@ def main() -> None:
             if not source.exists():
                 # A separate process, because the memory of this process would count for its children.
                 output([sys.executable, "-m", "scripts.bench.make_graded", str(source), f"--scale={scale}"])
-            ways = ["query", "db", "python", "validate"]
+            ways = ["query", "save", "python", "validate"]
             results = in_turn(__file__, ways, [str(source), arguments.memory_limit], arguments.rounds)
             check_equal(results)
             for way, row in medians(results).items():

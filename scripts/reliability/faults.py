@@ -43,7 +43,7 @@ def run(folder: Path, *arguments: str, before: Callable[[], None] | None = None)
 
 
 SOURCE = "graded.jsonl.gz"
-COPY = ("rename", SOURCE, "--system", "run01=z", "-o", "out.jsonl.gz")
+COPY = ("filter", SOURCE, "--rename", "system=run01=z", "-o", "out.jsonl.gz")
 
 
 def check(folder: Path, result: tuple[int, str], code: int, message: str, *, output: bool = False) -> str:

@@ -139,10 +139,10 @@ def _problem(
             return "exit code 0 without an output"
         extra = [name for name in new if name != target.output and not name.startswith(f"{target.output}/")]
         return f"leftovers: {extra}" if extra else _loss(target, data, after)
-    if target.command.startswith(("validate", "bank lint")) and new == [target.output]:
+    if target.command.startswith(("validate", "bank show")) and new == [target.output]:
         return ""  # the report is the output
     # A grading keeps its journal; a split by query keeps the complete files before the bad line.
-    new = [name for name in new if name != f".{target.output}.journal" and "--by-query" not in target.command]
+    new = [name for name in new if name != f".{target.output}.journal" and "--by query" not in target.command]
     if new:
         return f"exit code {code} with outputs: {new}"
     if out:

@@ -45,7 +45,7 @@ _SET = f"--grader model --prompt-class {RATED}"
 _MORE = (
     f"review graded.jsonl --bank bank.jsonl {_SET} -o out",
     f"bank clinic graded.jsonl --bank bank.jsonl {_SET} -o out --also edits=edits.json",
-    "bank split bank.jsonl --secret 0.5 -o out --also secret=secret",
+    "bank apply bank.jsonl --secret 0.5 -o out --also secret=secret",
     f"evaluate qrels graded.jsonl {_SET} --runs runs -o out --also qrels=qrels.out",
     f"evaluate report graded.jsonl --bank bank.jsonl {_SET} -o out",
     "convert graded.jsonl --from graded --to qrels -o out --also dropped-fields=dropped.json",
@@ -56,16 +56,16 @@ _MORE = (
     "generate queries texts.tsv --pool kinds.jsonl --model fake -o out --journal queries.journal",
     "evaluate elo all.games.jsonl --grader model --elo tournaments=3 -S samples=100 -o out "
     "--plot ratings.svg --plot matrix=matrix.svg",
-    "evaluate criteria cited.jsonl -o out --plot criteria.svg",
-    "analyze graders rated.jsonl --per-criterion -S samples=100 -o out --plot kappa.svg "
+    "evaluate answers cited.jsonl --metric criteria -o out --plot criteria.svg",
+    "analyze graders rated.jsonl --by criterion -S samples=100 -o out --plot kappa.svg "
     "--plot differences=differences.svg",
     "apply compared.jsonl decisions.json --games judged-games.jsonl -o out",
     "query graded.jsonl 'SELECT * FROM ratings' --format parquet -o out",
-    "db graded.jsonl --bank bank.jsonl --runs runs -o out",
-    "db graded.jsonl --bank bank.jsonl --runs runs --format parquet -o out",
-    "db graded.jsonl --bank bank.jsonl --runs runs --format parquet -o existing",
+    "query graded.jsonl --bank bank.jsonl --runs runs --save out",
+    "query graded.jsonl --bank bank.jsonl --runs runs --format parquet --save out",
+    "query graded.jsonl --bank bank.jsonl --runs runs --format parquet --save existing",
     "split graded.jsonl -n 2 -o existing",
-    "export runs graded.jsonl -o new/folder/out",
+    "convert graded.jsonl --from graded --to run -o new/folder/out",
     "convert graded.jsonl --from graded --to run -o existing/",
 )
 SYSTEM_CALLS = (

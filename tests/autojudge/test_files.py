@@ -16,13 +16,10 @@ def run(*words: object) -> None:
 
 
 @pytest.mark.parametrize("name", ["questions.jsonl", "nuggets.jsonl"])
-@pytest.mark.parametrize(
-    "command", [("bank", "export", "--to", "autojudge"), ("convert", "--to", "autojudge-bank")]
-)
-def test_exported_banks_verify(name: str, command: tuple[str, ...], demo_data: Path, tmp_path: Path) -> None:
+def test_written_banks_verify(name: str, demo_data: Path, tmp_path: Path) -> None:
     from autojudge_base.nugget_data import NuggetBanksVerification, load_nugget_banks_from_file
 
-    run(*command, demo_data / name, "-o", tmp_path / "bank.jsonl")
+    run("convert", demo_data / name, "--to", "autojudge-bank", "-o", tmp_path / "bank.jsonl")
     banks = load_nugget_banks_from_file(tmp_path / "bank.jsonl")
     bank = exam_pp.read_bank(demo_data / name)
     NuggetBanksVerification(banks, list(bank.queries)).all()

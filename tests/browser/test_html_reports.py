@@ -76,7 +76,14 @@ OpenTab = Callable[..., Tab]
 def pages(demo: Path) -> Path:
     """The folder of the demo, with the HTML pages of its reports; two models graded the passages."""
     graded, bank, grades = demo / "two.jsonl.gz", demo / "bank.jsonl", ("--prompt-class", RATED)
-    run("rename", demo / "graded.jsonl.gz", "-o", demo / "renamed.jsonl.gz", "--grader", "lexical=other")
+    run(
+        "filter",
+        demo / "graded.jsonl.gz",
+        "-o",
+        demo / "renamed.jsonl.gz",
+        "--rename",
+        "grader=lexical=other",
+    )
     run("merge", demo / "graded.jsonl.gz", demo / "renamed.jsonl.gz", "-o", graded)
     first = (graded, *grades, "--grader", "lexical")
     made = {
@@ -85,7 +92,7 @@ def pages(demo: Path) -> Path:
         "grid": ("verify", "grid", *first, "--bank", bank),
         "disagreements": ("verify", "disagreements", *first, "--bank", bank),
         "agreement": ("analyze", "agreement", *first),
-        "diff": ("diff", graded, graded, *grades, "--grader", "lexical", "--grader-after", "other"),
+        "diff": ("diff", graded, graded, *grades, "--grader", "lexical", "--grader", "other"),
     }
     for name, command in made.items():
         run(*command, "--format", "html", "-o", demo / f"{name}.html")

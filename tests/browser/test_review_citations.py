@@ -101,7 +101,7 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
     # Apply the labels, and evaluate them.
     output = tmp_path / "labelled.jsonl"
     run("apply", graded, edits, "-o", output)
-    run("evaluate", "citations", output, "--grader", "human:ana", "-o", tmp_path / "scores.tsv")
+    run("evaluate", "answers", output, "--grader", "human:ana", "-o", tmp_path / "scores.tsv")
     evaluation = citations(read_passages(output), selection=SupportFilter(model="human:ana"))
     values = {score.metric: score.value for score in evaluation.scores}
     # A .5, B 0, and the missing passage 0, over three citations; one part with the mean of these.

@@ -63,14 +63,15 @@ def test_outputs_are_checked_before_inputs_are_read(
             "analyze sweep notes.txt --official notes.txt --intervals queries --format published",
             "--intervals is not available with --format published.",
         ),
-        ("import --answers notes.txt --top 5", "--top needs --runs or --pages."),
+        ("import --answers notes.txt --top 5", "--top needs --runs or --from car-pages."),
         ("import --runs notes.txt --unit whole", "--unit needs --answers."),
-        ("import -o o", "import needs --runs, --pages, --answers, or --qrels with --judged."),
-        ("import --judged -o o", "--judged needs --qrels."),
+        ("import -o o", "import needs --runs, --answers or --from."),
+        ("convert notes.txt --to umbrela", "--to umbrela needs --queries."),
+        ("convert notes.txt --to rag24 --measure m", "--measure has no effect on --to rag24."),
         ("generate answers notes.txt -o o --model fake --max-passages 5", "--max-passages needs --passages."),
         (
-            "nuggetize notes.txt -o o --queries notes.txt --model fake --grader m",
-            "--grader needs --relevance model.",
+            "nuggetize notes.txt -o o --queries notes.txt --model fake --grader m --min-judgment all",
+            "--grader needs a number as --min-judgment.",
         ),
     ],
 )
@@ -121,12 +122,6 @@ def test_json_files_that_are_empty_or_hold_several_values(refused: Refused, tiny
     assert "has several JSON values, perhaps one per line, but must be a single one (Extra data: " in error
 
 
-def test_example_queries_take_no_files(refused: Refused, tiny_passages: Path) -> None:
-    code, error = refused("query", tiny_passages, "--example", "graders")
-    assert code == 2
-    assert error.endswith('exam-pp query FILE "$(exam-pp query --example graders)".')
-
-
 def test_official_ranks_of_other_systems_are_refused(
     refused: Refused, tiny_passages: Path, tiny_bank: Path, tmp_path: Path
 ) -> None:
@@ -136,7 +131,7 @@ def test_official_ranks_of_other_systems_are_refused(
     official = ["--official", "ranks.json"]
     for command in (
         ["evaluate", "report", tiny_passages, "--bank", tiny_bank, "-o", "report"],
-        ["analyze", "compare", "board.tsv", "board-2.tsv"],
+        ["analyze", "correlation", "board.tsv", "board-2.tsv", "--by", "system"],
     ):
         code, error = refused(*command, *official)
         assert code == 1
@@ -148,6 +143,6 @@ def test_parts_of_an_empty_file_are_warned_of(tmp_path: Path, capsys: pytest.Cap
     """An empty file is no error, because it may be a shard without queries."""
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
-    for command in (["strip", "--remove", "grades"], ["sample", "--max-queries", "1"]):
+    for command in (["filter", "--remove", "grades"], ["sample", "--max-queries", "1"]):
         main([command[0], str(empty), *command[1:], "-o", str(tmp_path / "out.jsonl")])
         assert f"{empty} has no queries." in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_control_characters_of_ids_and_keys_are_escaped(
     assert "tokens_cut.\\n\\x1b[2J" in err
 
 
-@pytest.mark.parametrize("command", ["validate", "convert -o out --to bank", "merge -o out", "bank lint"])
+@pytest.mark.parametrize("command", ["validate", "convert -o out --to bank", "merge -o out", "bank show"])
 def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main([*command.split(), "n" * 300])

@@ -88,7 +88,7 @@ def graded(tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]) -> Pat
         "validate runs",
         "convert runs --to run -o out",
         "query --runs runs TABLE%runs",
-        "db --runs runs -o out",
+        "query --runs runs --save out",
         "analyze sweep graded.jsonl --official {demo}/official_leaderboard.json --runs runs",
     ],
 )
@@ -113,9 +113,9 @@ def test_commands_with_a_folder_of_runs(
     ("command", "code"),
     [
         ("filter graded.jsonl --query q -o out.jsonl", 0),
-        ("split graded.jsonl --by-query -o parts", 0),
+        ("split graded.jsonl --by query -o parts", 0),
         ("query graded.jsonl TABLE%ratings", 0),
-        ("db graded.jsonl -o out.duckdb", 1),
+        ("query graded.jsonl --save out.duckdb", 1),
     ],
 )
 def test_a_working_folder(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from exam_pp.cli.guard import guarded
-from exam_pp.cli.main import cli
+from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import OutputError
 from exam_pp.store.files import write_text
@@ -30,11 +31,16 @@ def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
             yield name, command, context
 
 
+def path_type(parameter: click.Parameter) -> click.ParamType[Any]:
+    """The type of a value, or that of its last part, such as the file after a format."""
+    return parameter.type.types[-1] if isinstance(parameter.type, click.Tuple) else parameter.type
+
+
 def path_parameters() -> Iterator[tuple[str, click.Parameter]]:
     """The parameters of all commands that are paths."""
     for name, command, _ in all_commands():
         for parameter in command.params:
-            if isinstance(parameter.type, click.Path | click.File):
+            if isinstance(path_type(parameter), click.Path | click.File):
                 yield name, parameter
 
 
@@ -43,7 +49,7 @@ def test_every_path_is_an_input_or_an_output() -> None:
     others = [
         f"{name} {parameter.name}"
         for name, parameter in path_parameters()
-        if not isinstance(parameter.type, InputPath | OutputPath | UncheckedPath)
+        if not isinstance(path_type(parameter), InputPath | OutputPath | UncheckedPath)
     ]
     assert not others
     assert len(list(path_parameters())) > 150
@@ -72,17 +78,34 @@ def test_every_output_that_is_an_input_is_refused(name: str, command: click.Comm
     source.write_text("precious")
     hard.hardlink_to(source)
     symbolic.symlink_to(source)
-    inputs = [p for p in command.params if isinstance(p.type, InputPath | UncheckedPath)]
+    inputs = [p for p in command.params if isinstance(path_type(p), InputPath | UncheckedPath)]
     outputs = [p for p in command.params if isinstance(p.type, OutputPath) and p.type.file_okay]
     for read, written, output in product(inputs, outputs, (hard, symbolic)):
-        reads_folders = isinstance(read.type, InputPath) and read.type.dir_okay
+        read_type = path_type(read)
+        reads_folders = isinstance(read_type, InputPath) and read_type.dir_okay
         for path in (source, tmp_path) if reads_folders else (source,):
             context = click.Context(command)
-            read.type.convert(path, read, context)
+            read_type.convert(path, read, context)
             written.type.convert(output, written, context)
             refusal = rf"{output.name} is also an input\. .* with {written.opts[0]}"
             with pytest.raises(OutputError, match=refusal), guarded(context):
                 pass
+
+
+@pytest.mark.parametrize("form", ["candidates", "nuggetizer-assignments", "umbrela", "car-pages", "qrels"])
+@pytest.mark.parametrize("option", ["-o", "--also"])
+def test_a_file_after_its_format_is_an_input(
+    form: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The guard does not see the parts of a value such as ``--from candidates FILE`` by their type."""
+    source = tmp_path / "source"
+    source.write_text("precious")
+    outputs = ["-o", str(source)] if option == "-o" else ["-o", "-", "--also", f"queries={source}"]
+    with pytest.raises(SystemExit) as stop:
+        main(["import", "--from", form, str(source), *outputs])
+    assert stop.value.code == 1
+    assert "source is also an input." in capsys.readouterr().err
+    assert source.read_text() == "precious"
 
 
 def test_inputs_are_protected_while_a_command_runs(tmp_path: Path) -> None:
@@ -107,7 +130,6 @@ def test_inputs_are_protected_while_a_command_runs(tmp_path: Path) -> None:
     [
         ("--model", "model", "model/config.json"),
         ("--model", "model.gguf", "model.gguf"),
-        ("--importance-model", "model", "model/config.json"),
     ],
 )
 def test_the_files_of_a_model_are_inputs(

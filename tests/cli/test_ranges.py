@@ -12,7 +12,7 @@ from exam_pp.cli.main import main
 @pytest.mark.parametrize(
     "command",
     [
-        "bank split BANK --secret nan -o a.jsonl --also secret=b.jsonl",
+        "bank apply BANK --secret nan -o a.jsonl --also secret=b.jsonl",
         "bank clinic GRADED --bank BANK -S too-easy=nan",
         "bank clinic GRADED --bank BANK -S discrimination=NaN",
         "evaluate cover GRADED -S confidence=nan",
@@ -36,7 +36,7 @@ def test_not_a_number(
         "evaluate cover GRADED -S samples=1000000000",
         "evaluate elo GRADED --elo tournaments=1000000000",
         "bank clinic GRADED -S samples=1000000000",
-        "canaries GRADED --top 100000000 -o out",
+        "canaries add GRADED --top 100000000 -o out",
     ],
 )
 def test_numbers_that_would_take_days_or_all_memory(

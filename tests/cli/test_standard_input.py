@@ -14,7 +14,9 @@ import pytest
 
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath
+from scripts.command_tree import kinds_of
 from scripts.reliability.good_files import RATED, lay_out
+from tests.cli.test_outputs import path_type
 from tests.conftest import without_times
 
 SET = "--grader model --grades type=question"
@@ -23,11 +25,11 @@ COMMANDS = (
     "import --runs runs/a.run --texts texts.tsv --qrels qrels.txt --queries queries.tsv -o out",
     "import --answers answers.jsonl -o out",
     "import --answers ragelo_answers.csv -o out",
-    "import --pages pages.jsonl -o out",
-    "import --candidates candidates.jsonl -o out",
-    "import --assignments assignments.jsonl --passages answers-passages.jsonl --bank nuggets-bank.jsonl "
-    "-o out",
-    "import --umbrela umbrela.jsonl --passages graded.jsonl --queries queries.tsv -o out",
+    "import --from car-pages pages.jsonl -o out",
+    "import --from candidates candidates.jsonl -o out",
+    "import --from nuggetizer-assignments assignments.jsonl --passages answers-passages.jsonl "
+    "--bank nuggets-bank.jsonl -o out",
+    "import --from umbrela umbrela.jsonl --passages graded.jsonl --queries queries.tsv -o out",
     "convert topics.xml --to queries-json -o out",
     "convert official.tsv --to official-json -o out",
     "convert open_rag_eval.csv --to rag24 -o out",
@@ -35,9 +37,9 @@ COMMANDS = (
     "merge graded.jsonl --passages other.jsonl -o out",
     "merge all.games.jsonl --passages all.games.jsonl -o out",
     "split graded.jsonl -n 2 -o out",
-    "sample graded.jsonl --max-passages 1 --by-judgment equal -o out",
-    "canaries graded.jsonl --queries queries.tsv -o out",
-    f"generate questions queries.jsonl {ASK} --no-facets --prompt-file questions.toml -o out",
+    "sample graded.jsonl --max-passages 1 --by judgment=equal -o out",
+    "canaries add graded.jsonl --queries queries.tsv -o out",
+    f"generate questions queries.jsonl {ASK} --facets title --prompt-file questions.toml -o out",
     f"nuggetize graded.jsonl --queries queries.tsv {ASK} --prompt-file creation.toml -o out",
     "bank import bank.csv --from csv --bank bank.jsonl -o out",
     "bank import nuggets.jsonl --from nuggetizer -o out",
@@ -66,32 +68,33 @@ COMMANDS = (
     f"evaluate report graded.jsonl --bank bank.jsonl --runs runs/a.run --official official.json {SET} "
     "--qrels qrels.txt -o out",
     "analyze correlation board.tsv --official official.json -o out",
-    "analyze biases all.games.jsonl --families families.toml -o out",
+    "analyze audit all.games.jsonl --families families.toml -o out",
     f"analyze audit graded.jsonl --bank bank.jsonl {SET} -o out",
-    "analyze verdicts all.games.jsonl -o out",
+    "analyze graders all.games.jsonl -o out",
     "query graded.jsonl 'SELECT count(*) FROM grades' -o out",
-    "db graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run -o out",
+    "query graded.jsonl --bank bank.jsonl --queries queries.tsv --scores eval.txt --runs runs/a.run "
+    "--save out",
     "validate answers.jsonl -o out",
 )
 
 ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
 SETUP = f"""
-strip graded.jsonl --remove grades -o passages.jsonl
+filter graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
-export umbrela umbrela-graded.jsonl --queries queries.tsv -o umbrela.jsonl
+convert umbrela-graded.jsonl --to umbrela --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
-export assignments assigned.jsonl --bank nuggets-bank.jsonl -o assignments.jsonl
-show prompt QuestionGenerationDL --as-file -o questions.toml
-show prompt NuggetCreation --as-file -o creation.toml
+convert assigned.jsonl --to nuggetizer-assignments --bank nuggets-bank.jsonl -o assignments.jsonl
+show prompt QuestionGenerationDL --format toml -o questions.toml
+show prompt NuggetCreation --format toml -o creation.toml
 """
 
 NO_NAME = "exam-pp: standard input: has no file name, which names the system of a run."
 REFUSED = {
     "--runs": NO_NAME,
     "runs": NO_NAME,
-    "--candidates": NO_NAME,
+    "--from candidates": NO_NAME,
     "convert runs/a.run": NO_NAME,
     "convert open_rag_eval.csv": "exam-pp: Open RAG Eval takes the name of the system from the file;",
 }
@@ -122,6 +125,8 @@ def command_of(words: list[str]) -> tuple[str, click.Command]:
         member = command.get_command(click.Context(command), word)
         assert member is not None
         command, name = member, f"{name} {word}".strip()
+    if words[0] in kinds_of(command):
+        words.pop(0)
     return name, command
 
 
@@ -130,9 +135,9 @@ def inputs_of(command: click.Command) -> list[click.Parameter]:
     return [
         param
         for param in command.params
-        if isinstance(param.type, click.Path)
+        if isinstance(path_type(param), click.Path)
         and (
-            isinstance(param.type, InputPath)
+            isinstance(path_type(param), InputPath)
             or (param.name in {"files", "arguments"} and param.name not in outputs)
         )
     ]
@@ -148,9 +153,21 @@ def cases() -> Iterator[tuple[str, str, int]]:
         options = {name.partition(" ")[0]: param for param in command.params for name in param.opts}
         inputs = inputs_of(command)
         arguments = [param for param in inputs if isinstance(param, click.Argument)]
+        kinds = [
+            choice
+            for param in command.params
+            if param.name == "kind"
+            for choice in getattr(param.type, "choices", ())
+        ]
+        first += words[first] in kinds
         for position in range(first, len(words)):
             before = options.get(words[position - 1]) if position > first else None
-            if isinstance(before, click.Option) and not before.is_flag:
+            if isinstance(before, click.Option) and before.nargs == 2:
+                continue
+            two_before = options.get(words[position - 2]) if position > first + 1 else None
+            if isinstance(two_before, click.Option) and two_before.nargs == 2:
+                yield line, two_before.opts[-1] + f" {words[position - 1]}", position
+            elif isinstance(before, click.Option) and not before.is_flag:
                 if before in inputs:
                     yield line, before.opts[-1], position
             elif not words[position].startswith("-") and words[position] != "SELECT count(*) FROM grades":

@@ -78,7 +78,9 @@ def test_a_long_report_goes_through_the_pager(long_bank: Path, tmp_path: Path) -
 
 def test_a_short_report_does_not(tmp_path: Path, demo_data: Path) -> None:
     paged, command = pager(tmp_path)
-    assert "questions" in on_terminal("bank", "stats", str(demo_data / "questions.jsonl"), PAGER=command)
+    assert "questions" in on_terminal(
+        "bank", "show", str(demo_data / "questions.jsonl"), "--only", "counts", PAGER=command
+    )
     assert not paged.exists()
 
 
@@ -92,10 +94,15 @@ def test_a_pager_that_cannot_be_started(long_bank: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("command", "closed", "code", "message"),
     [
-        ("bank stats BANK -o out", "2>&-", 0, ""),
-        ("bank stats BANK -o out", ">&-", 0, ""),
-        ("bank stats no-file -o out", "<&- >&- 2>&-", 1, ""),
-        ("bank stats BANK", ">&-", 1, "exam-pp: Standard output is closed. Name a file with -o.\n"),
+        ("bank show BANK --only counts -o out", "2>&-", 0, ""),
+        ("bank show BANK --only counts -o out", ">&-", 0, ""),
+        ("bank show no-file --only counts -o out", "<&- >&- 2>&-", 1, ""),
+        (
+            "bank show BANK --only counts",
+            ">&-",
+            1,
+            "exam-pp: Standard output is closed. Name a file with -o.\n",
+        ),
         ("--version", ">&-", 1, "exam-pp: Standard output is closed.\n"),
     ],
 )

@@ -335,15 +335,17 @@ SETUPS = {
         before={
             "-o umbrela.qrels": copies("labelled.jsonl.gz=judged.jsonl.gz"),
             "nuggetize passages.jsonl.gz": copies("passages.jsonl.gz=demo.jsonl.gz"),
-            "bank importance edited.jsonl": copies("edited.jsonl=draft.jsonl"),
-            "--assignments manual.jsonl --name human:nist": run(
-                "export assignments assigned.jsonl.gz --bank nuggets.jsonl.gz -o manual.jsonl"
+            "nuggetize edited.jsonl": copies("edited.jsonl=draft.jsonl"),
+            "--from nuggetizer-assignments manual.jsonl --name human:nist": run(
+                "convert assigned.jsonl.gz --to nuggetizer-assignments --bank nuggets.jsonl.gz "
+                "-o manual.jsonl"
             ),
             "--bank auto.jsonl --bank edited.jsonl": in_order(
                 run("convert nuggets.jsonl.gz -o auto.jsonl --to bank"),
                 copies("edited.jsonl=auto.jsonl"),
                 run(
-                    "rename assigned.jsonl.gz --grader Qwen/Qwen2.5-7B-Instruct=human:nist -o manual.jsonl.gz"
+                    "filter assigned.jsonl.gz --rename grader=Qwen/Qwen2.5-7B-Instruct=human:nist "
+                    "-o manual.jsonl.gz"
                 ),
             ),
         },
@@ -381,11 +383,12 @@ SETUPS = {
                 copies("answers.jsonl.gz=by-gpt.jsonl.gz"),
             ),
             "human-games.jsonl.gz": run(
-                "rename games.jsonl.gz --grader fake=human:ann -o human-games.jsonl.gz"
+                "filter games.jsonl.gz --rename grader=fake=human:ann -o human-games.jsonl.gz"
             ),
             "--system RAGF": in_order(
                 run(
-                    "rename rated.jsonl.gz --system gen-long=RAG --system gen-short=RAGF -o renamed.jsonl.gz"
+                    "filter rated.jsonl.gz --rename system=gen-long=RAG --rename system=gen-short=RAGF "
+                    "-o renamed.jsonl.gz"
                 ),
                 copies("rated.jsonl.gz=renamed.jsonl.gz"),
             ),
@@ -412,7 +415,7 @@ SETUPS = {
     ),
     "docs/reference/data-model.md": Setup(
         "graded.jsonl.gz a.jsonl.gz=graded.jsonl.gz two.jsonl.gz=two-models.jsonl.gz",
-        prepare=run("rename two.jsonl.gz --grader google/flan-t5-base=/checkpoints/17 -o b.jsonl.gz"),
+        prepare=run("filter two.jsonl.gz --rename grader=google/flan-t5-base=/checkpoints/17 -o b.jsonl.gz"),
     ),
     "docs/reference/prompts.md": Setup(prepare=in_order(text("dev.json", SQUAD), text("lessons.json", TQA))),
     "docs/start/laptop-review.md": Setup(

@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
 from exam_pp.formats.bank_csv import Row, bank_of_rows, read_bank_csv, row_of, write_bank_csv
 from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
 from exam_pp.formats.question_facets import read_genq, write_genq
+from exam_pp.phases.banks.compare import differences
 from exam_pp.phases.banks.statistics import lint
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
@@ -55,13 +57,11 @@ def run(*arguments: str | Path) -> None:
 
 def test_a_byte_order_mark_is_optional(demo_data: Path, tmp_path: Path) -> None:
     bank = demo_data / "questions.jsonl"
-    run("export", bank, "--to", "csv", "-o", tmp_path / "plain.csv")
-    run("export", bank, "--to", "csv", "--bom", "-o", tmp_path / "marked.csv")
-    main(["-q", "convert", str(bank), "--to", "bank-csv", "--bom", "-o", str(tmp_path / "converted.csv")])
+    convert(Conversion(bank, tmp_path / "plain.csv", "bank-csv"))
+    convert(Conversion(bank, tmp_path / "marked.csv", "bank-excel"))
     plain = (tmp_path / "plain.csv").read_bytes()
     assert plain.startswith(b"query_id,")
     assert (tmp_path / "marked.csv").read_bytes() == b"\xef\xbb\xbf" + plain
-    assert (tmp_path / "converted.csv").read_bytes() == b"\xef\xbb\xbf" + plain
     for name in ("plain", "marked"):
         run("import", tmp_path / f"{name}.csv", "--from", "csv", "-o", tmp_path / f"{name}.jsonl")
     assert (tmp_path / "plain.jsonl").read_bytes() == (tmp_path / "marked.jsonl").read_bytes()
@@ -71,7 +71,7 @@ def test_a_byte_order_mark_is_optional(demo_data: Path, tmp_path: Path) -> None:
 def test_spreadsheet_round_trip(demo_data: Path, tmp_path: Path, name: str) -> None:
     """Without edits: the same bank; without the base bank, the same entries."""
     bank, sheet = demo_data / name, tmp_path / "bank.csv"
-    run("export", bank, "--to", "csv", "-o", sheet)
+    convert(Conversion(bank, sheet, "bank-csv"))
     run("import", sheet, "--from", "csv", "--bank", bank, "-o", tmp_path / "back.jsonl")
     run("import", sheet, "--from", "csv", "-o", tmp_path / "alone.jsonl")
     assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
@@ -161,7 +161,7 @@ def test_a_new_text_under_an_old_id_gets_a_new_id(tmp_path: Path) -> None:
 
 def test_fields_without_a_column_are_kept(demo_data: Path, tmp_path: Path) -> None:
     bank, sheet, narrow = demo_data / "nuggets.jsonl", tmp_path / "bank.csv", tmp_path / "narrow.csv"
-    run("export", bank, "--to", "csv", "-o", sheet)
+    convert(Conversion(bank, sheet, "bank-csv"))
     with sheet.open(encoding="utf-8", newline="") as read, narrow.open("w", newline="") as written:
         writer = csv.DictWriter(written, ["query_id", "entry_id", "text"], extrasaction="ignore")
         writer.writeheader()
@@ -174,7 +174,7 @@ def test_ignored_cells_are_counted(
     tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheet = tmp_path / "bank.csv"
-    run("export", tiny_bank, "--to", "csv", "-o", sheet)
+    convert(Conversion(tiny_bank, sheet, "bank-csv"))
     with sheet.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[0] |= {"query_text": "other words", "kind": "nugget"}
@@ -273,12 +273,25 @@ def test_nuggets_without_query_texts(shared_data: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_questions_cannot_be_written_as_nuggets(
-    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        run("export", tiny_bank, "--to", "nuggetizer", "-o", tmp_path / "out")
-    assert "contains questions" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("form", "lost"),
+    [("bank-csv", {}), ("nuggetizer", {"test collections": 10}), ("autojudge-bank", {})],
+)
+def test_dropped_fields_are_counted(form: str, lost: dict[str, int], demo_data: Path, tmp_path: Path) -> None:
+    """The demo's nuggets of one query have three facets."""
+    source, back = demo_data / "nuggets.jsonl", tmp_path / "back.jsonl"
+    dropped = convert(Conversion(source, tmp_path / "out", form)).counts
+    facets = {} if form == "bank-csv" else {"entry ids": 12, "facet texts": 3, "facets": 3}
+    assert dropped == {"info of queries": 10} | facets | lost
+    convert(Conversion(tmp_path / "out", back, "bank"))
+    changed = {d.query_id for d in differences(read_bank(source), read_bank(back))}
+    assert changed == (set() if form == "bank-csv" else {"d07"})
+
+
+def test_questions_cannot_be_written_as_nuggets(tiny_bank: Path, tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="only for nuggets, and the bank has no nuggets"):
+        convert(Conversion(tiny_bank, tmp_path / "out", "nuggetizer"))
+    assert not (tmp_path / "out").exists()
 
 
 AUTOJUDGE: dict[str, Any] = {

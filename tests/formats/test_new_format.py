@@ -99,7 +99,7 @@ def test_the_new_format_is_detected_and_converted_both_ways(asks: Path, tmp_path
 
 def test_the_new_format_is_validated_by_content_and_by_name(asks: Path) -> None:
     assert "2 asks" in run("validate", asks).stdout
-    assert " asks " in run("convert", "--list").stdout
+    assert " asks " in run("list", "formats").stdout
     asks.write_text(asks.read_text() + '{"ask_id": "q3"}\n')
     for arguments in ([asks], [asks, "--from", "asks"]):
         done = run("validate", *arguments, "--format", "tsv")
@@ -133,7 +133,12 @@ def test_scores_of_a_new_format_are_correlated_with_ranks(official: bool, tmp_pa
     files = (ranks, path) if official else (path, ranks)
     done = run("analyze", "correlation", files[0], "--official", files[1], "--format", "tsv")
     assert done.stdout.splitlines()[-1].split("\t")[1:4] == ["3", "1.000000", "1.000000"]
-    assert "goodness" in run("analyze", "compare", files[0], "--official", files[1], "--format", "tsv").stdout
+    assert (
+        "goodness"
+        in run(
+            "analyze", "correlation", files[0], "--by", "system", "--official", files[1], "--format", "tsv"
+        ).stdout
+    )
 
 
 def test_scores_of_single_queries_are_averaged(tmp_path: Path) -> None:

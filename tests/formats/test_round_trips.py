@@ -381,7 +381,7 @@ def test_impossible_conversions_list_the_possible_targets(tmp_path: Path, demo_d
 
 
 def test_the_command(demo_data: Path, tmp_path: Path) -> None:
-    listing = CliRunner().invoke(cli, ["convert", "--list"]).output
+    listing = CliRunner().invoke(cli, ["list", "formats"]).output
     for name in FORMATS:
         assert (name in listing) == (name not in ("edits", "manifest"))  # these cannot be converted
     target = str(tmp_path / "q.json")

@@ -104,5 +104,5 @@ def test_invalid_values(name: str, value: Any) -> None:
 
 
 def test_unknown_names_get_a_suggestion() -> None:
-    result = CliRunner().invoke(cli, ["schema", "grades"])
+    result = CliRunner().invoke(cli, ["show", "schema", "grades"])
     assert "graded" in str(result.exception)

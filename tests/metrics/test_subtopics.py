@@ -138,7 +138,7 @@ def test_a_query_without_relevant_passages_scores_0() -> None:
     ("name", "subtopics", "words"),
     [
         ("nDCG@10", True, "alpha_nDCG"),
-        ("alpha_nDCG@10", False, "--subtopics"),
+        ("alpha_nDCG@10", False, "--facets entry"),
         ("alpha_nDCG@30", True, "20"),
         ("alpha_nDCG", True, "needs a cutoff"),
         ("ERR_IA(judged_only=True)@10", True, "judged_only"),

@@ -12,7 +12,7 @@ from scripts.reliability.kills import Functions, Strace, attack, kills, writing_
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
-RENAME = "rename graded.jsonl --system a=z -o out"
+RENAME = "filter graded.jsonl --rename system=a=z -o out"
 
 
 @pytest.mark.parametrize("sent", [SIGKILL, SIGTERM])

@@ -42,12 +42,6 @@ from exam_pp.cli.ranges import IntRange
 )
 @LABEL_RULE
 @click.option(
-    "--same-scale/--published-tables",
-    default=None,
-    help="Treat labels as judgments on the same scale, and write confusion matrices; or write the published "
-    "tables.  [default: confusion matrices for qrels and for grades from 0 to 3, else published tables]",
-)
-@click.option(
     "--seed",
     type=IntRange(0),
     default=0,
@@ -66,7 +60,6 @@ def command(
     min_answers: tuple[int, ...],
     min_grades: tuple[int, ...],
     label_rule: str | None,
-    same_scale: bool | None,
     seed: int,
     form: str,
     output: Path,
@@ -76,10 +69,11 @@ def command(
 
     For labels made from ratings, the command writes the published tables: every grade (GRADED), merged grades
     (MERGE), relevant from grade 1 (LENIENT) and from grade 4 (STRICT, Table 5 of the workbench paper). For
-    labels of UMBRELA, or qrels of a model in place of GRADED, it writes confusion matrices: grade by grade,
-    and binarised at --min-judgment.
+    labels of UMBRELA and other grades from 0 to 3, or qrels of a model in place of GRADED, it writes
+    confusion matrices: grade by grade, and binarised at --min-judgment. With --min-answers or --min-grade, it
+    writes the published tables for these, too.
 
-    To compare the ratings of a reviewer with those of a model, use `exam-pp analyze graders --per-entry`.
+    To compare the ratings of a reviewer with those of a model, use `exam-pp analyze graders --by entry`.
 
     Example:
 
@@ -94,13 +88,9 @@ def command(
 
     if label_rule is not None and min_answers:
         raise click.UsageError("--label-rule and --min-answers cannot be combined.")
-    if min_grades and (label_rule is not None or same_scale):
-        option = "--label-rule" if label_rule is not None else "--same-scale"
-        raise click.UsageError(f"--min-grade and {option} cannot be combined.")
+    if label_rule is not None and min_grades:
+        raise click.UsageError("--min-grade and --label-rule cannot be combined.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
-    if same_scale and (rule or min_answers):
-        option = "--label-rule" if rule else "--min-answers"
-        raise click.UsageError(f"--same-scale and {option} cannot be combined.")
     if is_passages(graded):
         filter_ = grade_filter(**criteria)
         passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=filter_)
@@ -113,15 +103,13 @@ def command(
             )
         passages = labelled_passages(graded, qrels)
         like_judgments = True
-    if same_scale is None:
-        same_scale = like_judgments and not rule and not min_answers and not min_grades
     result = agreement(
         passages,
         min_relevant=min_relevant,
         min_answers=min_answers or (1,),
         min_grades=min_grades,
         rule=rule,
-        same_scale=same_scale,
+        same_scale=like_judgments and not (rule or min_answers or min_grades),
         like_judgments=like_judgments,
         seed=seed,
     )

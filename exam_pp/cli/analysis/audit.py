@@ -1,4 +1,4 @@
-"""``exam-pp analyze audit``: signs that a grader's scores depend on something else than quality."""
+"""``exam-pp analyze audit``: signs that grades or games depend on something else than quality."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from exam_pp.cli.leaderboard_options import OFFICIAL, SAMPLES, SEED, confidence_
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
-    GRADED,
     MIN_GRADE,
     MIN_RELEVANT,
     ROLE,
@@ -27,7 +26,7 @@ from exam_pp.cli.options import (
 
 
 @click.command("audit", cls=Command)
-@GRADED
+@click.argument("files", metavar="[GRADED] [GAMES]...", nargs=-1, required=True, type=FILE)
 @bank_option("Test bank, with the models that it was made by.", default="all graded entries")
 @click.option(
     "--reviewer",
@@ -39,9 +38,6 @@ from exam_pp.cli.options import (
 @click.option("--families", type=FILE, help="Families of models and systems (TOML or JSON).")
 @click.option(
     "--bank-writer", metavar="NAME", help="Model that wrote the bank.  [default: as the bank records it]"
-)
-@click.option(
-    "--games", type=FILE, help="Games file, for the biases of its judges: place, length, own family."
 )
 @click.option("--official", type=FILE, help=OFFICIAL)
 @filter_options
@@ -56,13 +52,12 @@ from exam_pp.cli.options import (
 @output_option()
 def command(
     *,
-    graded: Path,
+    files: tuple[Path, ...],
     bank: Path | None,
     reviewer: str | None,
     qrels: Path | None,
     families: Path | None,
     bank_writer: str | None,
-    games: Path | None,
     official: Path | None,
     min_grade: int | None,
     min_relevant: int,
@@ -75,22 +70,41 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """Audit a grader: length, families, calibration.
+    """Audit a grader, or judges of games: length, families, calibration, places.
 
     Every section ends with a verdict: evidence, no evidence, or undecided. Sections are: correlation of
     grades with length at the same label of people; biases of the judges of games; grader, bank writer and
     systems of one family; calibration of soft grades.
     A section without its input names what is missing.
 
+    GAMES are games files, as exam-pp or RAGElo writes them. Without GRADED, the command writes for each judge
+    and prompt the share of wins of place A, of the longer answer and of the judge's own family, with
+    intervals and tests over queries. If pairs of answers were compared in both orders, the flip rate is the
+    share of pairs whose verdicts differ.
+
     A families file has a table for each family, such as `[gpt]`, with patterns: `models = ["gpt-*"]` for
-    graders and bank writers and `systems = ["*-gpt4"]` for systems.
+    graders, judges and bank writers and `systems = ["*-gpt4"]` for systems.
 
     Examples:
 
     \b
       exam-pp analyze audit graded.jsonl.gz --bank questions.jsonl --families families.toml
-      exam-pp analyze audit graded.jsonl.gz --games games.jsonl.gz --format html -o audit.html
+      exam-pp analyze audit graded.jsonl.gz games.jsonl.gz --format html -o audit.html
+      exam-pp analyze audit games.jsonl.gz --families families.toml
     """
+    from exam_pp.formats.games import contains_games
+
+    games = [file for file in files if contains_games(file)]
+    graded = [file for file in files if file not in games]
+    if len(graded) > 1:
+        raise click.UsageError("Name at most one graded file, and games files.")
+    if not graded:
+        refuse_without(
+            "a graded file", "bank", "reviewer", "qrels", "bank_writer", "official", "min_grade",
+            "min_relevant", "cutoff", "role", "samples", "seed", *criteria,
+        )  # fmt: skip
+        _judges(games, families, confidence, form, output)
+        return
     from exam_pp.phases.analysis.audit.audit import audit
     from exam_pp.phases.analysis.audit.inputs import AuditOptions
     from exam_pp.reports.analysis.audit import audit_report
@@ -100,17 +114,26 @@ def command(
     if families is None:
         refuse_without("--families", "official")
     result = audit(
-        graded,
+        *graded,
         bank=bank,
         grade_filter=grade_filter(**criteria),
         reviewer=reviewer,
         qrels=qrels,
         families=families,
         bank_writer=bank_writer,
-        games=[] if games is None else [games],
+        games=games,
         official=official,
         role=role,
         options=AuditOptions(min_grade, min_relevant, cutoff, confidence, samples, seed),
     )
-    inputs = [graded, bank, qrels, families, official, games]
+    inputs = [*files, bank, qrels, families, official]
     emit_report(audit_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)
+
+
+def _judges(games: list[Path], families: Path | None, confidence: float, form: str, output: Path) -> None:
+    """The biases of the judges of games."""
+    from exam_pp.phases.tournaments.biases import game_biases
+    from exam_pp.reports.tournaments.biases import biases_report
+
+    result = game_biases(games, families=families, confidence=confidence)
+    emit_report(biases_report(result, decimals=6 if form == "tsv" else 3), form, output, [*games, families])

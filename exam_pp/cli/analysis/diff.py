@@ -14,11 +14,11 @@ from exam_pp.cli.options import (
     FILE,
     LABEL_RULE,
     MIN_GRADE,
-    bank_option,
     emit_report,
-    filter_options,
     format_option,
     grade_filter,
+    grades_options,
+    of_each_side,
     output_option,
 )
 
@@ -26,36 +26,53 @@ from exam_pp.cli.options import (
 @click.command("diff", cls=Command)
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
-@bank_option("Test bank; only its entries count.", default="all graded entries")
-@click.option("--bank-after", type=FILE, help="Test bank of AFTER.  [default: --bank]")
 @click.option(
-    "--grader-after",
+    "--bank",
+    "banks",
+    type=FILE,
+    multiple=True,
+    callback=of_each_side,
+    help="Test bank; only its entries count. Name it twice for BEFORE and AFTER.  [default: all graded "
+    "entries]",
+)
+@click.option(
+    "--grader",
+    "graders",
     shell_complete=model_names,
     metavar="NAME",
-    help="Only grades by this model or reviewer in AFTER; --grader then selects in BEFORE.",
+    multiple=True,
+    callback=of_each_side,
+    help="Only grades by this model, or reviewer (human:NAME). Name it twice for BEFORE and AFTER.",
 )
 @click.option(
-    "--prompt-class-after",
+    "--prompt-class",
+    "prompt_classes",
     shell_complete=prompt_names,
     metavar="NAME",
-    help="Only grades with this prompt class in AFTER; --prompt-class then selects in BEFORE.",
+    multiple=True,
+    callback=of_each_side,
+    help="Only grades with this prompt class. Name it twice for BEFORE and AFTER.",
 )
-@click.option("--labels", is_flag=True, help="List only the passages whose relevance label changes.")
+@grades_options
+@click.option(
+    "--only",
+    type=click.Choice(["labels"]),
+    multiple=True,
+    help="List only the passages whose relevance label changes (labels).",
+)
 @LABEL_RULE
 @MIN_GRADE
 @CUTOFF
-@filter_options
 @format_option()
 @output_option()
 def command(
     *,
     before: Path,
     after: Path,
-    bank: Path | None,
-    bank_after: Path | None,
-    grader_after: str | None,
-    prompt_class_after: str | None,
-    labels: bool,
+    banks: tuple[Path | None, Path | None],
+    graders: tuple[str | None, str | None],
+    prompt_classes: tuple[str | None, str | None],
+    only: tuple[str, ...],
     label_rule: str | None,
     min_grade: int | None,
     cutoff: int,
@@ -66,29 +83,29 @@ def command(
     """Compare two gradings: changed ratings, relevance labels and ranks of systems.
 
     BEFORE and AFTER are graded files. They can be the same file with two models or prompts. To see how an
-    edit of the bank changes the labels, use --bank and --bank-after with --labels.
+    edit of the bank changes the labels, name both banks, and use --only labels.
 
     Example:
 
     \b
       exam-pp diff two-models.jsonl.gz two-models.jsonl.gz \\
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices \\
-        --grader google/flan-t5-base --grader-after google/flan-t5-large
+        --grader google/flan-t5-base --grader google/flan-t5-large
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.grading_diff import Grading, compare_systems, diff, entry_texts
     from exam_pp.reports.analysis.grading_diff import diff_report, labels_report
 
-    changed = {"grader": grader_after, "prompt_class": prompt_class_after}
-    criteria_after = criteria | {name: value for name, value in changed.items() if value is not None}
-    sides = (
-        Grading(before, grade_filter(**criteria), bank),
-        Grading(after, grade_filter(**criteria_after), bank_after or bank),
-    )
+    sides = [
+        Grading(file, grade_filter(grader, prompt_class, **criteria), bank)
+        for file, grader, prompt_class, bank in zip(
+            (before, after), graders, prompt_classes, banks, strict=True
+        )
+    ]
     difference = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
-    if labels:
+    if only:
         report = labels_report(difference)
     else:
         systems = compare_systems(*sides, min_grade=min_grade, cutoff=cutoff)
         report = diff_report(difference, systems, entry_texts(*sides))
-    emit_report(report, form, output, [before, after, bank, bank_after])
+    emit_report(report, form, output, [before, after, *banks])

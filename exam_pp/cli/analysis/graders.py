@@ -1,4 +1,4 @@
-"""``exam-pp analyze graders``: agreement of several graders."""
+"""``exam-pp analyze graders``: agreement of several graders, or of judges of games."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import SAMPLES, SEED
 from exam_pp.cli.options import (
     FIGURE_PATH,
-    GRADED,
+    FILE,
     LABEL_RULE,
     bank_option,
     compared_graders,
@@ -26,18 +27,16 @@ from exam_pp.cli.options import (
 
 
 @click.command("graders", cls=Command)
-@GRADED
+@click.argument("files", metavar="GRADED|GAMES...", nargs=-1, required=True, type=FILE)
 @bank_option("Test bank; only its entries count.", default="all graded entries")
 @LABEL_RULE
 @click.option(
-    "--per-entry",
-    is_flag=True,
-    help="Compare the ratings of pairs of passage and entry instead of the labels of passages.",
-)
-@click.option(
-    "--per-criterion",
-    is_flag=True,
-    help="Compare the ratings of answers by criteria instead of the labels of passages.",
+    "--by",
+    type=click.Choice(["label", "entry", "criterion"]),
+    default="label",
+    show_default=True,
+    help="What to compare: labels of passages (label), ratings of pairs of passage and entry (entry), or "
+    "ratings of answers by criteria (criterion).",
 )
 @compared_graders
 @SAMPLES
@@ -54,11 +53,10 @@ from exam_pp.cli.options import (
 )
 def command(
     *,
-    graded: Path,
+    files: tuple[Path, ...],
     bank: Path | None,
     label_rule: str | None,
-    per_entry: bool,
-    per_criterion: bool,
+    by: str,
     graders: tuple[str, ...],
     samples: int,
     seed: int,
@@ -76,35 +74,46 @@ def command(
     has α of all graders.
 
     Reviewers often rate only some pairs of passage and entry (`exam-pp apply`). To include them, use
-    --per-entry. Ratings of whole answers by criteria, by models and people, are compared by --per-criterion.
+    --by entry.
+
+    GAMES are games files, as exam-pp or RAGElo writes them, such as one of a model and one of a person. For
+    every two judges of the same games, the command writes the share of equal and of opposite verdicts,
+    Cohen's κ with an interval, weighted κ, and the rank correlations. Two games are the same if they compare
+    the same systems on the same query, in whatever places.
 
     Examples:
 
     \b
       exam-pp analyze graders two-models.jsonl.gz --bank questions.jsonl
-      exam-pp analyze graders two-models.jsonl.gz --per-entry --plot differences=differences.svg
+      exam-pp analyze graders two-models.jsonl.gz --by entry --plot differences=differences.svg
+      exam-pp analyze graders games.jsonl human-games.jsonl
     """
+    from exam_pp.formats.games import contains_games
+
+    if all(map(contains_games, files)):
+        refuse_without("a graded file", "bank", "label_rule", "by", "plot", "plot_differences", *criteria)
+        _judges(files, graders, samples, seed, form, output)
+        return
+    if len(files) > 1:
+        raise click.UsageError("Name one graded file, or games files; exam-pp merge joins graded files.")
+    (graded,) = files
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
     from exam_pp.phases.evaluation.graded_citations import SupportFilter
     from exam_pp.reports.analysis.graders import difference_pictures, graders_report, kappa_picture
 
-    if label_rule is not None and per_entry:
-        raise click.UsageError("--per-entry and --label-rule cannot be combined.")
-    if per_criterion:
-        context = click.get_current_context()
-        for name in ("bank", "label_rule", "per_entry", "prompt_type", "question_set", "grade_choice"):
-            if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-                option = f"--{name.replace('_', '-')}"
-                raise click.UsageError(f"--per-criterion and {option} cannot be combined.")
+    if by != "label":
+        refuse_without("--by label", "label_rule")
+    if by == "criterion":
+        refuse_without("--by label or entry", "bank", "prompt_type", "question_set", "grade_choice")
         selection = SupportFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
         result = criteria_graders(graded, selection=selection, models=graders, samples=samples, seed=seed)
     else:
         rule = None if label_rule is None else LabelRule.parse(label_rule)
         result = compare(
             graded, bank=bank, grade_filter=grade_filter(None, **criteria), models=graders, labelling=rule,
-            per_entry=per_entry, samples=samples, seed=seed,
+            per_entry=by == "entry", samples=samples, seed=seed,
         )  # fmt: skip
     if plot is not None:
         emit_figure([kappa_picture(result)], plot, [graded, bank])
@@ -115,3 +124,14 @@ def command(
         else:
             log_notes([f"{plot_differences} is not written: the graders have no common items."])
     emit_report(graders_report(result), form, output, [graded, bank])
+
+
+def _judges(
+    games: tuple[Path, ...], graders: tuple[str, ...], samples: int, seed: int, form: str, output: Path
+) -> None:
+    """The agreement of judges, models and people, on the same games."""
+    from exam_pp.phases.analysis.verdicts import verdict_agreement
+    from exam_pp.reports.analysis.verdicts import verdicts_report
+
+    result = verdict_agreement(games, models=graders, samples=samples, seed=seed)
+    emit_report(verdicts_report(result), form, output, games)

@@ -1,4 +1,4 @@
-"""The commands ``exam-pp bank clinic`` and ``exam-pp grade --closed-book``, which find bad bank entries."""
+"""``exam-pp bank clinic``."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ from exam_pp.wording import counted
 )
 @format_option()
 @output_option()
-def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -> None:
+def command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -> None:
     """Find bad entries of a test bank from the grades in GRADED.
 
     The command looks for these signs:

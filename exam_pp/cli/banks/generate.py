@@ -1,19 +1,18 @@
-"""The command group ``exam-pp generate``, which writes test banks and answers from queries."""
+"""``exam-pp generate``: test banks, answers and queries that a model writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from exam_pp.cli.command import Group
+from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
     JOURNAL,
-    MAX_QUERIES,
     NEW_BANK,
     QUERIES_FILE,
     journal_options,
@@ -23,84 +22,128 @@ from exam_pp.cli.options import (
     repairs_option,
     required_output,
     take,
-    together,
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
 
-_generate_options = together(
-    click.argument("queries", type=QUERIES_FILE),
-    required_output("Test bank to write."),
-    click.option(
-        "--count",
-        type=IntRange(1, 100),
-        help="Maximum number of entries per query or facet.  [default: 10 for a query, unlimited for a "
-        "facet]",
+if TYPE_CHECKING:
+    from exam_pp.llm import ModelOptions
+
+_LISTS = ("count", "repairs", "top_ups")
+_BANKS = (*_LISTS, "facets", *NEW_BANK)
+_FOR_BANKS = {
+    "output": "Test bank to write.",
+    "count": "Maximum number of entries per query or facet.  [default: 10 for a query, unlimited for a "
+    "facet]",
+    "prompt_files": "TOML file with your own prompt; may be repeated: one with {subtopic} for facets, one "
+    "without it.",
+}
+_KINDS = {
+    "questions": Kind(
+        """Let a model write exam questions for queries.
+
+        SOURCE is a file of queries, or irds:NAME for a data set of ir_datasets. The prompts are those of the
+        workbench paper: TREC DL style for a query, and TREC CAR style for each facet of a query with facets.
+        --prompt-file replaces them. To continue an interrupted run, repeat the command.
+
+        Example:
+
+        \b
+          exam-pp generate questions queries.jsonl -o new-questions.jsonl \\
+            --model gpt-4o --model-pipeline openai
+        """,
+        _BANKS,
+        _FOR_BANKS,
     ),
-    click.option("--no-facets", is_flag=True, help="Ignore facets, and generate entries for whole queries."),
-    repairs_option("without a list.", default=1),
-    click.option(
-        "-S top-ups",
-        "top_ups",
-        type=IntRange(0, 10),
-        default=2,
-        show_default=True,
-        help="Number of further requests if a list has fewer entries than requested; they stop when a reply "
-        "has no new entry. Prompts for facets request no number.",
+    "nuggets": Kind(
+        """Let a model write nuggets (key facts of a few words) for queries.
+
+        SOURCE is a file of queries, or irds:NAME for a data set of ir_datasets. The model lists nuggets for a
+        query, or for each facet of a query with facets. To make nuggets from relevant passages instead, use
+        `exam-pp nuggetize`. To continue an interrupted run, repeat the command.
+
+        Example:
+
+        \b
+          exam-pp generate nuggets queries.jsonl -o new-nuggets.jsonl \\
+            --model gpt-4o --model-pipeline openai
+        """,
+        _BANKS,
+        _FOR_BANKS,
     ),
-    prompt_file_option(
-        "TOML file with your own prompt; may be repeated: one with {subtopic} for facets, one without it."
+    "answers": Kind(
+        """Let a model answer queries, as one or several generative systems.
+
+        SOURCE is a file of queries, or irds:NAME for a data set of ir_datasets. `exam-pp import --answers`
+        reads the file of answers. An empty reply becomes an empty answer; failed calls are listed and not
+        written. To continue an interrupted run, repeat the command.
+
+        Examples:
+
+        \b
+          exam-pp generate answers queries.jsonl -o new-answers.jsonl --style wikipedia --style direct \\
+            --model gpt-4o --model-pipeline openai
+          exam-pp generate answers queries.jsonl -o cited-answers.jsonl --passages passages.jsonl.gz \\
+            --system bm25 --model gpt-4o --model-pipeline openai
+        """,
+        ("styles", "contexts", "ranking", "max_passages", "system_name", "form", "max_queries"),
+        {
+            "output": "File of answers to write.",
+            "prompt_files": "TOML file with your own prompt, for another system; may be repeated.",
+        },
     ),
-    new_bank_options,
-    model_options(),
-    journal_options,
+    "queries": Kind(
+        """Let a model write the queries that users may ask about documents.
+
+        SOURCE has texts by id (TSV or JSON lines), or is a passages file. Long documents are divided into
+        windows (RAGElo: ten pages, about 2000 tokens), and the model writes questions about each. Queries
+        that repeat another one, or nearly so, are dropped. Each query records its model, prompt, document and
+        window. For several models, run the command for each, with --pool for the queries of the models
+        before.
+
+        Example:
+
+        \b
+          exam-pp generate queries passages.tsv -o new-queries.jsonl --queries queries.jsonl \\
+            --max-windows 3 --model gpt-4o --model-pipeline openai
+        """,
+        (*_LISTS, "examples", "window_tokens", "max_windows", "seed", "pool"),
+        {
+            "output": "File of queries to write (JSON lines).",
+            "count": "Maximum number of queries about a window of a document.  [default: 10]",
+            "prompt_files": "TOML file with your own prompt of the kind query.",
+        },
+    ),
+}
+
+
+@click.command("generate", cls=Command, kinds=_KINDS)
+@click.argument("kind", type=click.Choice(list(_KINDS)))
+@click.argument("source", type=QUERIES_FILE)
+@required_output("File to write: a test bank, answers or queries.")
+@click.option(
+    "--count",
+    type=IntRange(1, 100),
+    help="Maximum number of entries per query or facet, or of queries about a window of a document.  "
+    "[default: 10, unlimited for a facet]",
 )
-
-
-@click.group("generate", cls=Group)
-def command() -> None:
-    """Let a model write test banks (questions or nuggets), answers to queries, or queries."""
-
-
-@command.command("questions")
-@_generate_options
-def questions_command(**options: Any) -> None:
-    """Let a model write exam questions for QUERIES.
-
-    QUERIES is a file of queries, or irds:NAME for a data set of ir_datasets. The prompts are those of the
-    workbench paper: TREC DL style for a query, and TREC CAR style for each facet of a query with facets.
-    --prompt-file replaces them. To continue an interrupted run, repeat the command.
-
-    Example:
-
-    \b
-      exam-pp generate questions queries.jsonl -o new-questions.jsonl \\
-        --model gpt-4o --model-pipeline openai
-    """
-    _run("question", **options)
-
-
-@command.command("nuggets")
-@_generate_options
-def nuggets_command(**options: Any) -> None:
-    """Let a model write nuggets (key facts of a few words) for QUERIES.
-
-    QUERIES is a file of queries, or irds:NAME for a data set of ir_datasets. The model lists nuggets for a
-    query, or for each facet of a query with facets. To make nuggets from relevant passages instead, use
-    `exam-pp nuggetize`. To continue an interrupted run, repeat the command.
-
-    Example:
-
-    \b
-      exam-pp generate nuggets queries.jsonl -o new-nuggets.jsonl \\
-        --model gpt-4o --model-pipeline openai
-    """
-    _run("nugget", **options)
-
-
-@command.command("answers")
-@click.argument("queries", type=QUERIES_FILE)
-@required_output("File of answers to write.")
+@click.option(
+    "--facets",
+    type=click.Choice(["title", "facet"]),
+    default="facet",
+    show_default=True,
+    help="Write entries for each query as a whole (title), or for each facet of a query with facets (facet).",
+)
+@repairs_option("without a list.", default=1)
+@click.option(
+    "-S top-ups",
+    "top_ups",
+    type=IntRange(0, 10),
+    default=2,
+    show_default=True,
+    help="Number of further requests if a list has fewer entries than requested; they stop when a reply has "
+    "no new entry. Prompts for facets request no number.",
+)
 @click.option(
     "--style",
     "styles",
@@ -109,7 +152,7 @@ def nuggets_command(**options: Any) -> None:
     help="Style of the answers: a Wikipedia article, a web page, or a direct answer; may be repeated, for a "
     "system of each.  [default: direct, unless --prompt-file]",
 )
-@prompt_file_option("TOML file with your own prompt, for another system; may be repeated.")
+@prompt_file_option("TOML file with your own prompt; may be repeated, except for queries.")
 @click.option(
     "--passages",
     "contexts",
@@ -142,65 +185,11 @@ def nuggets_command(**options: Any) -> None:
     help="Format: JSON lines of query_id, system and text (plain), TREC RAG 2024 (rag24) or 2025 (rag25), or "
     "NeuCLIR and RAGTIME (ragtime).  [default: plain, or rag24 with --passages, as plain has no citations]",
 )
-@MAX_QUERIES
-@model_options()
-@journal_options
-def answers_command(queries: Path, output: Path, **options: Any) -> None:
-    """Let a model answer QUERIES, as one or several generative systems.
-
-    QUERIES is a file of queries, or irds:NAME for a data set of ir_datasets. `exam-pp import --answers` reads
-    the file of answers. An empty reply becomes an empty answer; failed calls are listed and not written. To
-    continue an interrupted run, repeat the command.
-
-    Examples:
-
-    \b
-      exam-pp generate answers queries.jsonl -o new-answers.jsonl --style wikipedia --style direct \\
-        --model gpt-4o --model-pipeline openai
-      exam-pp generate answers queries.jsonl -o cited-answers.jsonl --passages passages.jsonl.gz \\
-        --system bm25 --model gpt-4o --model-pipeline openai
-    """
-    from exam_pp.phases.banks.generate_answers import (
-        DEFAULT_CONTEXTS,
-        AnswerOptions,
-        generate_answers_file,
-    )
-    from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.signals import STOP
-
-    if options["contexts"] is None:
-        refuse_without("--passages", "ranking", "max_passages")
-    model = take_model_options(options)
-    prompts = choose_prompts((), options["prompt_files"])
-    answer_options = AnswerOptions(
-        options["styles"] or (() if prompts else ("direct",)),
-        prompts,
-        **take(options, "system_name", "contexts", "ranking", "max_queries", "form"),
-        max_passages=options["max_passages"] or DEFAULT_CONTEXTS,
-    )
-    with STOP.on_sigterm(), progress("Answering", "answers") as advance:
-        summary = generate_answers_file(
-            queries, output, model, answer_options, **take(options, *JOURNAL), advance=advance
-        )
-    log_summary(summary.lines())
-
-
-@command.command("queries")
-@click.argument("documents", type=FILE)
-@required_output("File of queries to write (JSON lines).")
 @click.option(
     "--queries",
     "examples",
     type=QUERIES_FILE,
     help="Queries of users, which the prompt shows as examples.",
-)
-@click.option(
-    "--count",
-    "per_window",
-    type=IntRange(1, 100),
-    default=10,
-    show_default=True,
-    help="Maximum number of queries about a window of a document.",
 )
 @click.option(
     "-S window-tokens",
@@ -221,61 +210,87 @@ def answers_command(queries: Path, output: Path, **options: Any) -> None:
     help="Queries that are written first, such as those of another model; may be repeated. New queries that "
     "repeat them are dropped.",
 )
-@repairs_option("without a list.", default=1)
-@click.option(
-    "-S top-ups",
-    "top_ups",
-    type=IntRange(0, 10),
-    default=2,
-    show_default=True,
-    help="Number of further requests if a list has fewer queries than requested; they stop when a reply has "
-    "no new query.",
-)
-@prompt_file_option("TOML file with your own prompt of the kind query.")
+@new_bank_options
 @model_options()
 @journal_options
-def queries_command(documents: Path, output: Path, **options: Any) -> None:
-    """Let a model write the queries that users may ask about DOCUMENTS.
+def command(kind: str, source: Path, output: Path, **options: Any) -> None:
+    """Let a model write test banks (questions or nuggets), answers to queries, or queries.
 
-    DOCUMENTS are texts by id (TSV or JSON lines), or a passages file. Long documents are divided into windows
-    (RAGElo: ten pages, about 2000 tokens), and the model writes questions about each. Queries that repeat
-    another one, or nearly so, are dropped. Each query records its model, prompt, document and window. For
-    several models, run the command for each, with --pool for the queries of the models before.
+    SOURCE is a file of queries, or of documents to write queries about.
 
     Example:
 
     \b
-      exam-pp generate queries passages.tsv -o new-queries.jsonl --queries queries.jsonl \\
-        --max-windows 3 --model gpt-4o --model-pipeline openai
+      exam-pp generate questions queries.jsonl -o new-questions.jsonl \\
+        --model gpt-4o --model-pipeline openai
     """
-    from exam_pp.phases.banks.generate_queries import QueryOptions, generate_queries_file
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.signals import STOP
 
+    if options["contexts"] is None:
+        refuse_without("--passages", "ranking", "max_passages")
     if options["max_windows"] is None:
         refuse_without("--max-windows", "seed")
     model = take_model_options(options)
-    journal = take(options, *JOURNAL)
-    query_options = QueryOptions(prompts=choose_prompts((), options.pop("prompt_files")), **options)
-    with STOP.on_sigterm(), progress("Generating", "windows") as advance:
-        summary = generate_queries_file(documents, output, model, query_options, **journal, advance=advance)
-    log_summary(summary.lines())
+    options["prompts"] = choose_prompts((), options.pop("prompt_files"))
+    if kind == "answers":
+        _answers(source, output, model, options)
+    elif kind == "queries":
+        _queries(source, output, model, options)
+    else:
+        _bank("question" if kind == "questions" else "nugget", source, output, model, options)
 
 
-def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
+def _bank(
+    kind: Literal["question", "nugget"],
+    queries: Path,
+    output: Path,
+    model: ModelOptions,
+    options: dict[str, Any],
+) -> None:
     from exam_pp.phases.banks.generate import GenerateOptions, generate_file
-    from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.signals import STOP
 
-    model = take_model_options(options)
-    generate_options = GenerateOptions(
-        kind,
-        facets=not options["no_facets"],
-        prompts=choose_prompts((), options["prompt_files"]),
-        **take(options, "count", "repairs", "top_ups", *NEW_BANK),
+    bank_options = GenerateOptions(
+        kind, facets=options["facets"] == "facet", **take(options, "prompts", *_LISTS, *NEW_BANK)
     )
     with STOP.on_sigterm(), progress("Generating", "replies") as advance:
         summary = generate_file(
-            queries, output, model, generate_options, **take(options, *JOURNAL), advance=advance
+            queries, output, model, bank_options, **take(options, *JOURNAL), advance=advance
+        )
+    log_summary(summary.lines())
+
+
+def _answers(queries: Path, output: Path, model: ModelOptions, options: dict[str, Any]) -> None:
+    from exam_pp.phases.banks.generate_answers import (
+        DEFAULT_CONTEXTS,
+        AnswerOptions,
+        generate_answers_file,
+    )
+    from exam_pp.signals import STOP
+
+    answer_options = AnswerOptions(
+        options["styles"] or (() if options["prompts"] else ("direct",)),
+        max_passages=options["max_passages"] or DEFAULT_CONTEXTS,
+        **take(options, "prompts", "system_name", "contexts", "ranking", "max_queries", "form"),
+    )
+    with STOP.on_sigterm(), progress("Answering", "answers") as advance:
+        summary = generate_answers_file(
+            queries, output, model, answer_options, **take(options, *JOURNAL), advance=advance
+        )
+    log_summary(summary.lines())
+
+
+def _queries(documents: Path, output: Path, model: ModelOptions, options: dict[str, Any]) -> None:
+    from exam_pp.phases.banks.generate_queries import QueryOptions, generate_queries_file
+    from exam_pp.signals import STOP
+
+    query_options = QueryOptions(
+        per_window=options["count"] or 10,
+        **take(options, "prompts", "examples", "window_tokens", "max_windows", "seed", "pool"),
+        **take(options, "repairs", "top_ups"),
+    )
+    with STOP.on_sigterm(), progress("Generating", "windows") as advance:
+        summary = generate_queries_file(
+            documents, output, model, query_options, **take(options, *JOURNAL), advance=advance
         )
     log_summary(summary.lines())

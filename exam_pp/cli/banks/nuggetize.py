@@ -1,10 +1,10 @@
-"""The command ``exam-pp nuggetize``, which makes test banks of nuggets from relevant passages."""
+"""``exam-pp nuggetize``, which makes test banks of nuggets, or labels the importance of entries."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -32,40 +32,53 @@ from exam_pp.cli.ranges import IntRange, IntRangeOrAll
 
 if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
+    from exam_pp.phases.grading.grading_run import GradeFiles
+
+_OF_NEW_NUGGETS = (
+    "min_judgment",
+    "judge",
+    "judge_prompt",
+    "ranking",
+    "max_nuggets",
+    "max_words",
+    "window_size",
+    "iterations",
+    "only",
+    "trace",
+    *NEW_BANK,
+)
+"""Parameters without an effect on the entries of a bank."""
 
 
 @click.command("nuggetize", cls=Command)
 @PASSAGES
 @required_output("Test bank to write.")
-@click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @click.option(
-    "--relevance",
-    "source",
-    type=click.Choice(["human", "model", "all"]),
-    default="human",
-    show_default=True,
-    help="Source of relevance: the judgments (human), direct grades in PASSAGES (model), or none: every "
-    "passage is relevant (all).",
+    "--queries",
+    type=QUERIES_FILE,
+    help=f"{QUERY_TEXTS}  [required for passages; default for a bank: the texts in it]",
 )
 @click.option(
     "--min-judgment",
-    type=int,
+    type=IntRangeOrAll(0),
     default=1,
     show_default=True,
-    help="Lowest judgment or direct grade that counts as relevant.",
+    help="Lowest judgment that counts as relevant; with --grader or --prompt-class, lowest direct grade. "
+    "With all, every passage is relevant.",
 )
 @click.option(
     "--grader",
     "judge",
     metavar="NAME",
-    help="With --relevance model: the model that graded; required if there are several.",
+    help="Relevance by the direct grades of this model; required if several graded with the prompt.",
 )
 @click.option(
     "--prompt-class",
     "judge_prompt",
     shell_complete=prompt_names,
     metavar="NAME",
-    help="With --relevance model: the prompt of the direct grades.  [default: GradedRelevance]",
+    help="Relevance by the direct grades with this prompt.  [default: with --grader GradedRelevance, else "
+    "the judgments]",
 )
 @click.option(
     "--system", "ranking", metavar="SYSTEM",
@@ -80,11 +93,6 @@ if TYPE_CHECKING:
     help="Drop nuggets with more words; the prompt asks for at most 12.  [default: keep them]",
 )  # fmt: skip
 @click.option(
-    "--drop-repeated",
-    is_flag=True,
-    help="Drop a nugget that occurs earlier in its list; case, spaces and final punctuation are ignored.",
-)
-@click.option(
     "-S window-size", "window_size", type=IntRangeOrAll(1), default=10, show_default=True,
     help="Number of passages that the model reads at a time, or all.",
 )  # fmt: skip
@@ -93,30 +101,23 @@ if TYPE_CHECKING:
     help="How often at most the passages update the list; a full or unchanged list ends this.",
 )  # fmt: skip
 @click.option(
-    "--keep", type=IntRange(1), default=20, show_default=True,
-    help="Maximum number of nuggets to keep for a query, vital nuggets first.",
+    "--keep", type=IntRange(1),
+    help="Maximum number of nuggets to keep for a query or facet, vital nuggets first.  [default: "
+    "20 of new nuggets; all of a bank, in its order]",
 )  # fmt: skip
 @click.option(
-    "--for-editing",
+    "--only",
+    multiple=True,
+    type=click.Choice(["nuggets"]),
+    help="Only the whole list of nuggets, without importance: for editing, or for another model to label.",
+)
+@click.option(
+    "--regrade",
+    "relabel",
     is_flag=True,
-    help="Write the whole list for manual editing: ignore --keep, and do not ask for importance.",
+    help="Ask again for the importance of entries of a bank that have one.",
 )
 @repairs_option("whose importance labels cannot be read.")
-@click.option(
-    "--importance-model",
-    metavar="MODEL",
-    help="Model that labels the importance of the nuggets.  [default: the model of --model]",
-)
-@click.option(
-    "--importance-pipeline",
-    metavar="NAME",
-    help="Backend of --importance-model.  [default: that of --model-pipeline]",
-)
-@click.option(
-    "--importance-base-url",
-    metavar="URL",
-    help="URL of the endpoint of --importance-model.  [default: that of --base-url, with the same backend]",
-)
 @click.option(
     "--also trace", "trace", type=OUTPUT_PATH, metavar="FILE",
     help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
@@ -127,72 +128,94 @@ if TYPE_CHECKING:
 @new_bank_options
 @model_options()
 @journal_options
-def command(passages: Path, output: Path, queries: Path, trace: Path | None, **options: Any) -> None:
-    """Let a model extract nuggets from the relevant passages in PASSAGES (AutoNuggetizer).
+def command(passages: Path, output: Path, queries: Path | None, **options: Any) -> None:
+    """Let a model extract nuggets from the relevant passages in PASSAGES, and label them (AutoNuggetizer).
 
     The model updates the list of nuggets of a query with ten passages at a time, in rank order. It then
-    labels every nugget as vital or okay; the best nuggets are kept, vital nuggets first. For the importance
-    of nuggets that exist already, use `exam-pp bank importance`. To continue an interrupted run, repeat the
-    command.
+    labels every nugget as vital or okay; the best nuggets are kept, vital nuggets first. To continue an
+    interrupted run, repeat the command.
+
+    PASSAGES may also be a test bank, with edited, imported or generated nuggets or questions. Then the model
+    only labels the entries without an importance; the prompt shows the query and ten entries at a time.
 
     The prompts are long, so the model must have a long context: use --model-pipeline text-generation or
     openai.
 
-    Example:
+    Examples:
 
     \b
       exam-pp nuggetize passages.jsonl.gz --queries queries.jsonl -o new-nuggets.jsonl \\
         --model gpt-4o --model-pipeline openai
+      exam-pp nuggetize nuggets.jsonl -o labelled.jsonl --regrade --keep 20 \\
+        --model gpt-4o --model-pipeline openai
     """
+    from exam_pp.phases.grading.grading_run import GradeFiles
+    from exam_pp.store.banks.bank_json import is_bank_file
+
+    model = take_model_options(options)
+    files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
+    if is_bank_file(passages):
+        refuse_without("a passages file", *_OF_NEW_NUGGETS)
+        _label(files, model, **take(options, "relabel", "keep", "repairs", "prompt_files"))
+    else:
+        refuse_without("a test bank", "relabel")
+        if queries is None:
+            raise click.UsageError("Nuggets from passages need the texts of the queries: use --queries.")
+        _extract(files, model, **options)
+
+
+def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
     from exam_pp.graders.nuggetize import Nuggetizer
     from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file, nuggetizer_prompts
     from exam_pp.phases.banks.relevant_passages import Relevance
-    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.prompts import GRADED_RELEVANCE
     from exam_pp.signals import STOP
 
-    if options["source"] != "model":
-        refuse_without("--relevance model", "judge", "judge_prompt")
-    if options["source"] == "all":
-        refuse_without("--relevance human or model", "min_judgment")
-    model = take_model_options(options)
-    importance_model = _importance_model(model, options)
+    if options["min_judgment"] is None:
+        refuse_without("a number as --min-judgment", "judge", "judge_prompt")
+    if options["only"]:
+        refuse_without("importance, so leave out --only nuggets", "keep")
+    by_grades = options["judge"] or options["judge_prompt"]
+    source: Literal["human", "model", "all"] = (
+        "all" if options["min_judgment"] is None else "model" if by_grades else "human"
+    )
     nuggetize_options = NuggetizeOptions(
         Relevance(
-            **take(options, "source", "min_judgment", "judge", "ranking"),
+            source,
+            options["min_judgment"] or 0,
+            **take(options, "judge", "ranking"),
             judge_prompt=options["judge_prompt"] or GRADED_RELEVANCE.name,
         ),
         Nuggetizer(
-            **take(options, "max_nuggets", "keep", "max_words", "drop_repeated", "window_size", "iterations"),
-            **take(options, "for_editing", "repairs"),
+            **take(options, "max_nuggets", "max_words", "window_size", "iterations", "repairs"),
+            **({} if options["keep"] is None else take(options, "keep")),
+            for_editing=bool(options["only"]),
             **nuggetizer_prompts(choose_prompts((), options["prompt_files"])),
         ),
         **take(options, *NEW_BANK),
     )
-    files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
     with STOP.on_sigterm(), progress("Nuggetizing", "windows") as advance:
-        summary = nuggetize_file(
-            files,
-            model,
-            nuggetize_options,
-            trace=trace,
-            importance_model=importance_model,
-            advance=advance,
-        )
+        summary = nuggetize_file(files, model, nuggetize_options, trace=options["trace"], advance=advance)
     log_summary(summary.lines())
 
 
-def _importance_model(model: ModelOptions, options: dict[str, Any]) -> ModelOptions | None:
-    """The model of --importance-model with the other options of ``model``, or None without that option."""
-    names = ("importance_model", "importance_pipeline", "importance_base_url")
-    name, pipeline, base_url = take(options, *names).values()
-    if name is None:
-        if pipeline or base_url:
-            raise click.UsageError("--importance-pipeline and --importance-base-url need --importance-model.")
-        return None
-    if options["for_editing"]:
-        raise click.UsageError("--for-editing asks for no importance: leave out --importance-model.")
-    if base_url is None and pipeline in (None, model.pipeline):
-        base_url = model.base_url
-    return replace(model, model=name, pipeline=pipeline or model.pipeline, base_url=base_url, revision=None)
+def _label(files: GradeFiles, model: ModelOptions, *, prompt_files: tuple[Path, ...], **options: Any) -> None:
+    from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
+    from exam_pp.phases.banks.nuggetize import nuggetizer_prompts
+    from exam_pp.phases.grading.prompt_files import choose_prompts
+    from exam_pp.signals import STOP
+
+    prompts = nuggetizer_prompts(choose_prompts((), prompt_files))
+    if "creation" in prompts:
+        raise click.UsageError(
+            "A test bank needs a --prompt-file with a prompt for importance (reading = 'importance')."
+        )
+    importance_options = ImportanceOptions(
+        **options, **({"prompt": prompts["importance"]} if prompts else {})
+    )
+    with STOP.on_sigterm(), progress("Labelling", "entries") as advance:
+        summary = importance_file(
+            replace(files, bank=files.passages), model, importance_options, advance=advance
+        )
+    log_summary(summary.lines())

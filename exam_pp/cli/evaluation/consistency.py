@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import FILES, ONLY_QUERIES, OUTPUT_PATH, PASSAGES
 from exam_pp.cli.ranges import IntRange
+from exam_pp.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluation.repeats import Embedder
+
+
+_METRICS = {
+    "rouge": "rouge",
+    "rouge-stem": "rouge",
+    "bertscore": "bertscore",
+    "bertscore-raw": "bertscore",
+    "spread": "spread",
+    "spread-sample": "spread",
+}
+"""Metric to its family, of which one is computed."""
 
 
 @click.command("consistency", cls=Command)
@@ -29,39 +42,30 @@ if TYPE_CHECKING:
 @ONLY_QUERIES
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated.")
 @click.option(
-    "--rouge/--no-rouge",
-    default=True,
-    show_default=True,
-    help="Compare answers by ROUGE-1, ROUGE-2 and ROUGE-L, which needs the extra rouge.",
+    "--metric",
+    "metrics",
+    type=click.Choice(list(_METRICS)),
+    multiple=True,
+    help="ROUGE-1, ROUGE-2 and ROUGE-L of words (rouge) or their stems (rouge-stem), which need the extra "
+    "rouge; BERTScore by --model, rescaled with the baseline of bert-score for English where exam_pp has it "
+    "(bertscore), or not rescaled (bertscore-raw); the spread of --scores, with variances over n repeats "
+    "divided by n, as in Open RAG Eval (spread), or by n − 1 (spread-sample). May be repeated.  [default: "
+    "rouge; bertscore with --model; spread with --scores]",
 )
-@click.option("--stem", is_flag=True, help="ROUGE compares stems of words.")
 @click.option(
     "--model",
     "encoder",
     shell_complete=model_names,
     metavar="MODEL",
-    help="Also compare answers by BERTScore, with this encoder: a Hugging Face model or checkpoint folder.",
+    help="Encoder of BERTScore: a Hugging Face model or checkpoint folder.",
 )
 @click.option(
-    "--layer",
+    "-M layer",
+    "layer",
     type=IntRange(1),
     help="Layer of the encoder whose vectors are compared.  [default: that of bert-score, else the last one]",
 )
-@click.option(
-    "--rescale/--no-rescale",
-    default=True,
-    show_default=True,
-    help="Rescale BERTScore with the baseline of bert-score for English, where exam_pp has it.",
-)
 @click.option("--device", metavar="DEVICE", help="Device of the encoder.  [default: the first GPU, else cpu]")
-@click.option(
-    "--variance",
-    type=click.Choice(["population", "sample"]),
-    default="population",
-    show_default=True,
-    help="Variance of scores over n repeats: division by n (population), as in Open RAG Eval, or by n − 1 "
-    "(sample).",
-)
 @click.option(
     "--also pairs",
     "pairs_output",
@@ -75,13 +79,10 @@ def command(
     scores: tuple[Path, ...],
     queries: Path | None,
     systems: tuple[str, ...],
-    rouge: bool,
-    stem: bool,
+    metrics: tuple[str, ...],
     encoder: str | None,
     layer: int | None,
-    rescale: bool,
     device: str | None,
-    variance: Literal["population", "sample"],
     pairs_output: Path | None,
     output: LeaderboardOutput,
 ) -> None:
@@ -99,7 +100,7 @@ def command(
 
     \b
       exam-pp evaluate consistency repeated.jsonl.gz
-      exam-pp evaluate consistency repeated.jsonl.gz --no-rouge --scores repeated-scores.jsonl
+      exam-pp evaluate consistency repeated.jsonl.gz --metric spread --scores repeated-scores.jsonl
     """
     from exam_pp.formats.scores import read_query_scores
     from exam_pp.phases.evaluation.consistency import (
@@ -111,6 +112,7 @@ def command(
     from exam_pp.phases.evaluation.inputs import query_ids
     from exam_pp.phases.evaluation.nugget_leaderboard import score_files
 
+    chosen = _chosen(metrics, encoder, scores)
     files = [file for source in scores for file in score_files(source)]
     selected = None if queries is None else query_ids(queries)
     repeats = repeated_answers(passages, queries=selected, systems=systems)
@@ -120,14 +122,43 @@ def command(
     embedder = None if encoder is None else _embedder(encoder, layer, device)
     result = consistency(
         repeats,
-        similarity=SimilarityOptions(rouge, stem, embedder, rescale),
+        similarity=SimilarityOptions(
+            not chosen.isdisjoint(("rouge", "rouge-stem")),
+            "rouge-stem" in chosen,
+            embedder,
+            "bertscore" in chosen,
+        ),
         scores=rows,
-        sample=variance == "sample",
+        sample="spread-sample" in chosen,
     )
     inputs = [passages, queries, *files]
     if pairs_output is not None:
         write_pairs(result.pairs, pairs_output, inputs=[path for path in inputs if path is not None])
     output.write(result.evaluation, "Consistency over repeats", inputs)
+
+
+def _chosen(metrics: tuple[str, ...], encoder: str | None, scores: tuple[Path, ...]) -> set[str]:
+    """The metrics; without names, those for which there are inputs. Raises click.UsageError."""
+    inputs = {"bertscore": encoder, "spread": scores}
+    if not metrics:
+        return {"rouge"} | {name for name, given in inputs.items() if given}
+    chosen = set(metrics)
+    families = sorted(_METRICS[metric] for metric in chosen)
+    for family in families:
+        if families.count(family) > 1:
+            raise click.UsageError(f"Use one of --metric {listed(_of(family), ' and ')}.")
+    for family, option in (("bertscore", "--model"), ("spread", "--scores")):
+        if family in families and not inputs[family]:
+            raise click.UsageError(f"--metric {listed(_of(family), ' and ')} need {option}.")
+    if "bertscore" not in families:
+        refuse_without("--metric bertscore", "encoder", "layer", "device")
+    if "spread" not in families:
+        refuse_without("--metric spread", "scores")
+    return chosen
+
+
+def _of(family: str) -> list[str]:
+    return [metric for metric, of in _METRICS.items() if of == family]
 
 
 def _embedder(encoder: str, layer: int | None, device: str | None) -> Embedder:

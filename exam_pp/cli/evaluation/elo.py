@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names, prompt_names
-from exam_pp.cli.game_options import GAMES_BY, SCORED, SELECTION, scored_games, scored_options
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
+    MIN_GRADE,
+    ONLY_QUERIES,
+    OUTPUT_PATH,
+    ROLE,
     SCRIPT_FORMATS,
+    bank_option,
     emit,
     emit_figure,
     emit_report,
@@ -25,14 +29,17 @@ from exam_pp.cli.options import (
     grade_filter,
     grades_options,
     log_notes,
+    log_summary,
     output_option,
     plot_option,
     take,
     together,
 )
-from exam_pp.cli.ranges import NumberRange, Repetitions
+from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 
 if TYPE_CHECKING:
+    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.phases.tournaments.from_grades import RatedGames
     from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings
 
 _selection = together(
@@ -63,20 +70,40 @@ _selection = together(
         help="Only games between the systems that are named by this option; may be repeated.",
     ),
 )
-_from_grades = together(
+_from_scores = together(
     click.option(
-        "--from-grades",
-        is_flag=True,
-        help="Make the games from scores: for each query and two systems, the higher score wins. GAMES is a "
-        "graded file, or files with scores of single queries.",
-    ),
-    click.option(
-        "--games-by",
+        "--by",
+        "measure",
         metavar="NAME",
-        help=f"Measure that decides the games of --from-grades: {GAMES_BY}",
+        help="Measure that decides the games of grades or scores: Cover, nCover, SoftCover, MeanRating, or a "
+        "nugget score such as V_strict; for files of scores, one of their measures.  [default: Cover, or the "
+        "only measure of the scores]",
     ),
-    scored_options,
+    bank_option("Test bank of the grades.", default="the entries that have grades"),
+    click.option(
+        "--tie-margin",
+        type=NumberRange(min=0),
+        default=0.0,
+        show_default=True,
+        help="Largest difference of two scores that is a tie.",
+    ),
+    MIN_GRADE,
+    click.option(
+        "--cutoff",
+        type=IntRange(min=1),
+        help="Depth to which the rankings are evaluated.  [default: 20; all ranks for nugget scores]",
+    ),
+    ROLE,
+    ONLY_QUERIES,
+    click.option(
+        "--also games",
+        "games_output",
+        type=OUTPUT_PATH,
+        help="Games file with the games of the grades or scores, to write, too.",
+    ),
 )
+_OF_GRADES = ("bank", "min_grade", "cutoff", "role")
+_SELECTION = ("prompt_hash", "prompt_type", "question_set", "grade_choice")
 _method = together(
     click.option(
         "-m",
@@ -122,19 +149,6 @@ _method = together(
 )
 _METHOD = ("methods", "tournaments", "k_factor", "start_rating", "elo_integer", "intervals", "confidence",
            "samples", "seed")  # fmt: skip
-_pairs = together(
-    click.option(
-        "--head-to-head",
-        "pairs",
-        nargs=2,
-        multiple=True,
-        metavar="SYSTEM SYSTEM",
-        help="Compare these two systems by their games, with a sign test; may be repeated.",
-    ),
-    click.option(
-        "--all-pairs", is_flag=True, help="Compare every two systems in the same way, with Holm's correction."
-    ),
-)
 _statistics = together(
     click.option(
         "--intervals",
@@ -166,9 +180,14 @@ _statistics = together(
 @click.command("elo", cls=Command)
 @click.argument("games", nargs=-1, required=True, type=FILE)
 @_selection
-@_from_grades
+@_from_scores
 @_method
-@_pairs
+@click.option(
+    "--head-to-head",
+    is_flag=True,
+    help="Compare every two systems by their games, with a sign test and Holm's correction; --system chooses "
+    "them.",
+)
 @_statistics
 @click.option(
     "--families",
@@ -191,8 +210,8 @@ def command(
     games: tuple[Path, ...],
     graders: tuple[str, ...],
     prompt_classes: tuple[str, ...],
-    pairs: tuple[tuple[str, str], ...],
-    all_pairs: bool,
+    head_to_head: bool,
+    games_output: Path | None,
     families: Path | None,
     official: Path | None,
     plot: Path | None,
@@ -205,10 +224,13 @@ def command(
 
     GAMES are games files, as exam-pp or RAGElo writes them. The report also has the number of games of each
     system and the win matrix. Ungraded games are not played. Two games of a pair in both orders are one game:
-    a tie, if their verdicts differ. Notes have the biases of the judge, as of `exam-pp analyze biases`.
+    a tie, if their verdicts differ. Notes have the biases of the judge, as of `exam-pp analyze audit`.
 
-    With `--from-grades`, the systems of a graded file play: every rubric grading is also a tournament. `-m`
-    is the kind of rating, `--games-by` the measure of the grades that decides a game.
+    If GAMES is a graded file, its systems play: for each query and two systems, the higher score wins. Every
+    rubric grading is thereby also a tournament. The same holds for files with scores of single queries, of
+    `exam-pp evaluate ... --per-query` or `trec_eval -q`. `-m` is the kind of rating, `--by` the measure that
+    decides the games, such as MeanRating: the mean over the entries of the highest grade of a system's
+    passages.
 
     `--elo integer=yes` repeats the published figures of RAGElo, whose ratings sink below 1000.
 
@@ -216,32 +238,35 @@ def command(
 
     \b
       exam-pp evaluate elo games.jsonl.gz
-      exam-pp evaluate elo games.jsonl.gz -m bradley-terry --all-pairs \\
+      exam-pp evaluate elo games.jsonl.gz -m bradley-terry --head-to-head \\
         --format html -o ratings.html
-      exam-pp evaluate elo graded.jsonl.gz --from-grades --bank questions.jsonl --cutoff 5
+      exam-pp evaluate elo graded.jsonl.gz --bank questions.jsonl --cutoff 5 --also games=games.jsonl.gz
+      exam-pp evaluate elo ndcg.tsv --by nDCG@10 --tie-margin 0.05
     """
     from exam_pp.phases.tournaments.ratings import compare_pairs, scores_of, together
 
     method = take(chosen, *_METHOD)
-    compares = bool(pairs) or all_pairs
+    columns = _columns(graders, prompt_classes)
     _check_usage(
         form,
         method["methods"],
         method["intervals"],
-        compares=compares,
+        compares=head_to_head,
         official=official,
-        several=len(_columns(graders, prompt_classes)) > 1,
-        plot_matrix=plot_matrix,
+        several=len(columns) > 1,
+        of_one={"--plot matrix": plot_matrix, "--also games": games_output},
     )
     options = _options(**method)
-    boards = _boards(games, _columns(graders, prompt_classes), options, families=families, **chosen)
+    inputs = [*games, families, official, chosen["bank"], chosen["queries"]]
+    boards = _boards(
+        games, columns, options, families=families, games_output=games_output, inputs=inputs, **chosen
+    )
     compared = {
-        judge: compare_pairs(board, None if all_pairs else pairs, options.statistics.confidence)
+        judge: compare_pairs(board, options.statistics.confidence)
         for judge, board in boards.items()
-        if compares
+        if head_to_head
     }
     standings = together(boards)
-    inputs = [*games, families, official, chosen["bank"], chosen["queries"]]
     if plot is not None:
         from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
 
@@ -282,14 +307,14 @@ def _columns(graders: tuple[str, ...], prompt_classes: tuple[str, ...]) -> dict[
 
 
 def _boards(
-    games: tuple[Path, ...],
+    files: tuple[Path, ...],
     columns: dict[str, tuple[str, str]],
     options: RatingOptions,
     *,
     families: Path | None,
     systems: tuple[str, ...],
-    from_grades: bool,
-    games_by: str | None,
+    games_output: Path | None,
+    inputs: list[Path | None],
     **chosen: Any,
 ) -> dict[str, Ratings]:
     """Column name to the ratings by its games."""
@@ -298,26 +323,90 @@ def _boards(
     from exam_pp.phases.tournaments.ratings import rate, rate_scored
 
     known = known_families(families)
-    if not from_grades:
-        grades_only = (name for name in SELECTION if name != "prompt_hash")
-        refuse_without("--from-grades", "games_by", *SCORED, *grades_only)
+    content = _content(files[0])
+    if content == "games":
+        of_scores = ("measure", "tie_margin", "queries", "games_output")
+        of_grades = (name for name in _SELECTION if name != "prompt_hash")
+        refuse_without("grades or scores", *of_scores)
+        refuse_without("a graded file", *_OF_GRADES, *of_grades)
         return {
             name: rate(
                 judged_games(
-                    games, GameFilter(model or None, prompt or None, chosen["prompt_hash"], systems)
+                    files, GameFilter(model or None, prompt or None, chosen["prompt_hash"], systems)
                 ),
                 options,
                 families=known,
             )
             for name, (model, prompt) in columns.items()
         }
-    selection = take(chosen, *SELECTION)
+    if content == "scores":
+        refuse_without("a graded file", *_OF_GRADES, *_SELECTION, "graders", "prompt_classes")
+    elif len(files) > 1:
+        raise click.UsageError(f"{files[0]} is a graded file, of which only one is possible.")
+    selection = take(chosen, *_SELECTION)
     boards = {}
     for name, (model, prompt) in columns.items():
         criteria = grade_filter(model or None, prompt or None, **selection)
-        scored = scored_games(games, criteria, measure=games_by, measure_option="--games-by", **chosen)
-        boards[name] = rate_scored(scored, options, systems=systems, families=known)
+        played = _games(files, content, criteria, **chosen)
+        boards[name] = rate_scored(played, options, systems=systems, families=known)
+        if games_output is not None:
+            _write_games(played, games_output, inputs)
     return boards
+
+
+def _content(path: Path) -> Literal["games", "grades", "scores"]:
+    """The content of a file; a pipe, which cannot be read twice, has games."""
+    from exam_pp.formats.base import known_format
+    from exam_pp.phases.evaluation.judgments import is_passages
+    from exam_pp.store.files import allow_rereading, is_read_once
+
+    allow_rereading(path)
+    if is_read_once(path):
+        return "games"
+    form = known_format(path)
+    if form is None:
+        return "grades" if is_passages(path) else "games"
+    if form.content == "games":
+        return "games"
+    return "grades" if form.content == "passages" else "scores"
+
+
+def _games(
+    files: tuple[Path, ...],
+    content: Literal["grades", "scores"],
+    criteria: GradeFilter,
+    *,
+    measure: str | None,
+    bank: Path | None,
+    tie_margin: float,
+    queries: Path | None,
+    **options: Any,
+) -> RatedGames:
+    """The games between the systems of a graded file, or of files of scores."""
+    from exam_pp.phases.tournaments.from_grades import GRADE_MEASURES, games_from_grades, games_from_scores
+
+    if content == "scores":
+        return games_from_scores(files, measure=measure, tie_margin=tie_margin, queries=queries)
+    if measure is not None and measure not in GRADE_MEASURES:
+        raise click.UsageError(f"--by {measure!r} is not a measure of grades ({', '.join(GRADE_MEASURES)}).")
+    return games_from_grades(
+        files[0],
+        bank,
+        measure=measure or "Cover",  # type: ignore[arg-type]  # one of GRADE_MEASURES
+        tie_margin=tie_margin,
+        grade_filter=criteria,
+        queries=queries,
+        **options,
+    )
+
+
+def _write_games(played: RatedGames, output: Path, inputs: list[Path | None]) -> None:
+    from exam_pp.store.games import write_games
+    from exam_pp.wording import counted
+
+    write_games(played.queries, output, inputs=[path for path in inputs if path is not None])
+    games, systems = counted(played.games, "game"), counted(played.systems, "system")
+    log_summary([f"Wrote {games} of {systems} to {output}: {counted(played.ties, 'tie')}."])
 
 
 def _check_usage(
@@ -328,7 +417,7 @@ def _check_usage(
     compares: bool,
     official: Path | None,
     several: bool,
-    plot_matrix: Path | None,
+    of_one: Mapping[str, Path | None],
 ) -> None:
     """Raise click.UsageError for options that contradict each other, or have no effect."""
     if "elo" not in methods:
@@ -336,15 +425,14 @@ def _check_usage(
     if intervals == "none" and not compares:
         refuse_without("--intervals queries", "confidence", "samples")
     if form in ("tsv", "trec_eval") and compares:
-        raise click.UsageError(
-            f"--format {form} has only ratings; use --format json for --head-to-head and --all-pairs."
-        )
+        raise click.UsageError(f"--format {form} has only ratings; use --format json for --head-to-head.")
     if form == "trec_eval" and official is not None:
         raise click.UsageError("--official cannot be combined with --format trec_eval.")
-    if several and plot_matrix is not None:
-        raise click.UsageError(
-            "--plot matrix draws the games of one judge; use --grader and --prompt-class once."
-        )
+    for option, path in of_one.items():
+        if several and path is not None:
+            raise click.UsageError(
+                f"{option} has the games of one judge; use --grader and --prompt-class once."
+            )
 
 
 def _options(

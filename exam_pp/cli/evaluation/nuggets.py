@@ -10,7 +10,6 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options, missing_queries_option
 from exam_pp.cli.options import (
-    CANARIES,
     FIGURE_PATH,
     FILE,
     FILES,
@@ -41,7 +40,7 @@ BANKS = click.option(
     help="Test bank of the nuggets; use once for all files, or once for each file in order.",
 )
 CONDITIONS = click.option(
-    "--condition",
+    "--name",
     "names",
     multiple=True,
     metavar="NAME",
@@ -57,14 +56,6 @@ SCORING_RULES = together(
         help="Depth to which the rankings are evaluated, for retrieved passages.  [default: all ranks]",
     ),
     missing_queries_option("an answer"),
-    click.option(
-        "--missing-vital",
-        type=click.Choice(["zero", "skip"]),
-        default="zero",
-        show_default=True,
-        help="V and V_strict of a query without vital nuggets: 0, as published (zero), or skip the query in "
-        "their means (skip).",
-    ),
     ROLE,
 )
 """The fields of ``ScoringRules``."""
@@ -84,11 +75,11 @@ SCORING_RULES = together(
     help="Also draw V_strict against answer length, with the Pareto front (.svg).",
 )
 @SCORING_RULES
-@CANARIES
 @click.option(
-    "--sanity-rows",
+    "--canaries",
     is_flag=True,
-    help="Add a run that supports every nugget (_all_nuggets_) and a run of empty answers (_empty_answers_).",
+    help="With the systems that `exam-pp canaries` added, and in tables with two artificial runs: one "
+    "supports every nugget (_all_nuggets_), one has empty answers (_empty_answers_).",
 )
 @leaderboard_options("jsonl", "nuggetizer", official=False)
 @filter_options
@@ -101,7 +92,6 @@ def command(
     systems: tuple[str, ...],
     run_types: Path | None,
     plot_length: Path | None,
-    sanity_rows: bool,
     output: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
@@ -123,7 +113,7 @@ def command(
     \b
       exam-pp evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl
       exam-pp evaluate nuggets assigned.jsonl.gz assigned-2.jsonl.gz --bank nuggets.jsonl \\
-        --condition lexical --condition random
+        --name lexical --name random
     """
     from exam_pp.phases.evaluation.nugget_leaderboard import (
         ScoringRules,
@@ -132,11 +122,7 @@ def command(
         score_files,
     )
 
-    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "missing_vital", "role", "canaries"))
-    in_table = not output.per_query and output.form not in ("jsonl", "nuggetizer", "trec_eval")
-    if sanity_rows and not in_table:
-        option = "--per-query" if output.per_query else f"--format {output.form}"
-        raise click.UsageError(f"{option} cannot show --sanity-rows.")
+    rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "role", "canaries"))
     conditions = read_conditions(
         graded,
         banks,
@@ -164,7 +150,7 @@ def command(
             run_types=run_types,
             statistics=output.statistics,
             every_metric=not formatted,
-            sanity=sanity_rows,
+            sanity=rules.canaries,
         )
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
         emit_report(report, output.form, output.path, inputs)

@@ -14,7 +14,6 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import (
     BANK,
-    FACETS,
     LeaderboardOutput,
     leaderboard_options,
     run_options,
@@ -23,7 +22,6 @@ from exam_pp.cli.options import (
     CANARIES,
     FILE,
     GRADED,
-    LABEL_RULE,
     MIN_GRADE_DEFAULT,
     ONLY_QUERIES,
     OUTPUT_PATH,
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from exam_pp.results import Qrel, SubtopicQrel
 
 
+_NAMES = ("max", "mean", "count", "binary")
 _LEVELLED = ("max", "mean")
 """Labels on the scale of the grades, so that ``--min-grade`` is a relevance level of measures."""
 
@@ -52,37 +51,38 @@ _LEVELLED = ("max", "mean")
 @ONLY_QUERIES
 @click.option(
     "--label",
-    type=click.Choice(["max", "mean", "count", "binary"]),
     default="max",
     show_default=True,
+    metavar="max|mean|count|binary|RULE",
     help="Label of a passage: its highest grade (max), the mean of its grades (mean), the number of entries "
-    "that it covers (count), or 1 if it covers an entry (binary).",
+    "that it covers (count), 1 if it covers an entry (binary), or by a rule: '2nd>=5:3, 2nd>=4:1, else 0' "
+    "gives label 3 if the second best grade is at least 5.",
 )
-@LABEL_RULE
 @click.option(
     "--min-grade",
     "min_grades",
     type=int,
     multiple=True,
-    help="Lowest grade that covers an entry (--label count, binary, and --subtopics), or makes a passage "
+    help="Lowest grade that covers an entry (--label count, binary, and --facets entry), or makes a passage "
     "relevant (--label max and mean: measures with a relevance level, such as RR and P); may be repeated, "
     f"for columns of each.  {MIN_GRADE_DEFAULT}",
 )
-@FACETS
 @click.option(
-    "--subtopics",
-    is_flag=True,
-    help="Make a label for each passage and bank entry, for measures of diversity such as alpha_nDCG@20.",
+    "--facets",
+    type=click.Choice(["title", "facet", "entry"]),
+    default="title",
+    show_default=True,
+    help="Make labels for each query (title), for each facet `query/facet` of a query (facet), or for each "
+    "bank entry as a subtopic, for measures of diversity such as alpha_nDCG@20 (entry).",
 )
 @run_options(required=False)
-@click.option("--rankings", is_flag=True, help="Score the rankings in GRADED instead of run files.")
 @ROLE
 @CANARIES
 @click.option(
     "--also qrels",
     "qrels_output",
     type=OUTPUT_PATH,
-    help="With --runs or --rankings: also write the qrels to this file.",
+    help="With -m or --runs: also write the qrels to this file.",
 )
 @click.option(
     "--fill-holes",
@@ -98,7 +98,6 @@ def command(
     *,
     graded: Path,
     runs: tuple[Path, ...],
-    rankings: bool,
     role: Any,
     canaries: bool,
     measures: tuple[str, ...],
@@ -106,22 +105,21 @@ def command(
     qrels_output: Path | None,
     output: LeaderboardOutput,
     label: Any,
-    label_rule: str | None,
     min_grades: tuple[int, ...],
     bank: Path | None,
     queries: Path | None,
     facets: Any,
-    subtopics: bool,
     fill_holes: Path | None,
     **criteria: Any,
 ) -> None:
     """Make qrels from grades (Rubric-Qrels), and score runs with them.
 
-    Without --runs and --rankings, the command writes a trec_eval qrels file with a label for every graded
-    passage. With --runs or --rankings, it writes the leaderboard of the systems by these labels.
+    Without -m and --runs, the command writes a trec_eval qrels file with a label for every graded passage.
+    With -m, it writes the leaderboard of the systems by these labels: of the rankings in GRADED, or of the
+    run files of --runs.
 
-    With --label-rule, the labels are on a scale of your own, such as that of the judgments; measures count a
-    label of 1 as relevant (`-m 'RR(rel=2)'`: of 2).
+    If a rule makes the labels, they are on a scale of your own, such as that of the judgments; measures
+    count a label of 1 as relevant (`-m 'RR(rel=2)'`: of 2).
 
     `--format trec_eval` writes scores like trec_eval, and `--format published` the leaderboard of the
     published implementation, which needs --official.
@@ -132,27 +130,29 @@ def command(
       exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl -o rubric.qrels
       exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl --runs runs \\
         -m nDCG@10 -m P@10 --min-grade 4
+      exam-pp evaluate qrels graded.jsonl.gz -m nDCG@10
       exam-pp evaluate qrels graded.jsonl.gz --runs runs -m RR --min-grade 4 --min-grade 5 \\
         --official official.json
     """
-    scored = bool(runs) or rankings
-    _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output))
+    scored = bool(runs or measures)
+    subtopics = facets == "entry"
+    _check_usage(output, scored=scored, qrels_output=qrels_output)
     if not runs:
         refuse_without("--runs", "method_name")
-    if not rankings:
-        refuse_without("--rankings", "canaries")
-    if runs and rankings:
-        raise click.UsageError("Use either --rankings or --runs, not both.")
-    if subtopics:
-        _check_subtopics(label, facets, fill_holes)
-    if label_rule is not None and (subtopics or label != "max" or min_grades):
-        raise click.UsageError("--label-rule cannot be combined with --label, --min-grade or --subtopics.")
-    rule = _parsed(label_rule)
+    if runs or not measures:
+        refuse_without("-m without --runs", "canaries")
+    rule = _rule(label)
+    if subtopics and (rule or fill_holes or label in ("count", "mean")):
+        raise click.UsageError(
+            "--facets entry cannot be combined with --fill-holes, or with --label count, mean or a rule."
+        )
+    if rule is not None and min_grades:
+        raise click.UsageError("--min-grade cannot be combined with a rule as --label.")
     selections = grade_filters(**criteria)
     thresholds = tuple(dict.fromkeys(min_grades))
     # Labels of max and mean do not depend on the threshold, so several are relevance levels of one set.
     sets: list[tuple[int, ...]] = [thresholds]
-    if label not in _LEVELLED or subtopics:
+    if subtopics or not (rule or label in _LEVELLED):
         sets = [(grade,) for grade in thresholds] or [()]
     if not scored or qrels_output:
         _check_single(selections, thresholds if not scored else sets)
@@ -160,7 +160,14 @@ def command(
     if subtopics:
         make = partial(_subtopics, label=label, scope=scope)
     else:
-        make = partial(_labels, label=label, rule=rule, facets=facets, fill_holes=fill_holes, scope=scope)
+        make = partial(
+            _labels,
+            label="max" if rule else label,
+            rule=rule,
+            facets=facets,
+            fill_holes=fill_holes,
+            scope=scope,
+        )
     label_sets = {
         grader: [make(graded, bank, queries, selection, grades) for grades in sets]
         for grader, selection in selections.items()
@@ -176,9 +183,9 @@ def command(
     inputs += run_files(runs)
     score = partial(
         _scores,
-        ranked=graded if rankings else runs,
+        ranked=runs or graded,
         measures=measures,
-        facets=facets,
+        facets="title" if subtopics else facets,
         method=method_name,
         scope=scope,
     )
@@ -192,20 +199,17 @@ def command(
     output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
 
 
-def _check_subtopics(label: str, facets: str | None, fill_holes: Path | None) -> None:
-    """Raise :class:`click.UsageError` for options that labels of subtopics cannot have."""
-    if facets == "facet" or fill_holes or label in ("count", "mean"):
-        raise click.UsageError(
-            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count or mean."
-        )
-
-
-def _parsed(label_rule: str | None) -> LabelRule | None:
-    if label_rule is None:
+def _rule(label: str) -> LabelRule | None:
+    """The rule of ``--label``; None for a name."""
+    if label in _NAMES:
         return None
+    if ":" not in label:
+        raise click.UsageError(
+            f"--label {label!r} is neither one of {', '.join(_NAMES)} nor a rule such as '2nd>=5:3, else 0'."
+        )
     from exam_pp.metrics.passage_labels import LabelRule
 
-    return LabelRule.parse(label_rule)
+    return LabelRule.parse(label)
 
 
 def _check_single(graders: Sized, label_sets: Sized) -> None:
@@ -387,21 +391,21 @@ def _subtopics(
     )
 
 
-def _check_usage(output: LeaderboardOutput, *, scored: bool, leaderboard_values: Sequence[object]) -> None:
+def _check_usage(output: LeaderboardOutput, *, scored: bool, qrels_output: Path | None) -> None:
     """Raise :class:`click.UsageError` for leaderboard options without a leaderboard."""
-    leaderboard_values = (
-        *leaderboard_values,
+    of_leaderboards = (
+        qrels_output,
         output.per_query,
         output.plot,
         output.official,
         output.intervals,
+        output.significance,
     )
-    if not scored and (any(leaderboard_values) or output.significance):
+    if not scored and any(of_leaderboards):
         raise click.UsageError(
-            "-m, --also qrels, --official, --plot, --per-query, --intervals and "
-            "--significance need --runs or --rankings."
+            "--also qrels, --official, --plot, --per-query, --intervals and --significance need -m or --runs."
         )
     if not scored and output.form != "text":
-        raise click.UsageError(f"--format {output.form} needs --runs or --rankings.")
+        raise click.UsageError(f"--format {output.form} needs -m or --runs.")
     if output.form == "published" and (output.per_query or output.official is None):
         raise click.UsageError("--format published needs --official, and does not support --per-query.")

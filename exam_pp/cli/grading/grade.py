@@ -177,7 +177,7 @@ def command(
     Citations: the model reads each part of an answer with each passage that it cites, and chooses
     full_support, partial_support or no_support. Criteria: the model reads the query, the documents that the
     system retrieved or cited, and the answer, and rates all criteria in one reply; `exam-pp show prompt
-    RAGEloCriteria --as-file` prints those of RAGElo as a file for --prompt-file. Claims: the sources of a
+    RAGEloCriteria --format toml` prints those of RAGElo as a file for --prompt-file. Claims: the sources of a
     whole answer are all passages that its system retrieved or cited; a part is scored against each passage
     that it cites, and its score is the highest, from 0 to 1. A low score points to a hallucination.
 

@@ -1,4 +1,4 @@
-"""The command group ``exam-pp show``, which prints a prompt in full."""
+"""``exam-pp show``: a prompt, a JSON Schema, the manifest of a file, or an example of SQL in full."""
 
 from __future__ import annotations
 
@@ -7,38 +7,119 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exam_pp.cli.command import Group
-from exam_pp.cli.options import FILE, emit, output_option
+from exam_pp.cli.command import Command, Kind
+from exam_pp.cli.options import FILE, ManifestPath, emit, emit_rendered, format_option, output_option
+from exam_pp.rendering.render import REPORT_FORMATS
+from exam_pp.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.prompts import Prompt
 
+_KINDS = {
+    "prompt": Kind(
+        """Print the template of a prompt, with its scale, reading rule, source and version.
 
-@click.group("show", cls=Group)
-def command() -> None:
-    """Show a prompt in full."""
+        NAME is a prompt of `exam-pp list prompts`; --prompt-file shows your own instead. With --format toml,
+        the output is a prompt file, to be changed and used with --prompt-file.
+
+        Examples:
+
+        \b
+          exam-pp show prompt QuestionSelfRatedUnanswerablePromptWithChoices
+          exam-pp show prompt NuggetCreation --format toml -o my-creation.toml
+        """,
+        ("prompt_file", "form"),
+        {"form": "Text, or toml for a prompt file."},
+    ),
+    "schema": Kind(
+        """Print the JSON Schema of a file format.
+
+        NAME is a schema of `exam-pp list schemas`. For JSON lines the schema describes one line, for other
+        files the whole document.
+
+        Example:
+
+        \b
+          exam-pp show schema bank -o bank.schema.json
+        """
+    ),
+    "manifest": Kind(
+        """Show the command, the options, the inputs and the versions that made a file.
+
+        NAME is a file or folder that `exam-pp --manifest COMMAND ...` wrote, or its manifest
+        (FILE.manifest.json). The report says whether the file still has the content that the manifest
+        describes.
+
+        Example:
+
+        \b
+          exam-pp show manifest cover.tsv
+        """,
+        ("form",),
+    ),
+    "sql": Kind(
+        """Print an example query for `exam-pp query`.
+
+        NAME is an example of `exam-pp list sql`.
+
+        Example:
+
+        \b
+          exam-pp show sql bad-questions
+        """
+    ),
+}
 
 
-@command.command("prompt")
-@click.argument("name", required=False)
+def _file_of_manifest(context: click.Context, argument: click.Parameter, name: str | None) -> str | None:
+    """Check the file that NAME is for a manifest, and note it as an input."""
+    if name is not None and context.params.get("kind") == "manifest":
+        ManifestPath(folders=True).convert(name, argument, context)
+    return name
+
+
+@click.command("show", cls=Command, kinds=_KINDS)
+@click.argument("kind", type=click.Choice(list(_KINDS)))
+@click.argument("name", required=False, callback=_file_of_manifest)
 @click.option("--prompt-file", type=FILE, help="TOML file with your own prompt, instead of NAME.")
-@click.option(
-    "--as-file",
-    is_flag=True,
-    help="Print the prompt as a prompt file, to be changed and used with --prompt-file.",
-)
-@output_option("File to write.  [default: standard output]")
-def prompt_command(name: str | None, prompt_file: Path | None, as_file: bool, output: Path) -> None:
-    """Print the template of a prompt, with its scale, reading rule, source and version.
+@format_option("toml")
+@output_option()
+def command(kind: str, name: str | None, prompt_file: Path | None, form: str, output: Path) -> None:
+    """Show a prompt, a JSON Schema, the manifest of a file, or an example of SQL in full.
 
-    NAME is a prompt of `exam-pp list prompts`.
-
-    Examples:
+    Example:
 
     \b
       exam-pp show prompt QuestionSelfRatedUnanswerablePromptWithChoices
-      exam-pp show prompt NuggetCreation --as-file -o my-creation.toml
     """
+    formats = {"prompt": ("text", "toml"), "manifest": REPORT_FORMATS}.get(kind, (form,))
+    if form not in formats:
+        raise click.UsageError(f"show {kind} has no format {form!r}. Choose one of {listed(formats)}.")
+    if kind == "prompt":
+        _prompt(name, prompt_file, form, output)
+    elif name is None:
+        raise click.UsageError(f"show {kind} needs a NAME.")
+    elif kind == "manifest":
+        _manifest(Path(name), form, output)
+    elif kind == "schema":
+        from exam_pp.phases.interchange.schemas import schema_text
+
+        emit(schema_text(name), output)
+    else:
+        from exam_pp.phases.sql.query_examples import EXAMPLES
+
+        emit(EXAMPLES.get(name).sql, output)
+
+
+def _manifest(file: Path, form: str, output: Path) -> None:
+    from exam_pp.phases.trust.manifests import find_manifest
+    from exam_pp.reports.trust.manifests import manifest_report
+
+    found = find_manifest(file)
+    emit_rendered(manifest_report(found), form, output, [file, found.place])
+
+
+def _prompt(name: str | None, prompt_file: Path | None, form: str, output: Path) -> None:
     from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.prompts import PROMPTS
     from exam_pp.prompts.custom import prompt_as_file
@@ -46,7 +127,8 @@ def prompt_command(name: str | None, prompt_file: Path | None, as_file: bool, ou
     if (name is None) == (prompt_file is None):
         raise click.UsageError("show prompt needs either NAME or --prompt-file.")
     prompt = PROMPTS.get(name) if name is not None else read_prompt(prompt_file or Path())
-    emit(prompt_as_file(prompt) if as_file else _page(prompt, PROMPTS.aliases(prompt.name)), output)
+    text = prompt_as_file(prompt) if form == "toml" else _page(prompt, PROMPTS.aliases(prompt.name))
+    emit(text, output)
 
 
 def _page(prompt: Prompt, aliases: tuple[str, ...]) -> str:

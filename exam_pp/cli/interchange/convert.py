@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import is_given
 from exam_pp.cli.options import (
-    BOM,
     FILE,
     FILES,
     METHOD_NAME,
@@ -20,21 +20,44 @@ from exam_pp.cli.options import (
     UNIT_HELP,
     UNITS,
     OutputPath,
-    emit_rendered,
-    format_option,
+    bank_option,
+    filter_options,
+    grade_filter,
+    role_option,
+    take,
 )
+
+if TYPE_CHECKING:
+    from exam_pp.formats.base import Format
 
 log = logging.getLogger(__name__)
 
+_CRITERIA = ("grader", "prompt_class", "prompt_type", "prompt_hash", "question_set", "grade_choice")
+_USED_BY = {
+    "bank": {"nuggetizer-assignments"},
+    "contexts": {"squad2", "open-rag-eval"},
+    "measure": {"ranks"},
+    "queries": {"answers", "candidates", "umbrela"},
+    "role": {"runs"},
+    "systems": {"answers", "candidates", "runs"},
+    "unit": {"passages"},
+    **{name: {"nuggetizer-assignments", "umbrela"} for name in _CRITERIA},
+}
+"""Parameter to the target formats that use it, or the contents of these formats."""
+_NEEDS = {"candidates": "queries", "nuggetizer-assignments": "bank", "umbrela": "queries"}
+"""Target format to the parameter that it needs."""
+
 
 @click.command("convert", cls=Command)
-@click.argument("source", required=False, type=FILES)
+@click.argument("source", type=FILES)
+@click.option("--to", "target_format", metavar="FORMAT", required=True, help="Format to write.")
 @click.option(
     "-o",
     "--output",
     type=OutputPath(folders=True),
     metavar="PATH",
-    help="File to write, or folder for several runs.",
+    default="-",
+    help="File to write, or folder for several runs.  [default: standard output]",
 )
 @click.option(
     "--from",
@@ -42,7 +65,6 @@ log = logging.getLogger(__name__)
     metavar="FORMAT",
     help="Format of SOURCE; required for standard input.  [default: detected from the content]",
 )
-@click.option("--to", "target_format", metavar="FORMAT", help="Format to write.")
 @click.option(
     "--also dropped-fields",
     "dropped_fields_output",
@@ -71,45 +93,75 @@ log = logging.getLogger(__name__)
 @click.option(
     "--queries",
     type=QUERIES_FILE,
-    help=f"With --to open-rag-eval: texts of the queries, if the answers lack them ({QUERY_FORMATS}).",
+    help=f"Texts of the queries, for answers, candidates and umbrela ({QUERY_FORMATS}).",
 )
-@BOM
+@bank_option("With --to nuggetizer-assignments: test bank of the nuggets.")
 @click.option(
-    "--list", "list_", is_flag=True, help="List all formats and the possible conversions, and exit."
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="NAME",
+    help="Only runs, answers or candidates of this system; may be repeated, except for candidates.",
 )
-@format_option(help_text="Format of --list.")
+@role_option("of a system with a ranking and an answer, the ranking")
+@filter_options
 def command(
-    source: Path | None,
-    output: Path | None,
-    target_format: str | None,
+    source: Path,
+    output: Path,
+    target_format: str,
     dropped_fields_output: Path | None,
-    list_: bool,
-    form: str,
     **options: Any,
 ) -> None:
-    """Convert a file to another format.
+    """Convert a file to another format, also of other tools.
 
-    SOURCE, -o and --to are required, except with --list. The format of SOURCE is detected from its content.
-    A warning counts the dropped fields, which the target
-    format cannot hold. --list shows the names of all formats.
+    `exam-pp list formats` shows the names of all formats. The format of SOURCE is detected from its content.
+    A warning counts the dropped fields, which the target format cannot hold. For runs, PATH is a folder,
+    unless there is only one system and PATH has an extension.
+
+    Of a passages file, a format holds only a part:
+
+    \b
+      run                     rankings; the name of a run file is that of its system
+      rag24, rag25, ragtime, plain-answers
+                              answers that `exam-pp import --answers` made passages of
+      candidates              the ranking of one system, for rank_llm, UMBRELA and AutoNuggetizer;
+                              needs --queries
+      umbrela                 direct grades of one grader, as labels of UMBRELA; needs --queries
+      nuggetizer-assignments  answers with the nugget assignments of one grader; needs --bank
+      qrels                   judgments
 
     Examples:
 
     \b
       exam-pp convert nuggets.jsonl --to bank-csv -o nuggets.csv
+      exam-pp convert passages.jsonl.gz --to run -o exported-runs
+      exam-pp convert answers.jsonl.gz --to rag25 --queries queries.jsonl -o rag25.jsonl
+      exam-pp convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl \\
+        -o segments.jsonl
+      exam-pp convert labelled.jsonl.gz --to umbrela --queries queries.jsonl -o umbrela.jsonl
       exam-pp convert passages.jsonl.gz --to qrels -o judgments.qrels --also dropped-fields=dropped.json
     """
+    from exam_pp.formats.base import FORMATS
     from exam_pp.phases.interchange.convert import Conversion, convert
 
-    if list_:
-        from exam_pp.reports.interchange.formats import conversion_report
-
-        emit_rendered(conversion_report(), form, Path("-"))
-        return
-    if source is None or output is None or target_format is None:
-        raise click.UsageError("convert needs SOURCE, -o PATH and --to FORMAT; --list shows the formats.")
-    dropped = convert(Conversion(source, output, target_format, **options), dropped_fields_output)
+    _check_options(FORMATS.get(target_format))
+    grades = grade_filter(**take(options, *_CRITERIA))
+    conversion = Conversion(source, output, target_format, grades=grades, **options)
+    dropped = convert(conversion, dropped_fields_output)
     for line in dropped.lines():
         log.warning("%s", line)
     if not dropped:
         log.info("No fields were dropped.")
+
+
+def _check_options(target: Format) -> None:
+    """Refuse options without an effect on the target format, and a format without the option it needs."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        users = _USED_BY.get(name, {target.name})
+        if users.isdisjoint((target.name, target.content)) and is_given(context, name):
+            raise click.UsageError(f"{max(parameter.opts, key=len)} has no effect on --to {target.name}.")
+    needed = _NEEDS.get(target.name)
+    if needed is not None and not is_given(context, needed):
+        raise click.UsageError(f"--to {target.name} needs --{needed}.")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.command_line import refuse_without
+from exam_pp.cli.command_line import is_given, refuse_without
 from exam_pp.cli.options import (
     FILE,
     FILES,
@@ -22,17 +22,19 @@ from exam_pp.cli.options import (
     bank_option,
     log_summary,
     output_option,
+    take,
 )
 from exam_pp.cli.ranges import IntRange
 
-# Options for files of other tools, and the options that go with each.
-_COMPANIONS = {
+_ALONE = {
     "candidates": ("queries_output",),
-    "assignments": ("passages", "grader_name", "bank", "bank_output", "queries_output"),
+    "nuggetizer-assignments": ("passages", "grader_name", "bank", "bank_output", "queries_output"),
     "umbrela": ("passages", "grader_name", "queries"),
 }
-_TOOL_OPTIONS = (*_COMPANIONS, "passages", "grader_name", "bank", "bank_output", "queries_output")
-_POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "skip_missing_texts")
+"""Format of --from that is imported alone to the options that go with it."""
+_POOLED = ("car-pages", "qrels")
+"""Formats of --from whose passages are pooled with those of runs and answers."""
+_ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output")
 
 
 @click.command("import", cls=Command)
@@ -70,14 +72,13 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
     help="Pool depth: number of top passages of each run and query.",
 )
 @click.option(
-    "--facet-rankings",
-    type=click.Choice(["merge", "keep", "separate"]),
-    default="merge",
+    "--facets",
+    type=click.Choice(["title", "keep", "facet"]),
+    default="title",
     show_default=True,
-    help="Rankings of facets (`query/facet`): merge them into a ranking of the query, keep them by facet, or "
-    "make each facet a separate query.",
+    help="Rankings of facets (`query/facet`): merge them into a ranking of the query (title), store them "
+    "with the query (keep), or make each facet a query of its own (facet).",
 )
-@click.option("--judged", is_flag=True, help="Also pool every passage of --qrels.")
 @click.option(
     "--answers",
     multiple=True,
@@ -85,7 +86,14 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
     help="Answers of RAG systems (TREC RAG, RAGTIME or plain JSON lines); may be repeated.",
 )
 @click.option(
-    "--pages", multiple=True, type=FILE, help="Run pages of TREC CAR Y3 (JSON lines); may be repeated."
+    "--from",
+    "sources",
+    multiple=True,
+    type=(click.Choice([*_ALONE, *_POOLED]), FILE),
+    metavar="FORMAT FILE",
+    help="File in another format; may be repeated: retrieved segments of rank_llm, UMBRELA or AutoNuggetizer "
+    "(candidates), answers with assignments of AutoNuggetizer (nuggetizer-assignments), labels of UMBRELA "
+    "(umbrela), run pages of TREC CAR Y3 (car-pages), or judgments whose passages are all pooled (qrels).",
 )
 @click.option(
     "--unit",
@@ -101,45 +109,33 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "pages", "
     help="Drop passages without a text instead of stopping with an error.",
 )
 @click.option(
-    "--candidates",
-    multiple=True,
-    type=FILE,
-    help="Retrieved segments with texts of rank_llm, UMBRELA or AutoNuggetizer; may be repeated.",
-)
-@click.option(
-    "--assignments",
-    multiple=True,
-    type=FILE,
-    help="Answers with nugget assignments of AutoNuggetizer; may be repeated.",
-)
-@click.option("--umbrela", multiple=True, type=FILE, help="Labels of UMBRELA; may be repeated.")
-@click.option(
     "--passages",
     type=FILE,
-    help="With --assignments or --umbrela: passages file to which the assignments or labels are added.",
+    help="With nuggetizer-assignments or umbrela: passages file to which the assignments or labels are "
+    "added.",
 )
 @click.option(
     "--name",
     "grader_name",
     metavar="NAME",
-    help="With --assignments or --umbrela: name of the grader, such as human:alice.  [default: nuggetizer or "
-    "umbrela]",
+    help="With nuggetizer-assignments or umbrela: name of the grader, such as human:alice.  "
+    "[default: nuggetizer or umbrela]",
 )
 @bank_option(
-    "With --assignments: test bank of the nuggets, whose ids are used.",
+    "With nuggetizer-assignments: test bank of the nuggets, whose ids are used.",
     default="ids are digests of the texts",
 )
 @click.option(
     "--also bank",
     "bank_output",
     type=OUTPUT_PATH,
-    help="With --assignments: also write the nuggets as a test bank to this file.",
+    help="With nuggetizer-assignments: also write the nuggets as a test bank to this file.",
 )
 @click.option(
     "--also queries",
     "queries_output",
     type=OUTPUT_PATH,
-    help="With --assignments or --candidates: also write the texts of the queries to this file.",
+    help="With nuggetizer-assignments or candidates: also write the texts of the queries to this file.",
 )
 def command(output: Path, **options: Any) -> None:
     """Build a passages file from runs, texts, judgments and answers.
@@ -147,9 +143,10 @@ def command(output: Path, **options: Any) -> None:
     The file holds the top passages of every run (the pool), with their text, their judgments and their rank
     in every run. Answers of RAG systems become passages, ranked by their system in the order of the answer.
 
-    --candidates, --assignments and --umbrela read files of other tools. Only one of these options can be
-    used at a time, and not with --runs or --answers. Nuggets and labels without ids are matched by their
-    texts. A message counts the dropped fields, which a passages file cannot hold.
+    --from candidates, nuggetizer-assignments and umbrela have passages, answers or grades of their own. Only
+    one of these formats can be imported at a time, and not with --runs or --answers. Nuggets and labels
+    without ids are matched by their texts. A message counts the dropped fields, which a passages file cannot
+    hold.
 
     Examples:
 
@@ -158,84 +155,76 @@ def command(output: Path, **options: Any) -> None:
         -o passages-20.jsonl.gz
       exam-pp import --answers answers.jsonl --answers answers-2.jsonl --unit whole \\
         -o whole-answers.jsonl.gz
+      exam-pp import --from candidates segments.jsonl -o passages.jsonl.gz
     """
     from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 
+    files: dict[str, list[Path]] = {}
+    for form, file in options.pop("sources"):
+        files.setdefault(form, []).append(file)
+    alone = [form for form in files if form in _ALONE]
+    if alone:
+        _check_alone(list(files), options)
+        _import_alone(alone[0], files[alone[0]], output, options)
+        return
+    refuse_without("--from candidates, nuggetizer-assignments or umbrela", *_ONLY_ALONE)
     if not options["runs"]:
         refuse_without("--runs", "method_name")
-    if not (options["runs"] or options["pages"]):
-        refuse_without("--runs or --pages", "top")
+    if not (options["runs"] or "car-pages" in files):
+        refuse_without("--runs or --from car-pages", "top")
     if not options["answers"]:
         refuse_without("--answers", "unit")
-    tool_options = {name: options.pop(name) for name in _TOOL_OPTIONS}
-    if any(tool_options.values()):
-        _check_companions(tool_options, options)
-        _import_tool_files(output, options["queries"], tool_options)
-        return
-    if not (options["runs"] or options["answers"] or options["pages"] or options["judged"]):
-        raise click.UsageError("import needs --runs, --pages, --answers, or --qrels with --judged.")
-    if options["judged"] and not options["qrels"]:
-        raise click.UsageError("--judged needs --qrels.")
-    summary = import_passages(ImportSources(**options), output)
-    log_summary(summary.lines())
+    if not (options["runs"] or options["answers"] or files):
+        raise click.UsageError("import needs --runs, --answers or --from.")
+    take(options, *_ONLY_ALONE)
+    sources = ImportSources(pages=files.get("car-pages", ()), judged=files.get("qrels", ()), **options)
+    log_summary(import_passages(sources, output).lines())
 
 
-def _check_companions(tool_options: dict[str, Any], options: dict[str, Any]) -> None:
-    """Raise a usage error unless one file option of another tool is set, with options that go with it."""
-    named = [name for name in _COMPANIONS if tool_options[name]]
-    if len(named) != 1:
-        raise click.UsageError(
-            "--passages, --name, --bank, --also bank and --also queries need one of --candidates, "
-            "--assignments and --umbrela."
-            if not named
-            else f"{' and '.join(f'--{name}' for name in named)} cannot be combined; use one of them."
-        )
-    present = [name for name in _TOOL_OPTIONS if tool_options[name]]
-    present += [name for name in _POOLING if options[name]]
-    for name in present:
-        if name not in (*named, *_COMPANIONS[named[0]]):
-            raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --{named[0]}.")
-    if tool_options["bank"] and tool_options["bank_output"]:
+def _check_alone(formats: list[str], options: dict[str, Any]) -> None:
+    """Raise a usage error unless there is one format, with options that go with it."""
+    if len(formats) > 1:
+        raise click.UsageError(f"--from {' and --from '.join(formats)} cannot be combined; use one of them.")
+    (form,) = formats
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if is_given(context, name) and name not in ("output", "sources", *_ALONE[form]):
+            raise click.UsageError(f"{max(parameter.opts, key=len)} cannot be combined with --from {form}.")
+    if options["bank"] and options["bank_output"]:
         raise click.UsageError(
             "--bank and --also bank cannot be combined; the nuggets are already in --bank."
         )
-    if tool_options["umbrela"] and not (tool_options["passages"] and options["queries"]):
+    if form == "umbrela" and not (options["passages"] and options["queries"]):
         raise click.UsageError(
-            "--umbrela needs --passages and --queries, because its labels have texts but no ids."
+            "--from umbrela needs --passages and --queries, because its labels have texts but no ids."
         )
 
 
-def _import_tool_files(output: Path, queries: Path | None, tool_options: dict[str, Any]) -> None:
+def _import_alone(form: str, files: list[Path], output: Path, options: dict[str, Any]) -> None:
     lines: Iterable[str]
-    if tool_options["candidates"]:
+    if form == "candidates":
         from exam_pp.phases.interchange.candidate_segments import import_candidates
 
-        lines = import_candidates(
-            tool_options["candidates"], output, queries_output=tool_options["queries_output"]
-        )
-    elif tool_options["assignments"]:
+        lines = import_candidates(files, output, queries_output=options["queries_output"])
+    elif form == "nuggetizer-assignments":
         from exam_pp.formats.nugget_assignments import DEFAULT_GRADER
         from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
 
         sources = AssignmentSources(
-            tool_options["assignments"],
+            files,
             output,
-            tool_options["grader_name"] or DEFAULT_GRADER,
-            tool_options["passages"],
-            tool_options["bank_output"],
-            tool_options["queries_output"],
-            tool_options["bank"],
+            options["grader_name"] or DEFAULT_GRADER,
+            options["passages"],
+            options["bank_output"],
+            options["queries_output"],
+            options["bank"],
         )
         lines = import_assignments(sources).lines()
     else:
         from exam_pp.phases.interchange.umbrela_rows import import_judge_rows
 
-        assert queries is not None
         lines = import_judge_rows(
-            tool_options["umbrela"],
-            tool_options["passages"],
-            queries,
-            output,
-            model=tool_options["grader_name"],
+            files, options["passages"], options["queries"], output, model=options["grader_name"]
         ).lines()
     log_summary(lines)

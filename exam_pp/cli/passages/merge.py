@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import FILE, log_notes, log_summary, required_output
 from exam_pp.wording import counted
 
@@ -18,30 +19,36 @@ from exam_pp.wording import counted
     "--passages", "like", type=FILE,
     help="Passages file that gives the order of queries and passages; FILES must hold all of its queries.",
 )  # fmt: skip
-@click.option(
-    "--ignore-blanks",
-    is_flag=True,
-    help="Merge passages whose texts differ only in whitespace; the text of the first file is kept.",
-)
 @click.option("--strict", is_flag=True, help="Stop with an error if values differ between the files.")
-def command(
-    files: tuple[Path, ...], output: Path, like: Path | None, ignore_blanks: bool, strict: bool
-) -> None:
-    """Merge passages files or games files: shards of a run, or several gradings of the same passages.
+def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bool) -> None:
+    """Merge files of one kind: shards, gradings of the same passages, games, or test banks.
 
     Passages are matched by query and id. Their grades, rankings and judgments are concatenated in the order
     of FILES, without duplicates. A passage without a text gets the text of another file. Two different texts
-    of a passage are an error, unless --ignore-blanks allows it; other differences are counted in a warning.
+    of a passage are an error, unless they differ only in whitespace; other differences are counted in a
+    warning.
 
     Games are matched by query, judge, places and order. Equal games are kept once, a graded game replaces an
     ungraded one, and two different games are an error.
 
-    Example:
+    Entries of test banks are matched by query and id. If an entry differs between the banks, that of the
+    first bank is kept; two different texts are an error.
+
+    Examples:
 
     \b
       exam-pp merge passages-1-of-2.jsonl.gz passages-2-of-2.jsonl.gz --passages passages.jsonl.gz \\
         -o merged.jsonl.gz
+      exam-pp merge questions.jsonl questions-2.jsonl -o merged.jsonl
     """
+    from exam_pp.store.banks.bank_json import is_bank_file
+
+    if any(map(is_bank_file, files)):
+        from exam_pp.phases.banks.compare import merge_banks
+
+        refuse_without("passages files or games files", "like")
+        log_summary([*merge_banks(files, output, strict=strict).lines(), f"Written: {output}"])
+        return
     from exam_pp.phases.passages.merge import merge_files
     from exam_pp.phases.passages.merge_games import are_games, merge_games
 
@@ -51,7 +58,7 @@ def command(
         contents = f"{counted(merged.queries, 'query')}, {counted(merged.games, 'game')}"
         log_summary([f"Merged {counted(merged.files, 'file')}: {contents}. Written: {output}"])
         return
-    summary = merge_files(files, output, like, strict=strict, ignore_blanks=ignore_blanks)
+    summary = merge_files(files, output, like, strict=strict)
     log_notes(summary.conflicts.lines())
     contents = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"
     log_summary([f"Merged {counted(summary.files, 'file')}: {contents}. Written: {output}"])

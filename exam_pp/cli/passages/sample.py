@@ -15,7 +15,7 @@ from exam_pp.cli.ranges import IntRange
 
 @click.command("sample", cls=Command)
 @PASSAGES
-@output_option("Passages file, or with --by queries file, to write.  [default: standard output]")
+@output_option("Passages file, or queries file, to write.  [default: standard output]")
 @click.option("--max-queries", type=IntRange(min=1), help="Number of queries to draw.  [default: all]")
 @click.option(
     "--max-passages",
@@ -24,7 +24,8 @@ from exam_pp.cli.ranges import IntRange
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random sample.")
 @click.option(
-    "--by-judgment",
+    "--by judgment",
+    "by_judgment",
     type=click.Choice(["proportional", "equal"]),
     help="Stratify the passages of a query by judgment: in proportion to the judgments, or equal numbers for "
     "each judgment.",
@@ -48,12 +49,13 @@ def command(
     """Draw a random sample of queries, and of passages of each query.
 
     The sample depends only on the seed and the ids, not on the order of the file. Unjudged passages are a
-    stratum of --by-judgment. With --by, the file has queries, and the sample is written as JSON lines.
+    stratum of --by judgment. With --by another field, the file has queries, and the sample is written as JSON
+    lines.
 
     Examples:
 
     \b
-      exam-pp sample passages.jsonl.gz --max-queries 5 --max-passages 10 --by-judgment equal \\
+      exam-pp sample passages.jsonl.gz --max-queries 5 --max-passages 10 --by judgment=equal \\
         -o sample.jsonl.gz
       exam-pp sample generated.jsonl --by model=fake:3 --seed 1 -o test-queries.jsonl
     """
@@ -73,4 +75,5 @@ def _refuse_with_by(*names: str) -> None:
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in names and is_given(context, parameter.name):
-            raise click.UsageError(f"{max(parameter.opts, key=len)} cannot be combined with --by.", context)
+            name = max(parameter.opts, key=len)
+            raise click.UsageError(f"{name} cannot be combined with --by FIELD=VALUE:N.", context)

@@ -27,9 +27,12 @@ from exam_pp.wording import counted
     "-n", "--count", "parts", type=IntRange(min=1), help="Number of files to write, of nearly equal size."
 )
 @click.option(
-    "--by-query", is_flag=True, help="Write a file for each query, named by its percent-encoded id."
+    "--by",
+    "unit",
+    type=click.Choice(["query"]),
+    help="Write a file for each query, named by its percent-encoded id.",
 )
-def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> None:
+def command(passages: Path, folder: Path, parts: int | None, unit: str | None) -> None:
     """Split a passages file into parts of whole queries, or into one file per query.
 
     The parts of NAME.jsonl.gz are NAME-1-of-N.jsonl.gz and so on. `exam-pp merge` merges them again.
@@ -41,8 +44,8 @@ def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> 
     """
     from exam_pp.phases.passages.split import split_by_query, split_in_parts
 
-    if (parts is None) != by_query:
-        raise click.UsageError("split needs either --count N or --by-query.")
+    if (parts is None) == (unit is None):
+        raise click.UsageError("split needs either --count N or --by query.")
     split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
     files, queries = counted(len(split.files), "file"), counted(sum(split.files.values()), "query")
     log_summary([f"Written to {folder}: {files} with {queries}."])

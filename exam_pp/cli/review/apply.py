@@ -81,7 +81,7 @@ def command(
 
     Edits files of `exam-pp review`: the new grades have the prompt class of the reviewed grades, so that
     `exam-pp analyze graders` can compare reviewers and models. Labels of citations are added, too, for
-    `exam-pp evaluate citations --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank
+    `exam-pp evaluate answers --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank
     apply` for them.
 
     Edits files of `exam-pp review-games`: the output is a games file. Skipped games are left out. A decision
@@ -90,8 +90,8 @@ def command(
 
     CSV files with a person's ratings of answers by criteria, with the columns query_id and system, and a
     column for each criterion; or with the columns query_id, system, criterion and rating. A column comment is
-    optional, an empty cell is no rating. `exam-pp analyze graders --per-criterion` compares the ratings with
-    those of models, `exam-pp analyze paired` compares systems by them.
+    optional, an empty cell is no rating. `exam-pp analyze graders --by criterion` compares the ratings with
+    those of models, `exam-pp analyze distributions` compares systems by them.
 
     Examples:
 

@@ -1,8 +1,9 @@
-"""``exam-pp query``: SQL over graded files."""
+"""``exam-pp query``: SQL over graded files, and databases of them."""
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from functools import partial
@@ -12,11 +13,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import FILE, UncheckedPath, emit, output_option
-from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
+from exam_pp.cli.command_line import is_given
+from exam_pp.cli.options import (
+    FILE,
+    FILES,
+    METHOD_NAME,
+    QUERIES_FILE,
+    QUERY_FORMATS,
+    OutputPath,
+    UncheckedPath,
+    log_summary,
+    output_option,
+)
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.sql.query import Statement
+    from exam_pp.store.sql.duck import Limits
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +43,29 @@ class _SqlCommand(Command):
 
 
 @click.command("query", cls=_SqlCommand)
-@click.argument("arguments", nargs=-1, metavar="FILE... SQL", type=UncheckedPath())
-@source_options
-@click.option("--sql-file", type=FILE, help="Read the SQL from this file; all arguments are then files.")
+@click.argument("arguments", nargs=-1, metavar="FILE... [SQL]", type=UncheckedPath())
+@click.option(
+    "--bank", "banks", multiple=True, type=FILE, help="Test bank, for the table bank; may be repeated."
+)
+@click.option(
+    "--runs",
+    multiple=True,
+    type=FILES,
+    help="Run file, or folder of run files, for the table runs; may be repeated.",
+)
+@click.option(
+    "--scores",
+    multiple=True,
+    type=FILE,
+    help="Leaderboard or other file of scores, for the table scores; may be repeated.",
+)
+@click.option(
+    "--queries",
+    multiple=True,
+    type=QUERIES_FILE,
+    help=f"Texts of the queries, for the table queries ({QUERY_FORMATS}); may be repeated.",
+)
+@METHOD_NAME
 @click.option(
     "--param",
     "params",
@@ -46,60 +79,65 @@ class _SqlCommand(Command):
     type=click.Choice(["text", "tsv", "json", "jsonl", "md", "csv", "parquet"]),
     default="text",
     show_default=True,
-    help="Output format; parquet needs -o.",
+    help="Output format; parquet needs -o or --save.",
 )
 @output_option()
-@limit_options
-@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that reads or writes other files.")
 @click.option(
-    "--example",
-    is_flag=False,
-    flag_value="all",
-    metavar="[NAME]",
-    help="Print all example queries, or the example query NAME, and exit.",
+    "--save",
+    type=OutputPath(folders=True),
+    metavar="FILE",
+    help="Write all tables to a DuckDB database instead of running SQL; with --format parquet, to a folder "
+    "with a Parquet file for each table.",
 )
+@click.option(
+    "-S memory-limit",
+    "memory_limit",
+    default="512MB",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory of DuckDB, such as 4GB; beyond it, DuckDB writes temporary files (see TMPDIR).",
+)
+@click.option("--threads", type=IntRange(min=1), help="Number of threads of DuckDB.  [default: all cores]")
+@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that reads or writes other files.")
 def command(
     arguments: tuple[str, ...],
-    sql_file: Path | None,
     params: tuple[str, ...],
     form: str,
     output: Path,
+    save: Path | None,
     unsafe_sql: bool,
-    example: str | None,
     **options: Any,
 ) -> None:
     """Run a SQL query on graded files, games files, banks, runs and leaderboards.
 
-    FILE is a graded file or a games file; it may also be a database made by `exam-pp db`. The SQL dialect is
-    that of DuckDB. The tables are queries, passages, judgments, rankings, grades, ratings, answers, supports,
+    FILE is a graded file or a games file; it may also be a database that --save wrote. SQL is a statement, or
+    a file with one, whose name ends with .sql; `exam-pp list sql` has examples. The SQL dialect is that of
+    DuckDB. The tables are queries, passages, judgments, rankings, grades, ratings, answers, supports,
     criteria, games, bank, runs and scores. Only tables that the SQL names are filled. The SQL can only read
-    these tables.
+    these tables. Other programs read a database of --save as DuckDB or Parquet.
 
     Examples:
 
     \b
       exam-pp query graded.jsonl.gz "SELECT model, avg(rating) FROM ratings GROUP BY model"
-      exam-pp query graded.jsonl.gz --bank questions.jsonl "$(exam-pp query --example bad-questions)"
+      exam-pp query graded.jsonl.gz --bank questions.jsonl "$(exam-pp show sql bad-questions)"
+      exam-pp query graded.jsonl.gz --bank questions.jsonl --runs runs --save graded.duckdb
     """
-    if example is not None:
-        if arguments or sql_file:
-            raise click.UsageError(
-                "--example prints a query and takes no files. To run it, use the printed query as SQL: "
-                f'exam-pp query FILE "$(exam-pp query --example {example})".'
-            )
-        _print_example(example, output)
-        return
-    from exam_pp.phases.sql.query import Statement, query_files, query_to_parquet
+    from exam_pp.phases.sql.query import SqlSources, Statement, query_files, query_to_parquet
     from exam_pp.rendering.rows import write_rows
     from exam_pp.store.files import check_output
+    from exam_pp.store.sql.duck import Limits
 
-    check_output(output, [sql_file] if sql_file else [])
-    files, sql = _files_and_sql(arguments, sql_file)
+    limits = Limits(options.pop("memory_limit"), options.pop("threads"))
+    if save is not None:
+        _save(arguments, form, save, limits, options)
+        return
+    check_output(output)
+    files, sql = _files_and_sql(arguments)
+    statement = Statement(sql, dict(map(_parameter, params)), unsafe_sql)
     if form == "parquet" and str(output) == "-":
         raise click.UsageError("--format parquet needs an output file: -o FILE.")
-    sources = take_sources(files, options)
-    statement = Statement(sql, dict(map(_parameter, params)), unsafe_sql)
-    limits = take_limits(options)
+    sources = SqlSources(files, **options)
     if form == "text" and str(output) == "-" and sys.stdout.isatty():
         _draw(sources, statement, limits)
     elif form == "parquet":
@@ -108,23 +146,47 @@ def command(
         query_files(sources, statement, output, partial(write_rows, form=form), limits)
 
 
-def _print_example(name: str, output: Path) -> None:
-    from exam_pp.phases.sql.query_examples import EXAMPLES, listing
+def _save(arguments: tuple[str, ...], form: str, save: Path, limits: Limits, options: dict[str, Any]) -> None:
+    """Write all tables to a database, or to a folder of Parquet files."""
+    from exam_pp.phases.sql.query import SqlSources, build_database, export_parquet
+    from exam_pp.store.files import check_output
 
-    emit(listing() if name == "all" else EXAMPLES.get(name).sql, output)
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in ("params", "output", "unsafe_sql") and is_given(context, parameter.name):
+            raise click.UsageError(f"{max(parameter.opts, key=len)} has no effect with --save.")
+    if form not in ("text", "parquet"):
+        raise click.UsageError("--save writes a database, or with --format parquet Parquet files.")
+    if arguments and " " in arguments[-1] and not _is_file(arguments[-1]):
+        raise click.UsageError("--save writes all tables and takes no SQL. Run the SQL on the database.")
+    sources = SqlSources([Path(argument) for argument in arguments], **options)
+    if not sources.files():
+        raise click.UsageError("--save needs graded files, --bank, --runs, --scores or --queries.")
+    if form == "parquet":
+        log_summary(f"Written: {file}" for file in export_parquet(sources, save, limits))
+    else:
+        check_output(save, sources.files(), option="--save")
+        build_database(sources, save, limits)
+        log_summary([f"Written: {save}"])
 
 
-def _files_and_sql(arguments: tuple[str, ...], sql_file: Path | None) -> tuple[list[Path], str]:
-    if sql_file is not None:
-        from exam_pp.store.files import read_text
+def _files_and_sql(arguments: tuple[str, ...]) -> tuple[list[Path], str]:
+    from exam_pp.store.files import read_text
 
-        return [Path(argument) for argument in arguments], read_text(sql_file)
     if not arguments:
-        raise click.UsageError("query needs files and a SQL statement. --example prints example queries.")
+        raise click.UsageError("query needs files and a SQL statement. `exam-pp list sql` has examples.")
     *files, sql = arguments
-    if len(sql.split()) == 1 and Path(sql).is_file():
-        raise click.UsageError(f"The last argument must be a SQL statement, but {sql!r} is a file.")
+    if _is_file(sql):
+        if not sql.endswith(".sql"):
+            raise click.UsageError(f"The last argument must be a SQL statement, but {sql!r} is a file.")
+        sql = read_text(sql)
     return [Path(file) for file in files], sql
+
+
+def _is_file(argument: str) -> bool:
+    """Whether an argument is the name of a file, not a statement."""
+    is_name = argument == "-" or re.fullmatch(r"\S+\.sql", argument) is not None
+    return is_name or os.path.exists(argument)  # noqa: PTH110 - SQL can be too long for a path
 
 
 def _parameter(text: str) -> tuple[str, str | int | float]:

@@ -10,7 +10,7 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.leaderboard_options import confidence_option
-from exam_pp.cli.options import FILE, emit_report, format_option, output_option
+from exam_pp.cli.options import FILE, emit_report, format_option, of_each_side, output_option
 from exam_pp.cli.ranges import IntRange, NumberRange
 
 FAILED = 4
@@ -36,11 +36,13 @@ UNDECIDED = 5
     metavar="NAME",
     help="Measure, by its name in the files; may be repeated.  [default: the only one of both files]",
 )
-@click.option("--system", metavar="NAME", help="The system, if a file has several.")
 @click.option(
-    "--system-after",
+    "--system",
+    "systems",
     metavar="NAME",
-    help="The system in NEW.  [default: --system, or the only one]",
+    multiple=True,
+    callback=of_each_side,
+    help="The system, if a file has several. Name it twice for BASELINE and NEW.",
 )
 @click.option(
     "--missing-queries",
@@ -74,7 +76,15 @@ UNDECIDED = 5
 )
 @format_option()
 @output_option()
-def command(*, baseline: Path, new: Path, form: str, output: Path, **options: Any) -> None:
+def command(
+    *,
+    baseline: Path,
+    new: Path,
+    systems: tuple[str | None, str | None],
+    form: str,
+    output: Path,
+    **options: Any,
+) -> None:
     """Check that a new version of a system is not worse than the baseline, for continuous integration.
 
     BASELINE and NEW are files with scores of single queries: those of `exam-pp evaluate ... --per-query`,
@@ -89,13 +99,13 @@ def command(*, baseline: Path, new: Path, form: str, output: Path, **options: An
     Examples:
 
     \b
-      exam-pp gate ndcg.tsv ndcg.tsv --system bm25 --system-after rerank --max-drop 0.02
+      exam-pp gate ndcg.tsv ndcg.tsv --system bm25 --system rerank --max-drop 0.02
       exam-pp gate baseline.tsv new.tsv --max-drop 0.02 --format md
     """
     from exam_pp.phases.trust.gate import gate
     from exam_pp.reports.trust.gate import gate_report
 
-    result = gate(baseline, new, **options)
+    result = gate(baseline, new, system=systems[0], system_after=systems[1], **options)
     emit_report(gate_report(result, decimals=6 if form == "tsv" else 4), form, output, [baseline, new])
     if not result.passes:
         sys.exit(FAILED if result.outcome == "failed" else UNDECIDED)

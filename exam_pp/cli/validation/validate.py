@@ -37,7 +37,7 @@ class _Kind(click.ParamType[str]):
     "--from",
     "kind",
     type=_Kind(),
-    help="Format of all FILES: edits, or a format of `exam-pp convert --list`.  [default: detected from the "
+    help="Format of all FILES: edits, or a format of `exam-pp list formats`.  [default: detected from the "
     "content]",
 )
 @click.option(
@@ -61,7 +61,7 @@ def command(
     """Check the format and the consistency of files.
 
     FILES are passages files, test banks, runs (also folders), qrels, queries, edits, leaderboards, answers,
-    games or other formats of `exam-pp convert --list`. The report lists the problems with their line numbers,
+    games or other formats of `exam-pp list formats`. The report lists the problems with their line numbers,
     and counts them by check. The exit code is 1 if there are errors.
 
     Example:

@@ -196,7 +196,7 @@ def _check_criteria(graded: PathLike) -> None:
         passage.criteria_grades for query in read_passages(graded) for passage in query.passages
     ):
         raise SelectionError(
-            f"{graded} has no grades of passages, but ratings of answers by criteria; add --per-criterion."
+            f"{graded} has no grades of passages, but ratings of answers by criteria; add --by criterion."
         )
 
 

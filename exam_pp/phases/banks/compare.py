@@ -33,11 +33,6 @@ class EntryDifference:
     after: str | None
 
 
-def compare_banks(old: Path, new: Path) -> list[EntryDifference]:
-    """Read two banks and return the :func:`differences` of their entries."""
-    return differences(read_bank(old), read_bank(new))
-
-
 def differences(old: TestBank, new: TestBank) -> list[EntryDifference]:
     """Removed, added, reworded (as recorded in the history) and changed entries, query by query."""
     renamed = {
@@ -105,10 +100,11 @@ class MergedBank:
             yield f"Fields that differ between duplicates: {fields}. The value of the first bank is kept."
 
 
-def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
+def merge_banks(banks: Sequence[Path], output: Path, *, strict: bool = False) -> MergedBank:
     """Write a bank with the entries of all banks; of duplicates, the entry of the first bank is kept.
 
-    Raises :class:`DataError` if two banks have different texts for the same entry id or query.
+    Raises :class:`DataError` if two banks have different texts for the same entry id or query, and with
+    ``strict`` if other fields of an entry differ.
     """
     check_output(output, banks)
     counts = MergedBank()
@@ -140,6 +136,8 @@ def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
             else:
                 lines[key] = line.model_copy(update={"items": fresh})
     counts.queries, counts.entries = len({query_id for query_id, _ in texts}), len(known)
+    if strict and counts.unlike:
+        raise DataError(" ".join(counts.lines()))
     write_bank(lines.values(), output, inputs=banks)
     return counts
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from exam_pp.edits import BankEdit, Edits
-from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
@@ -18,23 +18,6 @@ from exam_pp.wording import counted
 
 HISTORY = "history"
 """The key of a line's ``info`` that lists the edits applied to it."""
-
-
-@dataclass
-class AppliedEdits:
-    """Counts for the summary, by operation."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    ratings: int = 0
-
-    def lines(self) -> Iterator[str]:
-        """The summary, line by line."""
-        edits = counted(sum(self.counts.values()), "edit")
-        operations = ", ".join(f"{count} × {op}" for op, count in self.counts.items())
-        yield f"{edits} applied{f': {operations}' if operations else ''}."
-        if self.ratings:
-            ratings = counted(self.ratings, "rating")
-            yield f"The edits file also has {ratings} of passages; `exam-pp apply` applies them."
 
 
 def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
@@ -49,24 +32,6 @@ def records_of(line: BankLine, key: str) -> list[Any]:
     """The list under ``key`` of the line's ``info``; another value becomes a list, a missing one is empty."""
     records = line.info.get(key) if isinstance(line.info, dict) else None
     return records if isinstance(records, list) else [] if records is None else [records]
-
-
-def edit_bank(bank: Path, edits: Path, output: Path, *, force: bool = False) -> AppliedEdits:
-    """Write the bank with all edits applied.
-
-    Raises :class:`DataError`, and writes no file, if an edit does not fit the bank. Without ``force`` it also
-    raises if the edits were made for another bank or for an earlier version of this bank.
-    """
-    check_output(output, [bank, edits])
-    contents = read_edits(edits)
-    if contents.bank and not force:
-        check_reviewed(contents.bank_sha256, bank, edits, "bank_sha256", "bank", "entries")
-    lines = edit_lines(read_bank(bank).lines, contents, str(edits))
-    write_bank(lines, output, inputs=[bank, edits])
-    summary = AppliedEdits(ratings=len(contents.ratings))
-    for edit in contents.bank:
-        summary.counts[edit.op] = summary.counts.get(edit.op, 0) + 1
-    return summary
 
 
 def edit_lines(lines: Sequence[BankLine], edits: Edits, file: str = "edits") -> list[BankLine]:
@@ -186,18 +151,6 @@ def _changed(item: Entry, edit: BankEdit) -> Entry:
     return item.model_copy(update={edit.op: edit.value})
 
 
-@dataclass
-class BankSplit:
-    """The numbers of entries in the public and the secret part."""
-
-    public: int = 0
-    secret: int = 0
-
-    def lines(self) -> Iterator[str]:
-        """The summary, line by line."""
-        yield f"{counted(self.public, 'entry is', 'entries are')} public, {self.secret} secret."
-
-
 def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[list[BankLine], list[BankLine]]:
     """Split bank lines into the public and the secret part.
 
@@ -224,17 +177,51 @@ def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[lis
     return list(part(False)), list(part(True))
 
 
-def split_file(bank: Path, public: Path, secret: Path, share: float, seed: int) -> BankSplit:
-    """Write the public and the secret part of a bank; raises :class:`ExamError` if a part would be empty."""
-    for path in (public, secret):
-        check_output(path, [bank])
-    if public.resolve() == secret.resolve():
-        raise OutputError(f"--output and --also secret are the same file: {public}.")
-    parts = split_bank(read_bank(bank).lines, share, seed)
+def apply_to_bank(
+    bank: Path,
+    output: Path,
+    edits: Path | None = None,
+    *,
+    force: bool = False,
+    secret: Path | None = None,
+    share: float = 0,
+    seed: int = 0,
+) -> list[str]:
+    """Write a bank with edits, and with ``secret`` without its secret part; returns the summary.
+
+    Raises :class:`DataError`, and writes no file, if an edit does not fit the bank. Without ``force`` it also
+    raises if the edits were made for another bank or for an earlier version of this bank. Raises
+    :class:`SelectionError` if the public or the secret part would be empty.
+    """
+    inputs = [bank] if edits is None else [bank, edits]
+    outputs = [output] if secret is None else [output, secret]
+    for path in outputs:
+        check_output(path, inputs)
+    lines = read_bank(bank).lines
+    summary: list[str] = []
+    if edits is not None:
+        contents = read_edits(edits)
+        if contents.bank and not force:
+            check_reviewed(contents.bank_sha256, bank, edits, "bank_sha256", "bank", "entries")
+        lines = edit_lines(lines, contents, str(edits))
+        summary += _applied(contents)
+    if secret is None:
+        write_bank(lines, output, inputs=inputs)
+        return summary
+    parts = split_bank(lines, share, seed)
     sizes = [sum(len(line.items) for line in part) for part in parts]
     if not all(sizes):
         empty = "public" if not sizes[0] else "secret"
         raise SelectionError(f"With --secret {share:g} the {empty} part of {bank} is empty.")
-    for part, path in zip(parts, (public, secret), strict=True):
-        write_bank(part, path, inputs=[bank])
-    return BankSplit(*sizes)
+    for part, path in zip(parts, outputs, strict=True):
+        write_bank(part, path, inputs=inputs)
+    return [*summary, f"{counted(sizes[0], 'entry is', 'entries are')} public, {sizes[1]} secret."]
+
+
+def _applied(edits: Edits) -> Iterator[str]:
+    counts = Counter(edit.op for edit in edits.bank)
+    operations = ", ".join(f"{count} × {op}" for op, count in counts.items())
+    yield f"{counted(len(edits.bank), 'edit')} applied{f': {operations}' if operations else ''}."
+    if edits.ratings:
+        ratings = counted(len(edits.ratings), "rating")
+        yield f"The edits file also has {ratings} of passages; `exam-pp apply` applies them."

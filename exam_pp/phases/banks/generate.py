@@ -48,7 +48,6 @@ class GenerateOptions:
     repairs: int = 1
     facets: bool = True
     test_collection: str = ""
-    description: str = ""
     max_queries: int | None = None
     prompts: Sequence[Prompt] = ()
     top_ups: int = TOP_UPS
@@ -181,7 +180,7 @@ def _info(
     provenance: Mapping[str, Any],
     options: GenerateOptions,
 ) -> dict[str, Any]:
-    record = bank_info(prompt, options.kind, model, provenance, options.test_collection, options.description)
+    record = bank_info(prompt, options.kind, model, provenance, options.test_collection)
     record |= {"reply": result.reply, "calls": result.calls}
     if result.top_ups:
         top_up = TOP_UP_PROMPTS[options.kind]
@@ -200,7 +199,6 @@ def bank_info(
     model: str,
     provenance: Mapping[str, Any],
     test_collection: str,
-    description: str,
 ) -> dict[str, Any]:
     """The ``info`` of a bank line: the keys of published question banks, and further keys of exam_pp.
 
@@ -213,7 +211,7 @@ def bank_info(
         "prompt_target": f"{kind}s",
         "test_collection": test_collection,
         "hash": prompt.hash,
-        "description": description,
+        "description": "",
         "llm_options": dict(provenance),
         "prompt_info": prompt_info(prompt),
     }
@@ -316,7 +314,7 @@ def _check_prompts(options: GenerateOptions, units: Iterable[GenerationUnit]) ->
         facet = unit.facet_text is not None
         if facet not in own:
             what, hint = (
-                ("facets", "with the placeholder {subtopic}, or use --no-facets")
+                ("facets", "with the placeholder {subtopic}, or use --facets title")
                 if facet
                 else ("queries without facets", "without the placeholder {subtopic}")
             )

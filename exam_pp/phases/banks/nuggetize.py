@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -17,14 +16,13 @@ from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import bank_info, prompt_info
 from exam_pp.phases.banks.relevant_passages import Relevance, RelevantPassages, relevant_passages
-from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, journal_of, open_journal
+from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import IMPORTANCE
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, atomic_output, check_output
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.passages.journal import importance_journal_path
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import BankLine, Nugget, entry_id
 from exam_pp.wording import counted
@@ -34,12 +32,11 @@ Advance = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class NuggetizeOptions:
-    """Options: relevant passages, the nuggetizer, and the description of the bank in its ``info``."""
+    """Options: relevant passages, the nuggetizer, and the name of the collection that the bank stores."""
 
     relevance: Relevance = field(default_factory=Relevance)
     nuggetizer: Nuggetizer = field(default_factory=Nuggetizer)
     test_collection: str = ""
-    description: str = ""
     max_queries: int | None = None
 
 
@@ -158,25 +155,18 @@ def nuggetize(
     options: NuggetizeOptions,
     summary: NuggetizeSummary | None = None,
     trace: list[dict[str, Any]] | None = None,
-    importance: ImportanceModel | None = None,
 ) -> list[BankLine]:
     """Bank lines for the queries with nuggets, in input order; ``summary`` lists the queries without nuggets.
 
     The first windows of all queries are requested together, then the second windows, and so on. A record of
-    every window is appended to ``trace``, or is in the ``info`` of the lines if ``trace`` is None. With
-    ``importance``, another model labels the importance of all nuggets at the end.
+    every window is appended to ``trace``, or is in the ``info`` of the lines if ``trace`` is None.
     """
     counts = summary if summary is not None else NuggetizeSummary()
     counts.for_editing = options.nuggetizer.for_editing
     counts.queries += len(queries)
     lines = []
     nuggetizer = options.nuggetizer
-    if importance is None:
-        results = run_requests(map(nuggetizer.run, queries), answer)
-    else:
-        listed = run_requests(map(nuggetizer.create, queries), answer)
-        texts = [query.query_text for query in queries]
-        results = run_requests(map(nuggetizer.label, texts, listed), importance.answer)
+    results = run_requests(map(nuggetizer.run, queries), answer)
     for query, nuggets in zip(queries, results, strict=True):
         counts.add(nuggets)
         windows = [window.record() for window in nuggets.windows]
@@ -184,8 +174,6 @@ def nuggetize(
             trace += [{"query_id": query.query_id, "window": n} | w for n, w in enumerate(windows, 1)]
         if nuggets.nuggets:
             info = _info(query, nuggets, model, provenance, options)
-            if importance is not None:
-                info |= importance_info(importance, nuggetizer.importance)
             log = {} if trace is not None else {"windows": windows}
             lines.append(_line(query, nuggets, info | log, options))
         else:
@@ -206,9 +194,7 @@ def _info(
     query: Segments, nuggets: Nuggets, model: str, provenance: Mapping[str, Any], options: NuggetizeOptions
 ) -> dict[str, Any]:
     nuggetizer, relevance = options.nuggetizer, options.relevance
-    info = bank_info(
-        nuggetizer.creation, "nugget", model, provenance, options.test_collection, options.description
-    )
+    info = bank_info(nuggetizer.creation, "nugget", model, provenance, options.test_collection)
     info["nuggetizer"] = {
         "judgments": relevance.source,
         **({} if relevance.source == "all" else {"min_judgment": relevance.min_judgment}),
@@ -223,7 +209,6 @@ def _info(
         "iterations": nuggetizer.iterations,
         "max_nuggets": nuggetizer.max_nuggets,
         **({} if nuggetizer.max_words is None else {"max_words": nuggetizer.max_words}),
-        **({"drop_repeated": True} if nuggetizer.drop_repeated else {}),
         **(
             {"for_editing": True} if nuggetizer.for_editing else {"keep": nuggetizer.keep, "cut": nuggets.cut}
         ),
@@ -260,14 +245,12 @@ def nuggetize_file(
     options: NuggetizeOptions,
     *,
     trace: Path | None = None,
-    importance_model: ModelOptions | None = None,
     advance: Advance = lambda _steps, _total: None,
 ) -> NuggetizeSummary:
     """Write a bank of nuggets for the queries of a passages file.
 
-    ``files`` names the passages file and the file with the queries' texts. ``importance_model`` labels the
-    importance in place of ``model``; it has a journal of its own. An interrupted run continues from its
-    journals. The summary lists the queries without nuggets. Raises :class:`exam_pp.errors.ExamError`, for
+    ``files`` names the passages file and the file with the queries' texts. An interrupted run continues from
+    its journal. The summary lists the queries without nuggets. Raises :class:`exam_pp.errors.ExamError`, for
     example if no query gets a nugget.
     """
     check_output(files.output, files.inputs)
@@ -276,22 +259,14 @@ def nuggetize_file(
         if trace.resolve() == files.output.resolve():
             raise OutputError(f"--also trace and --output are the same file: {trace}.")
     check_lists(model, [options.nuggetizer.creation])
-    if importance_model is not None:
-        check_lists(importance_model, [options.nuggetizer.importance])
     summary = NuggetizeSummary(output=str(files.output))
     options, queries = _read(files, options, summary)
     planned = sum(options.nuggetizer.count_windows(len(query.passages)) for query in queries)
     advance(0, planned)
     llm = load_llm(model)
-    labeller = None if importance_model is None else load_llm(importance_model)
     traced: list[dict[str, Any]] | None = None if trace is None else []
-    with ExitStack() as journals:
-        journal = journals.enter_context(open_journal(files))
+    with open_journal(files) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None))
-        importance = None
-        if labeller is not None:
-            labels = journals.enter_context(open_journal(_importance_files(files)))
-            importance = ImportanceModel(Answerer(labeller, labels), labeller.name, labeller.provenance())
         lines = nuggetize(
             queries,
             answer,
@@ -300,10 +275,9 @@ def nuggetize_file(
             options=options,
             summary=summary,
             trace=traced,
-            importance=importance,
         )
         advance(planned - summary.windows.total(), None)  # iterations that were not needed
-        summary.asked = answer.asked + (0 if importance is None else importance.answer.asked)
+        summary.asked = answer.asked
         if not lines:
             reason, count = Counter(summary.failed.values()).most_common(1)[0]
             raise SelectionError(
@@ -314,12 +288,6 @@ def nuggetize_file(
             _write_trace(traced or [], trace, files)
         write_bank(lines, files.output, inputs=files.inputs)
     return summary
-
-
-def _importance_files(files: GradeFiles) -> GradeFiles:
-    """The files with the journal of another model, next to the first journal."""
-    journal = journal_of(files)
-    return replace(files, journal=journal and importance_journal_path(journal))
 
 
 def _read(

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, NamedTuple
 
-from exam_pp.errors import SelectionError
 from exam_pp.graders.nuggetize import MAX_WORDS
 from exam_pp.metrics.duplicates import near_duplicates
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
-from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, is_stale
-from exam_pp.wording import no_query
+from exam_pp.test_bank import BankLine, Entry, Nugget, TestBank, is_stale
 
 
 @dataclass(frozen=True)
@@ -39,9 +35,8 @@ class BankStatistics:
     repeated_ids: int
 
 
-def bank_statistics(bank: Path) -> BankStatistics:
-    """Read a bank and count its queries, facets and entries."""
-    test_bank = read_bank(bank)
+def bank_statistics(test_bank: TestBank) -> BankStatistics:
+    """Count the queries, facets and entries of a bank."""
     entries = [entry for query in test_bank for entry in query.entries.values()]
     golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
     return BankStatistics(
@@ -59,13 +54,11 @@ def bank_statistics(bank: Path) -> BankStatistics:
     )
 
 
-def bank_queries(bank: Path, queries: Collection[str] = ()) -> list[QueryBank]:
-    """The selected queries of a bank, by default all; raises :class:`SelectionError` for an unknown id."""
-    test_bank = read_bank(bank)
-    for query_id in queries:
-        if query_id not in test_bank.queries:
-            raise SelectionError(no_query(bank, query_id, test_bank.queries))
-    return [query for query in test_bank if not queries or query.query_id in queries]
+def select_queries(bank: TestBank, queries: Collection[str]) -> TestBank:
+    """The bank with only these queries; without queries, the whole bank."""
+    if not queries:
+        return bank
+    return TestBank.from_lines(line for line in bank.lines if line.query_id in queries)
 
 
 class Problem(NamedTuple):
@@ -138,24 +131,3 @@ def _most_words(line: BankLine, item: Nugget) -> int:
     """The limit in the prompt of AutoNuggetizer (with importance) or of the workbench paper."""
     listed = isinstance(line.info, dict) and "nuggetizer" in line.info
     return MAX_WORDS if listed or item.importance is not None else MAX_NUGGET_WORDS
-
-
-@dataclass(frozen=True)
-class Lint:
-    """The problems of a bank, and its numbers of queries and entries."""
-
-    problems: Sequence[Problem]
-    queries: int
-    entries: int
-
-    @property
-    def errors(self) -> int:
-        """The number of problems that are errors."""
-        return sum(problem.severity == "error" for problem in self.problems)
-
-
-def lint_file(bank: Path) -> Lint:
-    """Read a bank and return its problems, as :func:`lint` finds them."""
-    test_bank = read_bank(bank)
-    entries = sum(len(query.entries) for query in test_bank)
-    return Lint(list(lint(test_bank)), len(test_bank.queries), entries)

@@ -12,7 +12,7 @@ from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Extremes, extremes, standings
-from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, MissingVital
+from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_scores import (
@@ -66,7 +66,6 @@ class ScoringRules:
 
     cutoff: int | None = None
     missing_queries: MissingQueries = "zero"
-    missing_vital: MissingVital = "zero"
     role: Role | None = None
     canaries: bool = False
 
@@ -131,7 +130,7 @@ def read_conditions(
         listed = ", ".join(condition.name for condition in conditions)
         raise SelectionError(
             f"{counted(len(names), 'name')} for {counted(len(conditions), 'condition')} ({listed}); use "
-            "--condition once for each condition."
+            "--name once for each condition."
         )
     conditions = (
         [replace(c, name=name) for name, c in zip(names, conditions, strict=True)] if names else conditions
@@ -158,7 +157,7 @@ def _conditions(
     if bank is None:
         raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
     evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries, **vars(rules))
-    sanity = sanity_scores(bank, queries=queries, missing_vital=rules.missing_vital)
+    sanity = sanity_scores(bank, queries=queries)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
         yield Condition(name, evaluation, sanity)
@@ -257,7 +256,7 @@ def nugget_leaderboard(
 
     Statistics are computed for the first metric, or for ``every_metric``. ``run_types`` is a file of runs
     with their types. ``sanity`` adds the rows of the artificial runs. Raises
-    :class:`~exam_pp.errors.ExamError`, for ``sanity`` also if only score files are compared.
+    :class:`~exam_pp.errors.ExamError`.
     """
     systems = list(dict.fromkeys(s for condition in conditions for s in condition.evaluation.systems))
     types = _types(run_types, systems)
@@ -280,8 +279,8 @@ def nugget_leaderboard(
 
 def _sanity_rows(conditions: Sequence[Condition]) -> list[ExtraRow]:
     means = [{(row.system, row.metric): row.mean for row in standings(c.sanity)} for c in conditions]
-    if not any(means):
-        raise SelectionError("Sanity rows need the nuggets: use a graded file with --bank.")
+    if not any(means):  # only files of scores are compared
+        return []
     return [
         ExtraRow(
             name,

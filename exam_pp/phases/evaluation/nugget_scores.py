@@ -93,9 +93,7 @@ def nugget_scores(
     }
 
 
-def sanity_scores(
-    bank: Bank, *, queries: Queries | None = None, missing_vital: MissingVital = "zero"
-) -> list[Score]:
+def sanity_scores(bank: Bank, *, queries: Queries | None = None) -> list[Score]:
     """The scores of two artificial runs that bound all scores: every nugget supported, and empty answers.
 
     The length of the first is that of all nuggets together. They correspond to the runs all_nuggets and
@@ -107,8 +105,7 @@ def sanity_scores(
         words = sum(answer_length(entry.text) for entry in entries)
         for system, label, length in ((ALL_NUGGETS, "support", words), (EMPTY_ANSWERS, "not_support", 0)):
             nuggets = [LabelledNugget(entry.importance, label) for entry in entries]
-            scores = scores_of_answer(nuggets, missing_vital=missing_vital)
-            _add_rows(rows, system, query_id, scores, length)
+            _add_rows(rows, system, query_id, scores_of_answer(nuggets), length)
     return rows
 
 

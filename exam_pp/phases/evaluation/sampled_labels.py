@@ -114,7 +114,7 @@ def _grades_of(
         choices = listed(sorted(key.prompt_class for key in exact))
         raise SelectionError(
             f"{reviewer!r} labelled with several prompts in {source} ({choices}), and none is that of the "
-            f"judge ({judge.prompt_class}); remove the others with `exam-pp strip`."
+            f"judge ({judge.prompt_class}); remove the others with `exam-pp filter --remove grades`."
         )
     return exact[0], known[exact[0]]
 

@@ -75,7 +75,7 @@ def score_runs(
             titles.update(line.query_id.partition("/")[0] for line in read_run(file, method=method))
         hint = (
             " The runs rank facets (query/facet): score facets with --facets facet, or the merged rankings "
-            "of `exam-pp import` with --rankings."
+            "of `exam-pp import` with -m and without --runs."
         )
         raise SelectionError(
             f"No run in {listed([str(path) for path in paths]) if paths else 'the list'} has results for any "

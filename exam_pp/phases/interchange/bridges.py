@@ -2,42 +2,79 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.data_model import Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Content
+from exam_pp.formats.base import Content, Format
 from exam_pp.formats.dropped_fields import (
     DroppedFields,
     count_dropped_bank_fields,
     count_dropped_passage_fields,
     count_dropped_ranking_fields,
 )
+from exam_pp.formats.nugget_assignments import AssignmentLine
+from exam_pp.formats.rank_llm import CandidateLine
 from exam_pp.formats.trec import Runs
+from exam_pp.formats.umbrela import JudgeRow
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.interchange.answer_units import Unit, answer_documents, answer_passages
-from exam_pp.phases.interchange.export_answers import answers_of
-from exam_pp.phases.interchange.export_runs import runs_of
-from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
-from exam_pp.roles import choose_role
-from exam_pp.store.trec.answers import Answer
-from exam_pp.store.trec.queries import Facet, Query
+from exam_pp.phases.interchange.candidate_segments import segments_of
+from exam_pp.phases.interchange.export_assignments import assignments_of
+from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
+from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score
+from exam_pp.roles import choose_role, outputs_of, without_canaries
+from exam_pp.store.trec.answers import Answer, AnswerPart
+from exam_pp.store.trec.queries import Facet, Query, read_query_texts
+from exam_pp.store.trec.runs import MethodName, run_files
 from exam_pp.test_bank import BankLine, TestBank
 
 
 @dataclass(frozen=True)
-class BridgeOptions:
-    """Options of a conversion: source file (for messages), unit of answers, measure that ranks systems."""
+class Conversion:
+    """A conversion of ``source`` to ``target``.
 
-    path: Path
+    ``source_format`` is detected from the content if None. ``unit`` is the part of an answer that becomes a
+    passage, and ``measure`` the measure of official ranks. ``contexts`` is a passages file with the
+    paragraphs for SQuAD2 or the passages for Open RAG Eval. ``queries`` is a file of query texts, for sources
+    without them.
+
+    Of a passages file, only the rankings of ``role`` and ``systems`` (empty: all) and the grades that
+    ``grades`` accepts are written. ``bank`` has the nuggets of assignments.
+    """
+
+    source: Path
+    target: Path
+    target_format: str
+    source_format: str | None = None
     unit: Unit = "sentence"
     measure: str | None = None
+    method_name: MethodName = "stem"
+    contexts: Path | None = None
+    queries: Path | None = None
+    role: Role | None = None
+    systems: Sequence[str] = ()
+    bank: Path | None = None
+    grades: GradeFilter = field(default_factory=GradeFilter)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """All input files."""
+        files = run_files(self.source) if self.source.is_dir() else [self.source]
+        return [*files, *(path for path in (self.contexts, self.queries, self.bank) if path is not None)]
+
+    @cached_property
+    def query_texts(self) -> Mapping[str, str]:
+        """Query id to text, from the file of queries."""
+        return {} if self.queries is None else read_query_texts(self.queries)
 
 
-Bridge = Callable[[Any, DroppedFields, BridgeOptions], Any]
+Bridge = Callable[[Any, DroppedFields, Conversion], Any]
 
 
 def _counting_dropped(
@@ -50,7 +87,7 @@ def _counting_dropped(
 
 
 def _passages_to_qrels(
-    queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
+    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
 ) -> Iterator[Qrel]:
     """Yield the highest judgment of each passage, with ``query/facet`` for facets."""
     best: dict[tuple[str, str], int] = {}
@@ -64,13 +101,13 @@ def _passages_to_qrels(
                 dropped.add("repeated judgments of a passage", key in best)
                 best[key] = max(judgment.relevance, best.get(key, judgment.relevance))
     if not best:
-        raise DataError("has no judgments.", file=str(options.path))
+        raise DataError("has no judgments.", file=str(conversion.source))
     for (query_id, passage_id), relevance in best.items():
         yield Qrel(query_id, passage_id, relevance)
 
 
 def _passages_to_runs(
-    queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
+    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
 ) -> Runs:
     def counting_dropped() -> Iterator[QueryPassages]:
         for query in _counting_dropped(queries, frozenset({"ranking entries"}), dropped):
@@ -78,23 +115,104 @@ def _passages_to_runs(
                 count_dropped_ranking_fields(query.query_id, passage, dropped)
             yield query
 
-    runs = runs_of(choose_role(counting_dropped(), preferred="retrieved"), options.path)
+    queries_of_role = choose_role(
+        without_canaries(counting_dropped()), conversion.role, preferred="retrieved"
+    )
+    runs = _runs_of(queries_of_role, conversion.source)
     changed = sum(system.split() != [system] for system in runs)
     dropped.add("whitespace in system names", changed)
     return dict(sorted(runs.items()))
 
 
 def _passages_to_answers(
-    queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
+    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
 ) -> Iterator[Answer]:
-    answers = answers_of(queries, (), dropped, count_others=True)
-    if not answers:
-        raise DataError("has no answers of systems.", file=str(options.path))
+    answers = _answers_of(queries, conversion.systems, dropped, count_others=not conversion.systems)
+    if not (answers or conversion.systems):
+        raise DataError("has no answers of systems.", file=str(conversion.source))
     yield from answers
 
 
+def _runs_of(queries: Iterable[QueryView], passages: Path) -> dict[str, list[RunLine]]:
+    """System to its run lines, best first for each query; ``passages`` is the file, for messages."""
+    runs: dict[str, dict[str, dict[str, RunLine]]] = defaultdict(lambda: defaultdict(dict))
+    for query in queries:
+        for passage in query.passages:
+            for entry in passage.rankings:
+                _check_run_ids(passages, query.query_id, passage.passage_id)
+                tag = "_".join(entry.method.split())
+                line = RunLine(query.query_id, passage.passage_id, entry.rank, entry.score, tag)
+                ranked = runs[entry.method][query.query_id]
+                ranked[passage.passage_id] = min(ranked.get(passage.passage_id, line), line, key=_run_order)
+    if not runs:
+        raise DataError("has no rankings.", file=str(passages))
+    return {
+        system: [line for ranked in run.values() for line in sorted(ranked.values(), key=_run_order)]
+        for system, run in runs.items()
+    }
+
+
+def _check_run_ids(file: Path, *ids: str) -> None:
+    for identifier in ids:
+        if len(identifier.split()) != 1:
+            raise DataError(
+                f"the id {identifier!r} is empty or contains whitespace, which a run file does not allow.",
+                file=str(file),
+            )
+
+
+def _run_order(line: RunLine) -> tuple[int, float]:
+    return line.rank, -line.score
+
+
+def _answers_of(
+    passages: Iterable[QueryPassages],
+    systems: Sequence[str],
+    dropped: DroppedFields,
+    *,
+    count_others: bool = False,
+) -> list[Answer]:
+    """The answers in passages, with the texts of their references; empty ``systems`` selects all.
+
+    A part that its system ranks twice has the better rank. Counts the fields that answers cannot hold, with
+    ``count_others`` also all other passages.
+    """
+    answers: list[Answer] = []
+    for query in passages:
+        used: Counter[str] = Counter()
+        for output in outputs_of(query).values():
+            if not output.answered or (systems and output.system not in systems):
+                continue
+            references = [passage for passage in output.retrieved if _is_reference(passage, output.system)]
+            answers.append(
+                Answer(
+                    query.query_id,
+                    output.system,
+                    tuple(AnswerPart(part.text, cited) for part, cited in output.parts if part.text.strip()),
+                    references=tuple(passage.passage_id for passage in references),
+                    repeat=output.repeat,
+                    texts=tuple((passage.passage_id, passage.text) for passage in references),
+                )
+            )
+            used.update(passage.passage_id for passage, _ in output.parts)
+            used.update(passage.passage_id for passage in references)
+        for passage in query.passages:
+            if passage.passage_id not in used:
+                dropped.add("passages that are not parts of answers", count_others)
+                continue
+            kept = frozenset({"passage texts", "ranking entries", "citations"})
+            count_dropped_passage_fields(QueryPassages(query.query_id, [passage]), kept, dropped)
+            dropped.add("other ranking entries", max(0, len(passage.rankings) - used[passage.passage_id]))
+    return answers
+
+
+def _is_reference(passage: Passage, system: str) -> bool:
+    """Whether the system retrieved the passage for an answer; in files without roles that is not known."""
+    return any(entry.method == system and entry.role == "retrieved" for entry in passage.rankings)
+
+
 def _answers_to_passages(
-    answers: Iterable[Answer], dropped: DroppedFields, options: BridgeOptions
+    answers: Iterable[Answer], dropped: DroppedFields, conversion: Conversion
 ) -> Iterator[QueryPassages]:
     """Make passages as ``exam-pp import --answers`` does.
 
@@ -110,7 +228,7 @@ def _answers_to_passages(
         for docid, entry in documents.items():
             if docid in texts:
                 _add(query, docid, texts[docid], entry)
-        for entry, text in answer_passages(answer, options.unit, dropped):
+        for entry, text in answer_passages(answer, conversion.unit, dropped):
             _add(query, entry.passage_id, text, entry)
     for query_id, passages in queries.items():
         yield QueryPassages(query_id, list(passages.values()))
@@ -126,7 +244,7 @@ def _add(query: dict[str, Passage], passage_id: str, text: str, entry: RankingEn
 
 
 def _bank_to_queries(
-    lines: Iterable[BankLine], dropped: DroppedFields, _options: BridgeOptions
+    lines: Iterable[BankLine], dropped: DroppedFields, _conversion: Conversion
 ) -> Iterator[Query]:
     bank = TestBank.from_lines(lines)
     without_entries = (line.model_copy(update={"items": []}) for line in bank.lines)
@@ -151,7 +269,7 @@ def _bank_to_queries(
 
 
 def _answers_to_queries(
-    answers: Iterable[Answer], dropped: DroppedFields, options: BridgeOptions
+    answers: Iterable[Answer], dropped: DroppedFields, conversion: Conversion
 ) -> Iterator[Query]:
     seen: dict[str, None] = {}
     for answer in answers:
@@ -160,11 +278,11 @@ def _answers_to_queries(
             seen[answer.query_id] = None
             yield Query(query_id=answer.query_id, query_text=answer.query_text)
     if not seen:
-        raise DataError("has no query texts.", file=str(options.path))
+        raise DataError("has no query texts.", file=str(conversion.source))
 
 
 def _scores_to_ranks(
-    scores: Iterable[Score], dropped: DroppedFields, options: BridgeOptions
+    scores: Iterable[Score], dropped: DroppedFields, conversion: Conversion
 ) -> Mapping[str, float]:
     """System to rank by the means of one measure, best first; tied systems get the average rank."""
     from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
@@ -173,7 +291,7 @@ def _scores_to_ranks(
     scores = list(scores)
     rows = standings(scores)
     measures = list(dict.fromkeys(row.metric for row in rows))
-    measure = options.measure or (measures[0] if len(measures) == 1 else None)
+    measure = conversion.measure or (measures[0] if len(measures) == 1 else None)
     if measure not in measures:
         raise SelectionError(
             f"Ranks need one measure; name it with --measure. The file has: {', '.join(measures)}."
@@ -182,6 +300,26 @@ def _scores_to_ranks(
     return ranks_of(
         {row.system: row.mean for row in rows if row.metric == measure and row.system != OVERALL_SYSTEM}
     )
+
+
+def _passages_to_segments(
+    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
+) -> list[CandidateLine]:
+    return segments_of(queries, dropped, conversion.query_texts, conversion.systems, conversion.source)
+
+
+def _passages_to_labels(
+    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
+) -> list[JudgeRow]:
+    return judge_rows_of(queries, dropped, conversion.query_texts, conversion.grades, conversion.source)
+
+
+def _passages_to_assignments(
+    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
+) -> list[AssignmentLine]:
+    if conversion.bank is None:
+        raise SelectionError("Nugget assignments need a test bank; name it with --bank.")
+    return assignments_of(queries, dropped, conversion.bank, conversion.grades, conversion.source)
 
 
 BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
@@ -194,3 +332,18 @@ BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
     ("scores", "ranks"): _scores_to_ranks,
 }
 """(Source content, target content) to conversion; formats of the same content need no conversion."""
+PARTS: Mapping[str, Bridge] = {
+    "candidates": _passages_to_segments,
+    "nuggetizer-assignments": _passages_to_assignments,
+    "umbrela": _passages_to_labels,
+}
+"""Format that holds only a part of passages to the conversion of passages into its records."""
+
+
+def bridge_of(source: Format, target: Format) -> Bridge | None:
+    """The conversion of the content of a format to that of another; None if it is impossible."""
+    if target.name in PARTS:
+        return PARTS[target.name] if source.content == "passages" else None
+    if source.content == target.content:
+        return lambda value, _dropped, _conversion: value
+    return BRIDGES.get((source.content, target.content))

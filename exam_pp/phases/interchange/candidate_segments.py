@@ -1,20 +1,19 @@
-"""Import and export of retrieved segments of rank_llm, UMBRELA and AutoNuggetizer."""
+"""Retrieved segments of rank_llm, UMBRELA and AutoNuggetizer, from and to passages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from exam_pp.data_model import Passage
+from exam_pp.data_model import Passage, QueryPassages, RankingEntry
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.rank_llm import Candidate, CandidateLine, CandidateQuery, pool_candidates
 from exam_pp.roles import DistinctNames, System
 from exam_pp.store.files import check_output
-from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.graded_file import read_passages, write_passages
-from exam_pp.store.trec.queries import read_query_texts, write_queries
-from exam_pp.wording import counted
+from exam_pp.store.passages.graded_file import write_passages
+from exam_pp.store.trec.queries import write_queries
+from exam_pp.wording import counted, listed
 
 
 def import_candidates(
@@ -39,21 +38,22 @@ def import_candidates(
     return [imported, *dropped.lines()]
 
 
-def export_candidates(passages: Path, queries: Path, system: str, output: Path) -> list[str]:
-    """Write the ranking of a system as segments, best first, and return the lines of the summary.
+def segments_of(
+    queries: Iterable[QueryPassages],
+    dropped: DroppedFields,
+    texts: Mapping[str, str],
+    systems: Sequence[str],
+    file: Path,
+) -> list[CandidateLine]:
+    """The ranking of a system as segments, best first; ``file`` has the queries, for messages.
 
-    The highest of several judgments is written. Raises :class:`~exam_pp.errors.SelectionError` for a system
-    without rankings, and for a query without a text.
+    ``systems``: The one system; empty if only one system has a ranking. The highest of several judgments is
+    kept. Raises :class:`~exam_pp.errors.SelectionError` for a system without rankings, and for a query
+    without a text.
     """
-    inputs = [passages, queries]
-    check_output(output, inputs)
-    texts = read_query_texts(queries)
-    dropped = DroppedFields()
-    lines: list[CandidateLine] = []
-    systems: dict[str, None] = {}
+    rankings: dict[str, dict[str, list[tuple[RankingEntry, Passage]]]] = {}
     distinct = DistinctNames()
-    for query in read_passages(passages):
-        ranked: list[tuple[int, float, Passage]] = []
+    for query in queries:
         for passage in query.passages:
             dropped.add("sets of grades", sum(1 for _ in passage.grade_sets()))
             dropped.add("judgments other than the highest", max(0, len(passage.judgments) - 1))
@@ -61,29 +61,33 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
                 if entry.role == "answer":
                     dropped.add("parts of answers")
                     continue
-                name = distinct(System.of(entry))
-                systems[name] = None
-                if name == system:
-                    ranked.append((entry.rank, entry.score, passage))
-                else:
-                    dropped.add("ranking entries of other systems")
-        if ranked:
-            candidates = [_candidate(*item[1:]) for item in sorted(ranked, key=lambda item: item[:2])]
-            if query.query_id not in texts:
-                raise SelectionError(f"{queries} has no text for the query {query.query_id!r} of {passages}.")
-            candidate_query = CandidateQuery(qid=query.query_id, text=texts[query.query_id])
-            lines.append(CandidateLine(query=candidate_query, candidates=candidates))
-    if not lines:
-        raise SelectionError(
-            f"{passages} has no system {system!r}; its systems are: {', '.join(systems)}."
-            if systems
-            else f"{passages} has no rankings of systems."
+                of_system = rankings.setdefault(distinct(System.of(entry)), {})
+                of_system.setdefault(query.query_id, []).append((entry, passage))
+    if not rankings:
+        raise SelectionError(f"{file} has no rankings of systems.")
+    if len(named := systems or [*rankings]) > 1:
+        raise SelectionError(f"{file} has several systems; name one of them with --system: {listed(named)}.")
+    if (system := named[0]) not in rankings:
+        raise SelectionError(f"{file} has no system {system!r}; its systems are: {', '.join(rankings)}.")
+    ranking = rankings.pop(system)
+    others = (entries for of_system in rankings.values() for entries in of_system.values())
+    dropped.add("ranking entries of other systems", sum(map(len, others)))
+    if missing := [query_id for query_id in ranking if query_id not in texts]:
+        raise SelectionError(f"--queries has no text for the query {missing[0]!r} of {file}.")
+    return [
+        CandidateLine(
+            query=CandidateQuery(qid=query_id, text=texts[query_id]),
+            candidates=[_candidate(*item) for item in sorted(entries, key=_order)],
         )
-    write_records(lines, output, inputs=inputs)
-    return [f"Wrote {counted(len(lines), 'query')}.", *dropped.lines()]
+        for query_id, entries in ranking.items()
+    ]
 
 
-def _candidate(score: float, passage: Passage) -> Candidate:
+def _order(item: tuple[RankingEntry, Passage]) -> tuple[int, float]:
+    return item[0].rank, -item[0].score
+
+
+def _candidate(entry: RankingEntry, passage: Passage) -> Candidate:
     judged = [judgment.relevance for judgment in passage.judgments]
     judgment = {"judgment": max(judged)} if judged else {}
-    return Candidate(docid=passage.passage_id, score=score, **judgment, doc={"segment": passage.text})
+    return Candidate(docid=passage.passage_id, score=entry.score, **judgment, doc={"segment": passage.text})

@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import FORMATS, Format, Source, Target, all_formats, format_of
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.phases.interchange.answer_units import Unit
-from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
+from exam_pp.formats.trec import Runs
+from exam_pp.phases.interchange.bridges import Bridge, Conversion, bridge_of
 from exam_pp.store.files import check_output, write_text
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.store.trec.runs import MethodName, run_files
+from exam_pp.store.trec.answers import Answer
 
-
-@dataclass(frozen=True)
-class Conversion:
-    """A conversion of ``source`` to ``target``.
-
-    ``source_format`` is detected from the content if None. ``unit`` is the part of an answer that becomes a
-    passage, and ``measure`` the measure of official ranks. ``contexts`` is a passages file with the
-    paragraphs for SQuAD2 or the passages for Open RAG Eval. ``queries`` is a file of query texts, for answers
-    without them. ``bom`` writes CSV for spreadsheets with a byte order mark.
-    """
-
-    source: Path
-    target: Path
-    target_format: str
-    source_format: str | None = None
-    unit: Unit = "sentence"
-    measure: str | None = None
-    method_name: MethodName = "stem"
-    contexts: Path | None = None
-    queries: Path | None = None
-    bom: bool = False
-
-    @property
-    def inputs(self) -> list[Path]:
-        """All input files."""
-        files = run_files(self.source) if self.source.is_dir() else [self.source]
-        return [*files, *(path for path in (self.contexts, self.queries) if path is not None)]
+__all__ = ["Conversion", "convert"]
 
 
 def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -> DroppedFields:
@@ -55,14 +29,14 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
     name = conversion.source_format
     source_format = FORMATS.get(name) if name else format_of(conversion.source, "--from")
     target_format = FORMATS.get(conversion.target_format)
-    _check_possible(source_format, target_format)
+    bridge = _possible(source_format, target_format)
     if conversion.source.is_dir() and source_format.content != "runs":
         raise SelectionError(
             f"{conversion.source} is a folder, but the format {source_format.name} needs a file; "
             "only runs can be read from a folder."
         )
     inputs = conversion.inputs
-    if not conversion.target.is_dir():
+    if target_format.content != "runs" and not conversion.target.is_dir():
         check_output(conversion.target, inputs)
     if dropped_fields_output is not None:
         check_output(dropped_fields_output, inputs)
@@ -73,36 +47,56 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
     dropped = DroppedFields()
     assert source_format.read is not None
     assert target_format.write is not None
-    value: Any = source_format.read(Source(conversion.source, dropped, conversion.method_name))
-    if source_format.content != target_format.content:
-        bridge = BRIDGES[source_format.content, target_format.content]
-        value = bridge(value, dropped, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
+    source: Any = source_format.read(Source(conversion.source, dropped, conversion.method_name))
+    value = bridge(source, dropped, conversion)
+    if target_format.content == "runs" and conversion.systems:
+        value = _runs_of_systems(value, conversion)
+    if target_format.content == "answers" and (conversion.systems or conversion.queries):
+        value = _answers_of_systems(value, conversion)
     contexts = _contexts(conversion.contexts) if conversion.contexts else {}
-    texts = read_query_texts(conversion.queries) if conversion.queries else {}
-    target_format.write(value, Target(conversion.target, dropped, inputs, contexts, texts, conversion.bom))
+    target_format.write(value, Target(conversion.target, dropped, inputs, contexts))
     if dropped_fields_output is not None:
         _write_report(conversion, source_format, dropped, dropped_fields_output)
     return dropped
 
 
-def _check_possible(source: Format, target: Format) -> None:
+def _possible(source: Format, target: Format) -> Bridge:
+    """The conversion between two formats; raises :class:`SelectionError` if it is impossible."""
     if source.read is None:
         hint = f"; use {source.read_by}" if source.read_by else ""
         raise SelectionError(f"convert cannot read the format {source.name}{hint}.")
     if target.write is None:
         hint = f"; use {target.written_by}" if target.written_by else ""
         raise SelectionError(f"convert cannot write the format {target.name}{hint}.")
-    if source.content != target.content and (source.content, target.content) not in BRIDGES:
-        reachable = [form.name for form in all_formats() if _is_possible(source, form)]
+    if (bridge := bridge_of(source, target)) is None:
+        reachable = [form.name for form in all_formats() if form.write and bridge_of(source, form)]
         raise SelectionError(
             f"{source.name} ({source.content}) cannot be converted to {target.name} ({target.content}); "
             f"possible targets: {', '.join(reachable)}."
         )
+    return bridge
 
 
-def _is_possible(source: Format, target: Format) -> bool:
-    same = source.content == target.content
-    return target.write is not None and (same or (source.content, target.content) in BRIDGES)
+def _runs_of_systems(runs: Runs, conversion: Conversion) -> Runs:
+    _check_systems(runs, conversion)
+    return {system: runs[system] for system in runs if system in conversion.systems}
+
+
+def _answers_of_systems(answers: Iterable[Answer], conversion: Conversion) -> list[Answer]:
+    """The answers of the selected systems, with the texts of their queries."""
+    selected = [a for a in answers if not conversion.systems or a.system in conversion.systems]
+    _check_systems({answer.system for answer in selected}, conversion)
+    texts = conversion.query_texts
+    return [
+        answer if answer.query_text.strip() else replace(answer, query_text=texts.get(answer.query_id, ""))
+        for answer in selected
+    ]
+
+
+def _check_systems(known: Collection[str], conversion: Conversion) -> None:
+    for system in conversion.systems:
+        if system not in known:
+            raise SelectionError(f"{conversion.source} has no rankings or answers of the system {system!r}.")
 
 
 def _contexts(path: Path) -> dict[str, dict[str, str]]:

@@ -1,12 +1,12 @@
-"""Export of answers with nugget assignments to the format of AutoNuggetizer."""
+"""Answers with nugget assignments in the format of AutoNuggetizer, from passages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import Passage, RubricGrades
+from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nugget_assignments import AssignedNugget, AssignmentLine
@@ -15,11 +15,7 @@ from exam_pp.phases.evaluation.nugget_labels import Labels, assigned_labels, bet
 from exam_pp.phases.evaluation.nugget_scores import bank_items
 from exam_pp.roles import DistinctNames, System
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import check_output
-from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import Entry
-from exam_pp.wording import counted
 
 
 @dataclass
@@ -39,27 +35,26 @@ class _Answer:
         return " ".join(text for _, text in sorted(self.parts, key=lambda part: part[0]))
 
 
-def export_assignments(
-    graded: Path, bank: Path, output: Path, grade_filter: GradeFilter | None = None
-) -> list[str]:
-    """Write a line for every answer with assignments of the grader, and return the lines of the summary.
+def assignments_of(
+    queries: Iterable[QueryPassages],
+    dropped: DroppedFields,
+    bank: Path,
+    grade_filter: GradeFilter,
+    graded: Path,
+) -> list[AssignmentLine]:
+    """A line for every answer with assignments of the grader; ``graded`` has the queries, for messages.
 
     An ungraded nugget is written with its unparsed label. Raises :class:`~exam_pp.errors.SelectionError`
     unless the filter selects the assignments of one grader.
     """
-    inputs = [graded, bank]
-    check_output(output, inputs)
     test_bank = read_bank(bank)
     items = bank_items(test_bank)
-    dropped = DroppedFields()
     graders: dict[GradeKey, None] = {}
     answers: dict[tuple[System, str], _Answer] = {}
-    for query in read_passages(graded):
+    for query in queries:
         for passage in query.passages:
             if query.query_id in items and passage.rankings:
-                _add_passage(
-                    passage, query.query_id, grade_filter or GradeFilter(), answers, graders, dropped
-                )
+                _add_passage(passage, query.query_id, grade_filter, answers, graders, dropped)
     if not graders:
         raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
     check_one(graders, f"The filter selects assignments of {len(graders)} graders in {graded}")
@@ -72,14 +67,9 @@ def export_assignments(
             f"{bank} has none of the nuggets that are assigned in {graded}: name the bank with which the "
             "answers were graded."
         )
+    dropped.add("graders", len(graders))
     texts = {query.query_id: query.query_text for query in test_bank}
-    lines = list(_lines(answers, items, texts))
-    write_records(lines, output, inputs=inputs)
-    return [
-        f"Wrote {counted(len(lines), 'answer')} (systems: {len({line.run_id for line in lines})}).",
-        f"The format has no field for the grader, which is {next(iter(graders))}.",
-        *dropped.lines(),
-    ]
+    return list(_lines(answers, items, texts))
 
 
 def _add_passage(

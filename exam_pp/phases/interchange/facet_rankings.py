@@ -8,11 +8,11 @@ from typing import Literal
 
 from exam_pp.results import RunLine
 
-FacetRankings = Literal["merge", "keep", "separate"]
+FacetRankings = Literal["title", "keep", "facet"]
 """The place of the ranking of a facet.
 
-``merge``: the rankings of all facets become one ranking of the query. ``keep``: the rankings are stored with
-the query, each with the id of its facet. ``separate``: a facet is a query of its own.
+``title``: the rankings of all facets become one ranking of the query. ``keep``: the rankings are stored with
+the query, each with the id of its facet. ``facet``: a facet is a query of its own.
 """
 
 

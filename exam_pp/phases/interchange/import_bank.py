@@ -18,7 +18,6 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.squad import read_squad
 from exam_pp.formats.tqa import read_tqa
 from exam_pp.phases.interchange.edited_spreadsheet import SpreadsheetChanges, edited_bank
-from exam_pp.phases.interchange.export_bank import FORMAT_NAMES
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
@@ -30,6 +29,8 @@ log = logging.getLogger(__name__)
 
 BankFormat = Literal["tqa", "squad2"]
 TextFormat = Literal["bank", "csv", "genq", "nuggetizer", "autojudge"]
+_NAMES = {"autojudge": "autojudge-bank"}
+"""Short names of formats in `exam-pp bank import` to the names in the registry."""
 
 
 @dataclass
@@ -156,7 +157,7 @@ def import_texts(
     elif form == "bank":
         lines = [line for file in files for line in read_bank(file).lines]
     else:
-        read = FORMATS.get(FORMAT_NAMES.get(form, form)).records
+        read = FORMATS.get(_NAMES.get(form, form)).records
         assert read is not None, "all formats of banks have a reader"
         lines = [line for file in files for line in read(file)]
     if title_queries:
@@ -167,7 +168,7 @@ def import_texts(
         raise DataError("has no questions or nuggets.", file=", ".join(map(str, files)))
     if bank.duplicates:
         log.warning(
-            "%s more than once (first: %s); `exam-pp bank lint` lists all of them.",
+            "%s more than once (first: %s); `exam-pp bank show` lists all of them.",
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
         )  # fmt: skip
     write_bank(lines, output, inputs=inputs)

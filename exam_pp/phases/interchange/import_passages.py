@@ -50,11 +50,12 @@ class ImportSources:
     """The inputs and options of an import.
 
     ``runs`` are run files or folders of run files. The pool has the ``top`` passages of each run and query,
-    by rank, then score descending, then file order. ``judged`` adds every passage of ``qrels``. ``queries``
-    restricts and orders the queries. ``skip_missing_texts`` drops passages without a text in ``texts``, which
-    otherwise is an error; a text in several files is taken from the first. ``answers`` are split into
-    passages by ``unit``; with texts, the documents that they list or cite are pooled, too. ``pages`` are run
-    pages of TREC CAR. ``facet_rankings`` is the place of rankings of facets (``query/facet``).
+    by rank, then score descending, then file order. ``qrels`` have judgments of pooled passages; the passages
+    of ``judged``, which are qrels too, are all pooled. ``queries`` restricts and orders the queries.
+    ``skip_missing_texts`` drops passages without a text in ``texts``, which otherwise is an error; a text in
+    several files is taken from the first. ``answers`` are split into passages by ``unit``; with texts, the
+    documents that they list or cite are pooled, too. ``pages`` are run pages of TREC CAR. ``facets`` is the
+    place of rankings of facets (``query/facet``).
     """
 
     runs: Sequence[Path] = ()
@@ -63,12 +64,12 @@ class ImportSources:
     queries: Path | None = None
     answers: Sequence[Path] = ()
     top: int = DEFAULT_TOP
-    judged: bool = False
+    judged: Sequence[Path] = ()
     unit: Unit = "paragraph"
     method_name: MethodName = "stem"
     skip_missing_texts: bool = False
     pages: Sequence[Path] = ()
-    facet_rankings: FacetRankings = "merge"
+    facets: FacetRankings = "title"
 
     def run_files(self) -> list[Path]:
         """All run files, also those in folders, without duplicates."""
@@ -77,7 +78,15 @@ class ImportSources:
     def files(self) -> list[Path]:
         """All input files."""
         queries = [self.queries] if self.queries is not None else []
-        return [*self.run_files(), *self.pages, *self.texts, *self.qrels, *queries, *self.answers]
+        return [
+            *self.run_files(),
+            *self.pages,
+            *self.texts,
+            *self.qrels,
+            *self.judged,
+            *queries,
+            *self.answers,
+        ]
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,7 @@ class ImportSummary:
     systems: int
     dropped: DroppedFields = field(default_factory=DroppedFields, compare=False)
     facets: int = 0
-    facet_rankings: FacetRankings = field(default="merge", compare=False)
+    facet_rankings: FacetRankings = field(default="title", compare=False)
 
     def lines(self) -> Iterator[str]:
         """The lines of the summary."""
@@ -102,10 +111,10 @@ class ImportSummary:
             f"judged), {counted(self.systems, 'system')}."
         )
         if self.facets:
-            done = "merged into rankings" if self.facet_rankings == "merge" else "stored with the rankings"
+            done = "merged into rankings" if self.facet_rankings == "title" else "stored with the rankings"
             yield (
                 f"The rankings of {counted(self.facets, 'facet')} (query/facet) are {done} of their queries; "
-                "--facet-rankings has other choices."
+                "--facets has other choices."
             )
         yield from self.dropped.lines()
 
@@ -141,14 +150,14 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
 
     A pooled passage has its rank in *every* run, also beyond ``top``, and all its judgments. A judgment of
     ``query/facet`` is stored with the query: the facet's id is its query id, the query's id its title query.
-    Rankings of facets belong to the query, too, as ``facet_rankings`` says.
+    Rankings of facets belong to the query, too, as ``facets`` says.
     Raises :class:`DataError` for missing texts, a run or answer that occurs twice, and an empty pool, and
     :class:`OutputError` for the output.
     """
     inputs = sources.files()
     check_output(output, inputs)
     queries = read_queries(sources.queries) if sources.queries else None
-    pool = _Pool(queries, sources.facet_rankings)
+    pool = _Pool(queries, sources.facets)
     runs = sources.run_files()
     for path in sources.runs:
         warn_of_skipped_files(path)
@@ -156,9 +165,10 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     pool.add_pages(sources.pages, sources.top)
     pool.add_answers(sources.answers, sources.unit, with_texts=bool(sources.texts))
     qrels = [judgment for path in sources.qrels for judgment in read_qrels(path)]
-    for note in fraction_notes(judgment.relevance for judgment in qrels):
+    judged = [judgment for path in sources.judged for judgment in read_qrels(path)]
+    for note in fraction_notes(judgment.relevance for judgment in (*qrels, *judged)):
         log.warning("%s", note)
-    pool.add_judgments(qrels, judged=sources.judged)
+    pool.add_judgments(qrels, judged)
     pool.add_rankings(runs, sources.method_name)
     pool.add_texts(sources.texts, skip_missing=sources.skip_missing_texts)
     pool.log_ignored()
@@ -168,7 +178,7 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
 class _Pool:
     """The pool under construction: query id to passage id to pooled passage."""
 
-    def __init__(self, queries: Mapping[str, Query] | None, facet_rankings: FacetRankings = "merge") -> None:
+    def __init__(self, queries: Mapping[str, Query] | None, facet_rankings: FacetRankings = "title") -> None:
         self._restricted = queries is not None
         self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
         self._listed = frozenset(self._passages)
@@ -228,9 +238,9 @@ class _Pool:
             rankings = _Rankings()
             for number, page in read_run_pages(file):
                 self._register_system(page.run_id, file)
-                lines = page.page_ranking() if self._facet_rankings == "merge" else page.facet_rankings()
+                lines = page.page_ranking() if self._facet_rankings == "title" else page.facet_rankings()
                 for line in lines:
-                    title = line.query_id if self._facet_rankings == "separate" else page.squid
+                    title = line.query_id if self._facet_rankings == "facet" else page.squid
                     if self._accepts(title, "pages"):
                         rankings.add(title, line)
                         self._page_rankings.append((title, line))
@@ -255,7 +265,7 @@ class _Pool:
     def _rankings(self, rankings: _Rankings) -> Iterator[tuple[str, Sequence[RunLine]]]:
         """Yield pairs of query and ranking: one per system, or one per system and facet."""
         for (title, _), by_query in rankings.by_query.items():
-            if self._facet_rankings == "merge":
+            if self._facet_rankings == "title":
                 yield title, merged_ranking(by_query, title, self._facets.get(title, ()))
             else:
                 yield from ((title, lines) for lines in by_query.values())
@@ -265,8 +275,8 @@ class _Pool:
             pooled.rankings.append(line)
 
     def _title_of(self, query_id: str) -> str:
-        """The query that has the ranking: with ``separate`` the facet itself."""
-        if self._facet_rankings == "separate":
+        """The query that has the ranking: with ``facet`` the facet itself."""
+        if self._facet_rankings == "facet":
             return query_id
         return title_query(query_id, self._listed, guess=not self._restricted)
 
@@ -340,15 +350,17 @@ class _Pool:
                 )  # fmt: skip
             pooled.text = text
 
-    def add_judgments(self, qrels: Sequence[Qrel], *, judged: bool) -> None:
-        """Add the judgments of pooled passages; with ``judged``, also pool all judged passages."""
+    def add_judgments(self, qrels: Sequence[Qrel], judged: Sequence[Qrel] = ()) -> None:
+        """Add the judgments of pooled passages; the passages of ``judged`` are pooled first."""
         known = frozenset(self._passages)
-        guess = not self._restricted and self._facet_rankings != "separate"
+        guess = not self._restricted and self._facet_rankings != "facet"
         used = not_pooled = 0
-        for qrel in qrels:
+        for qrel in judged:
             query_id = title_query(qrel.query_id, known, guess=guess)
-            if judged and self._accepts(query_id, "judgments"):
+            if self._accepts(query_id, "judgments"):
                 self._passages[query_id].setdefault(qrel.passage_id, _Pooled()).cited_by = None
+        for qrel in (*judged, *qrels):
+            query_id = title_query(qrel.query_id, known, guess=guess)
             if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
                 pooled.judgments.append(qrel)
                 used += 1
@@ -356,8 +368,10 @@ class _Pool:
                 not_pooled += query_id in known
         if not_pooled:
             are = counted(not_pooled, "judgment is of a passage", "judgments are of passages")
-            log.info("%s outside the pool and not imported; --judged pools every judged passage.", are)
-        if qrels and not used:
+            log.info(
+                "%s outside the pool and not imported; --from qrels FILE pools every judged passage.", are
+            )
+        if (qrels or judged) and not used:
             log.warning(
                 "No judgment is of a pooled passage; check that judgments and runs have the same passage ids."
             )

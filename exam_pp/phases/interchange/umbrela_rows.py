@@ -1,9 +1,9 @@
-"""Import and export of relevance labels of UMBRELA, joined to passages by query text and passage text."""
+"""Relevance labels of UMBRELA, joined to passages by query text and passage text, and made of passages."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from exam_pp.formats.umbrela import HIGHEST_LABEL, PROMPT_CLASS, JudgeRow, read_
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
-from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.wording import counted, listed
@@ -161,47 +160,48 @@ def _grade(row: JudgeRow, model: str | None) -> DirectGrade:
     return DirectGrade(**grade, self_ratings=row.judgment, relevance_label=row.judgment)
 
 
-def export_judge_rows(
-    graded: Path, queries: Path, output: Path, grade_filter: GradeFilter | None = None
-) -> list[str]:
-    """Write a row for every passage with a direct grade of 0 to 3, and return the lines of the summary.
+def judge_rows_of(
+    queries: Iterable[QueryPassages],
+    dropped: DroppedFields,
+    texts: Mapping[str, str],
+    grade_filter: GradeFilter,
+    file: Path,
+) -> list[JudgeRow]:
+    """A row for every passage with a direct grade of 0 to 3; ``file`` has the queries, for messages.
 
     An ungraded passage has status 0 and no label. Raises :class:`~exam_pp.errors.SelectionError` unless the
     filter selects one set of direct grades.
     """
-    inputs = [graded, queries]
-    check_output(output, inputs)
-    texts = read_query_texts(queries)
-    selector = GradeSelector(grade_filter or GradeFilter(kind="direct"))
-    dropped = DroppedFields()
+    selector = GradeSelector(
+        grade_filter if grade_filter.kind is not None else replace(grade_filter, kind="direct")
+    )
     rows: list[JudgeRow] = []
-    for line in read_passages(graded):
+    for line in queries:
         for passage in line.passages:
             direct = [grade for grade in selector.select(passage) if isinstance(grade, DirectGrade)]
             if not direct:
                 continue
             if direct[-1].error is None and direct[-1].self_ratings is None:
                 raise SelectionError(
-                    f"The selected grades in {graded} are yes or no, but UMBRELA needs ratings from 0 to "
+                    f"The selected grades in {file} are yes or no, but UMBRELA needs ratings from 0 to "
                     f"{HIGHEST_LABEL}."
                 )
             if (direct[-1].self_ratings or 0) > HIGHEST_LABEL:
                 raise SelectionError(
-                    f"The passage {passage.passage_id!r} of the query {line.query_id!r} in {graded} has the "
+                    f"The passage {passage.passage_id!r} of the query {line.query_id!r} in {file} has the "
                     f"rating {direct[-1].self_ratings}, but UMBRELA needs ratings from 0 to {HIGHEST_LABEL}. "
                     "Select other grades with --prompt-class."
                 )
             if line.query_id not in texts:
-                raise SelectionError(f"{queries} has no text for the query {line.query_id!r} of {graded}.")
+                raise SelectionError(f"--queries has no text for the query {line.query_id!r} of {file}.")
             rows.append(_row(texts[line.query_id], passage, direct[-1]))
             dropped.add("passage ids")
             dropped.add("judgments", len(passage.judgments))
             dropped.add("ranking entries", len(passage.rankings))
-    selector.check(str(graded))
+    selector.check(str(file))
     if not rows:
-        raise SelectionError(f"The selected grades in {graded} are not direct grades.")
-    write_records(rows, output, inputs=inputs)
-    return [f"Wrote {counted(len(rows), 'label')}.", *dropped.lines()]
+        raise SelectionError(f"The selected grades in {file} are not direct grades.")
+    return rows
 
 
 def _row(query: str, passage: Passage, grade: DirectGrade) -> JudgeRow:

@@ -11,7 +11,7 @@ from pathlib import Path
 from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.phases.passages.transform import Rewritten, Step, rewrite
 from exam_pp.roles import accepted_entries, role_of
 from exam_pp.store.passages.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
@@ -41,18 +41,19 @@ class FilterOptions:
     canaries: bool = True
 
 
-def filter_file(
-    source: Path,
-    output: Path,
-    options: FilterOptions,
-    *,
-    required_queries: Collection[str] = (),
-    inputs: Collection[Path] = (),
-) -> Rewritten:
-    """Write the matching part of a passages file, without queries of which no passage matches.
+def filter_file(source: Path, output: Path, options: FilterOptions) -> Rewritten:
+    """Write the part of a passages file that :func:`filter_step` keeps."""
+    step = filter_step(source, options)
+    return rewrite(source, output, step.change, check=step.check)
 
-    Raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the file, no
-    grades match the grade filter, or the result is empty.
+
+def filter_step(
+    source: Path, options: FilterOptions, required_queries: Collection[str] = ()
+) -> Step[RawQuery, Rewritten]:
+    """Keep the matching part of a passages file, without queries of which no passage matches.
+
+    The check raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the
+    file, no grades match the grade filter, or the result is empty.
     """
     seen: set[str] = set()
     ranked: set[str] = set()
@@ -87,7 +88,7 @@ def filter_file(
         if not counts.lines:
             raise SelectionError(f"No passage of {source} matches the filter.")
 
-    return rewrite(source, output, change, inputs=inputs, check=check)
+    return Step(change, check)
 
 
 def _has_role(query_id: str, passage: RawPassage, role: Role | None) -> bool:

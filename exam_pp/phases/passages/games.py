@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from exam_pp.data_model import Record, is_human
+from exam_pp.data_model import Record, is_canary, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.formats.ragelo_games import EVALUATION
 from exam_pp.games import Game, GameSet, QueryGames
@@ -16,6 +16,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.passages.filter import FilterOptions
 from exam_pp.phases.passages.rename import Renaming, check_distinct, check_known
 from exam_pp.phases.passages.strip import StripOptions, selects
+from exam_pp.phases.passages.transform import Step
 from exam_pp.store.games import read_games, write_games
 from exam_pp.wording import counted
 
@@ -38,27 +39,26 @@ class RewrittenGames:
         )
 
 
-def _rewrite(
+def rewrite_games(
     source: Path,
     output: Path,
-    change: Callable[[QueryGames], QueryGames | None],
+    step: Step[QueryGames, RewrittenGames],
     *,
     inputs: Iterable[Path] = (),
-    check: Callable[[RewrittenGames], None] = lambda _counts: None,
 ) -> RewrittenGames:
-    """Write ``source`` to ``output``, applying ``change`` to every query; None drops the query."""
+    """Write ``source`` to ``output`` with the changes of every query."""
     counts = RewrittenGames()
 
     def changed() -> Iterator[QueryGames]:
         for query in read_games(source):
             counts.queries_read += 1
             counts.games_read += _number_of_games(query)
-            after = change(query)
+            after = step.change(query)
             if after is not None:
                 counts.queries += 1
                 counts.games += _number_of_games(after)
                 yield after
-        check(counts)  # before the output appears
+        step.check(counts)  # before the output appears
 
     write_games(changed(), output, inputs=[source, *inputs])
     return counts
@@ -69,18 +69,14 @@ def _number_of_games(query: QueryGames) -> int:
 
 
 def filter_games(
-    source: Path,
-    output: Path,
-    options: FilterOptions,
-    *,
-    required_queries: Collection[str] = (),
-    inputs: Collection[Path] = (),
-) -> RewrittenGames:
-    """Write the matching part of a games file, without queries and sets of games of which no game matches.
+    source: Path, options: FilterOptions, required_queries: Collection[str] = ()
+) -> Step[QueryGames, RewrittenGames]:
+    """Keep the matching part of a games file, without queries and sets of games of which no game matches.
 
     ``systems`` keeps the games between these systems, or all games of a single one; the model, prompt class
-    and prompt hash of the grade filter keep sets of games. Raises :class:`SelectionError` if one of
-    ``required_queries`` or of the systems is not in the file, no game matches, or an option is for passages.
+    and prompt hash of the grade filter keep sets of games. The check raises :class:`SelectionError` if one
+    of ``required_queries`` or of the systems is not in the file, or no game matches. An option for passages
+    also raises it.
     """
     _refuse_options_for_passages(source, options)
     seen: set[str] = set()
@@ -95,7 +91,7 @@ def filter_games(
         if options.queries is not None and query.query_id not in options.queries:
             return None
         sets = [
-            _with_games(of_judge, [game for game in of_judge.games if _plays(game, options.systems)])
+            _with_games(of_judge, [game for game in of_judge.games if _is_kept(game, options)])
             for of_judge in query.game_sets
             if options.grade_filter == GradeFilter() or selects(options.grade_filter, of_judge)
         ]
@@ -111,16 +107,16 @@ def filter_games(
             listed = "; ".join(f"{name} ({counted(number, 'game')})" for name, number in judges.items())
             raise SelectionError(f"No game of {source} matches the filter. It has games of: {listed}.")
 
-    return _rewrite(source, output, change, inputs=inputs, check=check)
+    return Step(change, check)
 
 
 def _refuse_options_for_passages(source: Path, options: FilterOptions) -> None:
     criteria = options.grade_filter
     given = {
         "--role": options.role is not None,
-        "--judged": options.judged,
+        "--only judged": options.judged,
         "--min-judgment": options.min_judgment is not None,
-        "--graded and --ungraded": options.graded is not None,
+        "--only graded and --only ungraded": options.graded is not None,
         "--min-grade": options.min_grade is not None,
         "--grades type": criteria.kind is not None,
         "--grades set": criteria.question_set is not None,
@@ -131,9 +127,11 @@ def _refuse_options_for_passages(source: Path, options: FilterOptions) -> None:
             raise SelectionError(f"{source} is a games file, to which {option} does not apply; leave it out.")
 
 
-def _plays(game: Game, systems: Collection[str]) -> bool:
-    """Whether a game is between these systems, or one of a single system; without systems, True."""
-    players = {game.system_a, game.system_b}
+def _is_kept(game: Game, options: FilterOptions) -> bool:
+    """Whether a game is between the systems of a filter, or one of its single system."""
+    players, systems = {game.system_a, game.system_b}, options.systems
+    if not options.canaries and any(map(is_canary, players)):
+        return False
     return not systems or players <= set(systems) or (len(set(systems)) == 1 and players >= set(systems))
 
 
@@ -147,11 +145,11 @@ def judge_name(of_judge: GameSet) -> str:
     return f"--grader {of_judge.model or '(no model)'!r}{prompt}"
 
 
-def rename_games(source: Path, output: Path, renaming: Renaming) -> RewrittenGames:
-    """Write a games file with other names of models, prompt classes and systems.
+def rename_games(source: str, renaming: Renaming) -> Step[QueryGames, RewrittenGames]:
+    """Give the models, prompt classes and systems of a games file other names.
 
-    Raises :class:`SelectionError` for an old name that is not in the file, and for a new name that would
-    merge two judges or two systems.
+    The check raises :class:`SelectionError` for an old name that is not in the file, and for a new name that
+    would merge two judges or two systems.
     """
     judges: dict[tuple[str | None, str | None], None] = {}
     players: set[str] = set()
@@ -178,7 +176,7 @@ def rename_games(source: Path, output: Path, renaming: Renaming) -> RewrittenGam
         systems = sorted(players)
         check_distinct(systems, [renaming.systems.get(name, name) for name in systems], "system")
 
-    return _rewrite(source, output, change, check=check)
+    return Step(change, check)
 
 
 def _renamed_set(of_judge: GameSet, renaming: Renaming) -> GameSet:
@@ -197,8 +195,10 @@ def _renamed_game(game: Game, renaming: Renaming) -> Game:
     return game.model_copy(update={key: renaming.systems.get(name, name) for key, name in names.items()})
 
 
-def strip_games(source: Path, output: Path, options: StripOptions) -> Counter[str]:
-    """Write a games file without some parts; returns the number of removed parts of each type.
+def strip_games(
+    source: Path, options: StripOptions, dropped: Counter[str]
+) -> Step[QueryGames, RewrittenGames]:
+    """Remove some parts of a games file, and count the removed parts of each type in ``dropped``.
 
     ``grades`` removes the sets of games that match the filter, ``human`` those of people, ``texts`` the texts
     of queries and the prompts, ``replies`` all text by models. Winners, failure reasons and numbers of words
@@ -207,9 +207,6 @@ def strip_games(source: Path, output: Path, options: StripOptions) -> Counter[st
     for part in ("judgments", "rankings"):
         if getattr(options, part):
             raise SelectionError(f"{source} is a games file, which has no {part}; leave out --remove {part}.")
-    if options == StripOptions():
-        raise SelectionError("Select the parts to remove: grades, human, texts, prompts or replies.")
-    dropped: Counter[str] = Counter()
     judges: Counter[str] = Counter()
 
     def change(query: QueryGames) -> QueryGames:
@@ -233,8 +230,7 @@ def strip_games(source: Path, output: Path, options: StripOptions) -> Counter[st
             listed = "; ".join(judges)
             raise SelectionError(f"No games in {source} match the filter. The file has games of: {listed}.")
 
-    _rewrite(source, output, change, check=check)
-    return dropped
+    return Step(change, check)
 
 
 def _stripped_game(game: Game, options: StripOptions, dropped: Counter[str]) -> Game:

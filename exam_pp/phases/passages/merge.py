@@ -30,12 +30,13 @@ from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
-Conflict = Literal["rating", "ranking", "judgment", "other value"]
+Conflict = Literal["rating", "ranking", "judgment", "text", "other value"]
 
 _RULES: Mapping[Conflict, str] = {
     "rating": "Both are kept; the rating of the later file counts",
     "ranking": "Both are kept",
     "judgment": "Both are kept",
+    "text": "Only whitespace differs, and the text of the first file is kept",
     "other value": "The value of the first file is kept",
 }
 """How each kind of conflict is resolved, as part of a message."""
@@ -79,7 +80,6 @@ class MergeSummary:
     queries: int = 0
     passages: int = 0
     conflicts: Conflicts = field(default_factory=Conflicts)
-    ignore_blanks: bool = False
 
 
 @reading()
@@ -89,7 +89,6 @@ def merge_files(
     like: Path | None = None,
     *,
     strict: bool = False,
-    ignore_blanks: bool = False,
 ) -> MergeSummary:
     """Merge passages files by query and passage id.
 
@@ -98,10 +97,9 @@ def merge_files(
     of ``like``, or without it in the order of their first occurrence. All files are open at the same time;
     memory is needed only for queries whose order differs between the files.
 
-    With ``ignore_blanks`` texts are the same if they differ only in whitespace; the first one is kept.
-
-    Raises :class:`DataError` for a passage id with two different texts, a query of ``like`` that no file
-    has, and with ``strict`` for any conflict; conflicts are otherwise counted in the summary.
+    Raises :class:`DataError` for a passage id with texts that differ in more than whitespace, a query of
+    ``like`` that no file has, and with ``strict`` for any conflict; conflicts are otherwise counted in the
+    summary.
     """
     inputs = [*files, *([like] if like else [])]
     if streams := [path for path in inputs if is_read_once(path)]:
@@ -113,7 +111,7 @@ def merge_files(
         if not part.lines:
             log.warning(NO_QUERIES, part.path)
     order = _order_of(parts, like)
-    summary = MergeSummary(len(files), ignore_blanks=ignore_blanks)
+    summary = MergeSummary(len(files))
     with passages_writer(output, inputs=inputs) as writer:
         for query_id, passage_order in order.items():
             query = _merge_lines(
@@ -202,21 +200,18 @@ def _merge_lines(lines: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) 
 def _check_texts(
     first: RawPassage, second: RawPassage, summary: MergeSummary, query_id: str, first_path: Path, path: Path
 ) -> None:
-    """Raise :class:`DataError` for two texts of a passage, unless they differ in blanks that are ignored."""
+    """Raise :class:`DataError` for two texts of a passage, and count those that differ in whitespace."""
     if not second.text or first.text in {"", second.text}:
         return
-    only_blanks = first.text.split() == second.text.split()
-    if only_blanks and summary.ignore_blanks:
+    if first.text.split() == second.text.split():
+        where = f"query {query_id!r}, passage {first.passage_id!r} in {path}"
+        summary.conflicts.add("text", where)
         return
-    hint = (
-        "only in whitespace; `exam-pp merge --ignore-blanks` keeps the first text."
-        if only_blanks
-        else "in more than whitespace; merge only files of the same version of the passages."
+    raise DataError(
+        f"the text of passage {first.passage_id!r} of query {query_id!r} differs from that in {first_path} "
+        "in more than whitespace; merge only files of the same version of the passages.",
+        file=str(path),
     )
-    problem = (
-        f"the text of passage {first.passage_id!r} of query {query_id!r} differs from that in {first_path}"
-    )
-    raise DataError(f"{problem} {hint}", file=str(path))
 
 
 @dataclass(frozen=True)

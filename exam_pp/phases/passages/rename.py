@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TypeVar
 
 from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.phases.passages.transform import Rewritten, Step
 from exam_pp.roles import System
 from exam_pp.store.passages.raw_json import (
     RawJson,
@@ -92,11 +91,11 @@ class Renaming:
         )
 
 
-def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
-    """Write a passages file with other names.
+def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
+    """Give the models, prompt classes and systems of a passages file other names.
 
-    Raises :class:`SelectionError` for an old name that is not in the file, and for a new name that would
-    merge two graders or two systems.
+    ``source`` is the file in messages. The check raises :class:`SelectionError` for an old name that is not
+    in the file, and for a new name that would merge two graders or two systems.
     """
     keys: set[GradeKey] = set()
     systems: set[str] = set()
@@ -130,7 +129,7 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
         new_names = (renaming.systems.get(name, name) for name in sorted(systems))
         check_distinct(sorted(systems), new_names, "system")
 
-    return rewrite(source, output, change, check=check)
+    return Step(change, check)
 
 
 def answer_grades(
@@ -145,7 +144,7 @@ def answer_grades(
             yield key, grades
 
 
-def check_known(source: Path, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
+def check_known(source: str, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
     """Raise :class:`SelectionError` for an old name that is not in the file."""
     for name in old_names:
         if name not in present:

@@ -17,7 +17,10 @@ from exam_pp.store.inputs import reading
 from exam_pp.store.trec.queries import Query, read_queries, write_query_lines
 from exam_pp.wording import counted, listed
 
-_HOW = "write FIELD=VALUE:NUMBER,VALUE:NUMBER, such as model=gpt-4:100,opus:50"
+_HOW = (
+    "write judgment=equal, or for a queries file FIELD=VALUE:NUMBER,VALUE:NUMBER, such as "
+    "model=gpt-4:100,opus:50"
+)
 _STRATUM = re.compile(r"(?P<value>.+):(?P<number>[0-9]+)")
 
 

@@ -68,7 +68,7 @@ def split_by_query(source: Path, folder: Path) -> Split:
 def _conflict(first: str, second: str) -> str:
     if first == second:
         return f"the query {first!r} is on several lines. Merge them first with exam-pp merge."
-    return f"the query ids {first!r} and {second!r} differ only in case. Use --count instead of --by-query."
+    return f"the query ids {first!r} and {second!r} differ only in case. Use --count instead of --by query."
 
 
 def _stem_and_suffix(source: Path) -> tuple[str, str]:

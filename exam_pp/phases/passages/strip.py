@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from exam_pp.data_model import OfOneModel, is_human
-from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.rename import AnswerGrades, answer_grades
-from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.phases.passages.transform import Rewritten, Step
 from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
@@ -36,17 +35,13 @@ class StripOptions:
     rankings: bool = False
 
 
-def strip_file(source: Path, output: Path, options: StripOptions) -> Counter[str]:
-    """Write a passages file without some parts; returns the number of removed parts of each type.
+def strip_step(source: Path, options: StripOptions, dropped: Counter[str]) -> Step[RawQuery, Rewritten]:
+    """Remove some parts of a passages file, and count the removed parts of each type in ``dropped``.
 
-    Required keys are kept with empty values, so the output is a valid passages file. Raises
-    :class:`SelectionError` if no part is selected, or no grades match the grade filter.
+    Required keys are kept with empty values, so the output is a valid passages file. The check raises
+    :class:`SelectionError` if no grades match the grade filter.
     """
-    if options == StripOptions():
-        raise SelectionError(
-            "Select the parts to remove: grades, human, texts, prompts, replies, judgments or rankings."
-        )
-    stripper = _Stripper(options, Counter())
+    stripper = _Stripper(options, dropped)
     grades = GradeSelector(options.grades or GradeFilter())
     filters_grades = grades.filter != GradeFilter()
 
@@ -61,8 +56,7 @@ def strip_file(source: Path, output: Path, options: StripOptions) -> Counter[str
         if filters_grades and not stripper.dropped["sets of grades"]:  # grades of answers have no entries
             grades.check_any(str(source))
 
-    rewrite(source, output, change, check=check)
-    return stripper.dropped
+    return Step(change, check)
 
 
 @dataclass(frozen=True)

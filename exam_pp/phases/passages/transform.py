@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
@@ -17,6 +18,32 @@ NO_QUERIES = "%s has no queries. This is normal for a shard if there are more sh
 
 ChangeQuery = Callable[[RawQuery], RawQuery | None]
 """Returns the changed query, or None to drop it."""
+Q = TypeVar("Q")
+C = TypeVar("C")
+
+
+class Step(NamedTuple, Generic[Q, C]):
+    """A change of every query, and a check of the whole file at its end, which may raise an error."""
+
+    change: Callable[[Q], Q | None]
+    check: Callable[[C], None]
+
+
+def in_turn(steps: Sequence[Step[Q, C]]) -> Step[Q, C]:
+    """Several steps as one: each gets the queries that the step before it keeps."""
+
+    def change(query: Q) -> Q | None:
+        kept: Q | None = query
+        for step in steps:
+            if kept is not None:
+                kept = step.change(kept)
+        return kept
+
+    def check(counts: C) -> None:
+        for step in steps:
+            step.check(counts)
+
+    return Step(change, check)
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Evaluation of RAG systems: retrieval, nuggets, citations, consistency and share of answered questions.
 
-Every metric is that of another command, such as `exam-pp evaluate citations`. The steps that ask a model
+Every metric is that of another command, such as `exam-pp evaluate answers`. The steps that ask a model
 write graded files into a work folder.
 """
 

@@ -158,12 +158,3 @@ ORDER BY leaderboard, metric, place, system
 EXAMPLES: Registry[Example] = Registry("example query", "queries")
 for _example in _EXAMPLES:
     EXAMPLES.add(_example.name, _example._replace(sql=_example.sql.strip() + "\n"))
-
-
-def listing() -> str:
-    """Return all example queries as SQL, each with its question as a comment."""
-    parts = []
-    for example in _EXAMPLES:
-        needs = f" (needs {example.needs})" if example.needs else ""
-        parts.append(f"-- {example.name}: {example.question}{needs}\n{example.sql.strip()};\n")
-    return "\n".join(parts)

@@ -241,7 +241,7 @@ def make_judge(
     if model.model == BUNDLED:
         raise SelectionError(
             "The bundled grader rates passages and cannot compare answers; use another --model, or make "
-            "games of its grades with `exam-pp evaluate elo --from-grades`."
+            "games of its grades with `exam-pp evaluate elo`."
         )
     prompt, evidence, factors = (
         options.prompt or PAIRWISE_ANSWERS,

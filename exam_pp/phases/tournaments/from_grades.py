@@ -123,7 +123,6 @@ def games_from_grades(
     queries: Queries | None = None,
     missing_queries: MissingQueries = "zero",
     role: Role | None = None,
-    grader_name: str | None = None,
 ) -> RatedGames:
     """Games between all systems of a graded file, decided by a measure of grades.
 
@@ -140,7 +139,6 @@ def games_from_grades(
         missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: the system has no
             games for it.
         role: Only what systems ``retrieved``, or only each ``answer``, as for :func:`exam_pp.cover`.
-        grader_name: Name of the grader to record. Default: the model or reviewer of the grades.
 
     Returns:
         A game for every query and two systems with a score, except two repeats of a system. Place A has the
@@ -170,7 +168,7 @@ def games_from_grades(
     return _rated(
         _Games(
             scores,
-            grader_name or provenance.models[0],
+            provenance.models[0],
             {"prompt_class": f"{name} of {prompt_class}", "measure": name, "tie_margin": tie_margin},
             tie_margin,
             response_words(passages, cutoff=depth, role=role),
@@ -187,7 +185,6 @@ def games_from_scores(
     measure: str | None = None,
     tie_margin: float = 0.0,
     queries: Queries | None = None,
-    grader_name: str | None = None,
 ) -> RatedGames:
     """Games between all systems of files with scores of single queries, such as outputs of ``trec_eval -q``.
 
@@ -199,10 +196,7 @@ def games_from_scores(
     measures = list(dict.fromkeys(score.metric for scores in read.values() for score in scores))
     names = listed([str(path) for path in paths])
     if measure is None and len(measures) > 1:
-        raise SelectionError(
-            f"{names} has several measures ({listed(measures)}); select one with --measure "
-            "(evaluate elo: --games-by)."
-        )
+        raise SelectionError(f"{names} has several measures ({listed(measures)}); select one with --by.")
     chosen = measures[0] if measure is None else measure
     if chosen not in measures:
         raise SelectionError(f"{names} does not have the measure {chosen!r}, only {listed(measures)}.")
@@ -218,7 +212,7 @@ def games_from_scores(
                         "another file; leave out one of them."
                     )
                 of_query[system] = value
-    grader = grader_name or listed(file_names(*paths))
+    grader = listed(file_names(*paths))
     info = {"prompt_class": chosen, "measure": chosen, "tie_margin": tie_margin}
     provenance = Provenance(leaderboards=file_names(*paths), queries=len(by_query))
     return _rated(_Games(by_query, grader, info, tie_margin), [], provenance)

@@ -178,32 +178,11 @@ def scores_of(standings: Standings) -> Evaluation:
     return Evaluation(scores, list(standings.notes), provenance=standings.provenance)
 
 
-def compare_pairs(
-    result: Ratings, pairs: Sequence[tuple[str, str]] | None, confidence: float = 0.95
-) -> list[HeadToHead]:
-    """Compare pairs of systems by their games against each other.
-
-    ``pairs``: Pairs of systems. None: all pairs that met, better systems first.
-    """
+def compare_pairs(result: Ratings, confidence: float = 0.95) -> list[HeadToHead]:
+    """Compare all pairs of systems that met by their games against each other, better systems first."""
     matrix = result.matrix
     place = {system: number for number, system in enumerate(matrix.systems)}
-    if pairs is None:
-        met = [
-            pair for pair in combinations(matrix.systems, 2) if matrix.games[place[pair[0]], place[pair[1]]]
-        ]
-    else:
-        met = list(dict.fromkeys(pairs))
-    for first, second in met:
-        for system in (first, second):
-            if system not in place:
-                raise SelectionError(
-                    f"The system {system!r} of --head-to-head plays no games; the systems with games are "
-                    f"{listed(matrix.systems)}."
-                )
-        if not matrix.games[place[first], place[second]]:
-            raise SelectionError(
-                f"--head-to-head: {first!r} and {second!r} play no games against each other."
-            )
+    met = [pair for pair in combinations(matrix.systems, 2) if matrix.games[place[pair[0]], place[pair[1]]]]
     return head_to_head(result.outcomes, met, confidence=confidence)
 
 

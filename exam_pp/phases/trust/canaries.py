@@ -179,7 +179,7 @@ def _read_pool(source: Path, options: CanaryOptions) -> _Pool:
         if canaries := sorted(canaries_of(query)):
             raise SelectionError(
                 f"{source} already has canaries ({listed(canaries)}); remove them with `exam-pp filter "
-                "--no-canaries`."
+                "--remove canaries`."
             )
         if query.query_id in good["answer"]:
             raise DataError(

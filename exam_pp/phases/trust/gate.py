@@ -165,11 +165,10 @@ def gate(
         is_same = Path(baseline) == Path(new)
         if is_same and (system_after or system) == system:
             raise SelectionError(
-                f"{baseline} is the baseline and the new version; choose two of its systems with --system "
-                "and --system-after."
+                f"{baseline} is the baseline and the new version; name two of its systems with --system."
             )
     old_name, old = _scores_of(baseline, "the baseline", system, "--system")
-    new_name, after = _scores_of(new, "the new version", system_after or system, "--system-after")
+    new_name, after = _scores_of(new, "the new version", system_after or system, "--system")
     rows, compared = [], set[str]()
     for measure in _chosen(measures, old, after):
         queries = _pairs(measure, old[measure], after[measure], missing_queries, worst_drop)

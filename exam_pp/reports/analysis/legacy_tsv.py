@@ -51,28 +51,30 @@ def published_leaderboard(result: RankedEvaluation) -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def published_correlations(result: Correlations) -> str:
+def published_correlations(*results: Correlations) -> str:
     """A preamble and the columns ``method min_rating trec_eval_metric spearman kendall``.
 
     The method is the name of the leaderboard file, and min_rating the threshold in the measure, such as 4 in
     RR(rel=4).
     """
     lines = [
-        f"# rank correlation with {Path(result.official.source).name}",
+        f"# rank correlation with {Path(results[0].official.source).name}",
         "\t".join(["method", *_COLUMNS]),
     ]
-    stem = Path(result.leaderboard).name.partition(".")[0]
-    lines += [_line([stem], item.measure, item.correlation[1:]) for item in result.measures]
+    for result in results:
+        stem = Path(result.leaderboard).name.partition(".")[0]
+        lines += [_line([stem], item.measure, item.correlation[1:]) for item in result.measures]
     return "\n".join(lines) + "\n"
 
 
-def published_query_correlations(result: QueryCorrelations) -> str:
+def published_query_correlations(*results: QueryCorrelations) -> str:
     """The columns ``qrels query min_rating trec_eval_metric spearman kendall``; qrels is the leaderboard."""
     lines = ["\t".join(["qrels", "query", *_COLUMNS])]
-    stem = Path(result.leaderboard).name.partition(".")[0]
-    for measure, queries in result.queries.items():
-        lines += [_line([stem, query_id], measure, row[1:]) for query_id, row in queries.items()]
-        lines.append(_line([stem, ALL_QUERIES], measure, result.means[measure]))
+    for result in results:
+        stem = Path(result.leaderboard).name.partition(".")[0]
+        for measure, queries in result.queries.items():
+            lines += [_line([stem, query_id], measure, row[1:]) for query_id, row in queries.items()]
+            lines.append(_line([stem, ALL_QUERIES], measure, result.means[measure]))
     return "\n".join(lines) + "\n"
 
 

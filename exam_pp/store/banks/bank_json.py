@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
 from pydantic import ValidationError
 
 from exam_pp.errors import DataError
-from exam_pp.store.files import read_lines
+from exam_pp.store.files import is_read_once, read_lines
+from exam_pp.store.games import is_games_line
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.test_bank import BankLine, QueryBank, TestBank, entry_id
@@ -48,6 +50,16 @@ def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
             ", except in nugget scores, which count every entry" if "nugget" in bank.kinds else "",
         )  # fmt: skip
     return bank
+
+
+def is_bank_file(path: str | Path) -> bool:
+    """Whether a file is a bank by its first line; False for a pipe, which cannot be read twice.
+
+    Raises :class:`DataError` if the file cannot be read.
+    """
+    if is_read_once(path):
+        return False
+    return any(line[:1] == b"{" and not is_games_line(line) for _, line in islice(read_lines(path), 1))
 
 
 def read_bank_lines(path: str | Path) -> Iterator[BankLine]:

@@ -49,17 +49,8 @@ def rank_journal_path(journal: Path, rank: int) -> Path:
 
 
 def journal_files(journal: Path) -> list[Path]:
-    """Return all files that a journal writes: the database, its log, which SQLite names, and its lock.
-
-    They include those of the journal for the importance of nuggets, which has its own model.
-    """
-    journals = [journal, importance_journal_path(journal)]
-    return [file for path in journals for file in (*_database_files(path), lock_path(path))]
-
-
-def importance_journal_path(journal: Path) -> Path:
-    """Return the path of the journal for the importance of nuggets, next to the first journal."""
-    return journal.with_name(f"{journal.name}.importance")
+    """Return all files that a journal writes: the database, its log, which SQLite names, and its lock."""
+    return [*_database_files(journal), lock_path(journal)]
 
 
 def _database_files(journal: Path) -> list[Path]:

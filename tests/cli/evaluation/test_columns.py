@@ -107,7 +107,7 @@ def test_graders_with_several_prompts_have_both_names(leaderboard: Leaderboard) 
 
 def test_subtopic_labels_at_several_thresholds(leaderboard: Leaderboard) -> None:
     pytest.importorskip("pyndeval")
-    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "--subtopics", "-m", "StRecall@20")
+    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "--facets", "entry", "-m", "StRecall@20")
     together = columns(leaderboard("qrels", *asked, "--min-grade", 3, "--min-grade", 5))
     alone = columns(leaderboard("qrels", *asked, "--min-grade", 5))
 

@@ -53,7 +53,7 @@ def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.usefixtures("folder")
 def test_notes_have_the_biases_of_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    """As of analyze biases, with the own family if families are given."""
+    """As of analyze audit, with the own family if families are given."""
     games = [
         game("a", "b", "A", order=1, words_a=2, words_b=1), game("b", "a", "C", order=2, words_a=1, words_b=2)
     ]  # fmt: skip
@@ -110,15 +110,14 @@ def graded(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("graded")
-def test_from_grades_equals_the_ratings_of_exported_games(capsys: pytest.CaptureFixture[str]) -> None:
+def test_grades_have_the_ratings_of_their_games(capsys: pytest.CaptureFixture[str]) -> None:
     options = "--grader one --cutoff 5 --min-grade 5"
-    run(f"graded.jsonl --from-grades --games-by Cover {options} --format json")
+    run(f"graded.jsonl --by Cover {options} --format json --also games=written.jsonl")
     document = json.loads(capsys.readouterr().out)
-    main(["-q", "export", "games", "graded.jsonl", *options.split(), "-o", "exported.jsonl"])
-    run("exported.jsonl --format json")
-    exported = json.loads(capsys.readouterr().out)
+    run("written.jsonl --format json")
+    written = json.loads(capsys.readouterr().out)
 
-    assert document["tables"] == exported["tables"]
+    assert document["tables"] == written["tables"]
     assert document["tables"][0]["rows"][0]["system"] == "x"
     assert "Cover(min_grade=5)@5" in json.dumps(document)
     assert document["provenance"]["cutoff"] == 5
@@ -127,7 +126,7 @@ def test_from_grades_equals_the_ratings_of_exported_games(capsys: pytest.Capture
 
 @pytest.mark.usefixtures("graded")
 def test_graders_of_grades_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    run("graded.jsonl --from-grades --grader one --grader two --games-by MeanRating --format json")
+    run("graded.jsonl --grader one --grader two --by MeanRating --format json")
     rows = {row["system"]: row for row in json.loads(capsys.readouterr().out)["tables"][0]["rows"]}
     assert rows["x"]["Elo[one]"] > rows["y"]["Elo[one]"] > rows["z"]["Elo[one]"]
     assert rows["x"]["Elo[two]"] < rows["y"]["Elo[two]"] < rows["z"]["Elo[two]"]
@@ -136,14 +135,18 @@ def test_graders_of_grades_are_columns(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("graded.jsonl --bank graded.jsonl", "--bank needs --from-grades."),
-        ("games.jsonl.gz --games-by Cover", "--games-by needs --from-grades."),
-        ("games.jsonl.gz --tie-margin 0.1", "--tie-margin needs --from-grades."),
-        ("games.jsonl.gz --grades type=question", "--grades type needs --from-grades."),
-        ("graded.jsonl --from-grades --games-by F1", "--games-by 'F1' is not a measure of grades"),
-        ("graded.jsonl graded.jsonl --from-grades", "of which only one is possible"),
-        ("scores.tsv --from-grades --grader one", "--grader needs a graded file."),
-        ("scores.tsv --from-grades --min-grade 4", "--min-grade needs a graded file."),
+        ("games.jsonl.gz --bank graded.jsonl", "--bank needs a graded file."),
+        ("games.jsonl.gz --by Cover", "--by needs grades or scores."),
+        ("games.jsonl.gz --also games=out", "--also games needs grades or scores."),
+        ("games.jsonl.gz --grades type=question", "--grades type needs a graded file."),
+        ("graded.jsonl --by F1", "--by 'F1' is not a measure of grades"),
+        ("graded.jsonl graded.jsonl", "of which only one is possible"),
+        (
+            "graded.jsonl --grader one --grader two --also games=out",
+            "--also games has the games of one judge",
+        ),
+        ("scores.tsv --grader one", "--grader needs a graded file."),
+        ("scores.tsv --min-grade 4", "--min-grade needs a graded file."),
     ],
 )
 @pytest.mark.usefixtures("graded")
@@ -152,16 +155,16 @@ def test_refused_with_grades(line: str, message: str, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.usefixtures("graded")
-def test_from_grades_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--games-by" in failed("scores.tsv --from-grades", capsys)
-    line = "graded.jsonl --from-grades --grader one --system x --system w"
+def test_grades_and_scores_lack_a_selection(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--by" in failed("scores.tsv", capsys)
+    line = "graded.jsonl --grader one --system x --system w"
     assert "'w' of --system plays no games" in failed(line, capsys)
 
 
 @pytest.mark.usefixtures("folder")
 def test_head_to_head(capsys: pytest.CaptureFixture[str]) -> None:
     main(["-q", "evaluate", "elo", "games.jsonl.gz", "-S", "samples=100", "--elo", "tournaments=5",
-          "--head-to-head", "RAGF BM25", "RAG BM25"])  # fmt: skip
+          "--head-to-head", "--system", "RAGF BM25", "--system", "RAG BM25"])  # fmt: skip
     assert "Head to head\n" in capsys.readouterr().out
 
 
@@ -188,11 +191,8 @@ def test_figures() -> None:
 def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
     systems = "--system a --system z"
     assert "'z' of --system plays no games in judges.jsonl" in failed(f"judges.jsonl {systems}", capsys)
-    assert "'z' of --head-to-head plays no games" in failed(
-        "judges.jsonl --grader gpt --head-to-head a z", capsys
-    )
     for line in (
-        "games.jsonl.gz --all-pairs --format tsv",
+        "games.jsonl.gz --head-to-head --format tsv",
         "games.jsonl.gz --official official.json --format trec_eval",
         "judges.jsonl --grader gpt --grader llama --plot matrix=x.svg",
         "games.jsonl.gz --seed -1",

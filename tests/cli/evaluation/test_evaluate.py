@@ -99,7 +99,7 @@ def test_subtopic_qrels_and_their_leaderboard(
     run: Run, tiny_passages: Path, tiny_bank: Path, runs: Path
 ) -> None:
     pytest.importorskip("pyndeval")
-    command = ["evaluate", "qrels", tiny_passages, "--bank", tiny_bank, "--subtopics"]
+    command = ["evaluate", "qrels", tiny_passages, "--bank", tiny_bank, "--facets", "entry"]
     code, out, err = run(*command)
 
     assert code == 0
@@ -119,7 +119,8 @@ PROBLEMS = [
     (["cover", "GRADED", "--bank", "absent"], 1, "absent: "),
     (["cover", "GRADED", "--cutoff", "0"], 2, "--cutoff"),
     (["cover", "absent"], 1, "absent: "),
-    (["qrels", "GRADED", "-m", "RR"], 2, "--runs"),
+    (["qrels", "GRADED", "--per-query"], 2, "--runs"),
+    (["qrels", "GRADED", "--label", "maximum"], 2, "neither one of max, mean"),
     (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "'nDCG@10'"),
     (["qrels", "GRADED", "--runs", "GRADED"], 1, ", line 1: "),
     (
@@ -127,7 +128,7 @@ PROBLEMS = [
         1,
         " measure",
     ),
-    (["qrels", "GRADED", "--subtopics", "--label", "count"], 2, "--label count"),
+    (["qrels", "GRADED", "--facets", "entry", "--label", "count"], 2, "--label count"),
     (["qrels", "GRADED", "--format", "trec_eval"], 2, "--runs"),
     (["qrels", "GRADED", "--format", "json"], 2, "--runs"),
     (["qrels", "GRADED", "--significance"], 2, "--runs"),
@@ -136,7 +137,7 @@ PROBLEMS = [
     (["cover", "GRADED", "--format", "trec_eval", "--intervals", "queries"], 2, "--intervals"),
     (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "--per-query"),
     (["qrels", "GRADED", "--facets", "facet"], 1, " facet"),
-    (["qrels", "GRADED", "--runs", "RUNS", "-m", "alpha_nDCG@10"], 1, "--subtopics"),
+    (["qrels", "GRADED", "--runs", "RUNS", "-m", "alpha_nDCG@10"], 1, "--facets entry"),
     (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "one.run, line 1: "),
 ]
 
@@ -195,16 +196,16 @@ def test_qrels_by_a_label_rule(run: Run, write_jsonl: Callable[..., Path], tmp_p
     graded = write_jsonl(
         "g.jsonl", [["q", [judged("a", 3, [5, 5]), judged("b", 1, [5, 4]), judged("c", 0, [3, 3])]]]
     )
-    _, out, err = run("evaluate", "qrels", graded, "--label-rule", "2nd>=5:3, 2nd>=4:1, else 0")
+    _, out, err = run("evaluate", "qrels", graded, "--label", "2nd>=5:3, 2nd>=4:1, else 0")
     assert out.splitlines() == ["q 0 a 3", "q 0 b 1", "q 0 c 0"]
     assert "scale" not in err
-    _, out, err = run("evaluate", "qrels", graded, "--label-rule", "2nd>=5:5, 2nd>=4:4, else -1")
+    _, out, err = run("evaluate", "qrels", graded, "--label", "2nd>=5:5, 2nd>=4:4, else -1")
     note = "3 labels are outside the scale of the judgments (0 to 3): -1, 4, 5."
     assert out.splitlines() == ["q 0 a 5", "q 0 b 4", "q 0 c -1"]
     assert note in err
     (tmp_path / "s.run").write_text("q Q0 c 1 2 s\nq Q0 b 2 1 s\n")
     _, scored, _ = run(
-        "evaluate", "qrels", graded, "--label-rule", "2nd>=5:3, 2nd>=4:1, else 0",
+        "evaluate", "qrels", graded, "--label", "2nd>=5:3, 2nd>=4:1, else 0",
         "--runs", tmp_path / "s.run", "-m", "RR",
     )  # fmt: skip
     assert "Rubric-Qrels (2nd>=5:3, 2nd>=4:1, else 0)" in scored
@@ -219,8 +220,8 @@ def test_qrels_by_a_label_rule(run: Run, write_jsonl: Callable[..., Path], tmp_p
         assert note in " ".join(report.split())
 
 
-@pytest.mark.parametrize("more", [["--label", "count"], ["--min-grade", "4"], ["--subtopics"]])
+@pytest.mark.parametrize("more", [["--min-grade", "4"], ["--facets", "entry"]])
 def test_a_label_rule_alone_makes_labels(run: Run, tiny_passages: Path, more: list[str]) -> None:
-    code, _, err = run("evaluate", "qrels", tiny_passages, "--label-rule", "2nd>=5:3", *more)
+    code, _, err = run("evaluate", "qrels", tiny_passages, "--label", "2nd>=5:3", *more)
     assert code == 2
-    assert "--label-rule cannot be combined" in err
+    assert "cannot be combined" in err

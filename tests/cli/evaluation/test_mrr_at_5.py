@@ -64,15 +64,15 @@ def means(capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
 
 
 def test_direct_grades(graded: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["-q", "evaluate", "qrels", str(graded), "--rankings", *MEASURES])
+    main(["-q", "evaluate", "qrels", str(graded), *MEASURES])
     assert means(capsys) == pytest.approx({"RR@5": SOMEWHAT, "RR(rel=2)@5": VERY})
 
 
 def test_judgments(tmp_path: Path, graded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same through qrels and a run file, as for judgments of people."""
     qrels, runs = tmp_path / "labels.qrels", tmp_path / "runs"
-    main(["-q", "export", "runs", str(graded), "-o", str(runs)])
-    main(["-q", "evaluate", "qrels", str(graded), "--rankings", *MEASURES, "--also", f"qrels={qrels!s}"])
+    main(["-q", "convert", str(graded), "--to", "run", "-o", str(runs)])
+    main(["-q", "evaluate", "qrels", str(graded), *MEASURES, "--also", f"qrels={qrels!s}"])
     capsys.readouterr()
     main(["-q", "evaluate", "judgments", str(qrels), "--runs", str(runs), *MEASURES])
     assert means(capsys) == pytest.approx({"RR@5": SOMEWHAT, "RR(rel=2)@5": VERY})

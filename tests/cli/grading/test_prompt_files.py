@@ -42,7 +42,7 @@ def folder(write_jsonl: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def own(built_in: str, file: str = "own.toml", **changes: str) -> str:
     """Write a copy of a built-in prompt with another system message, and return its name."""
-    main(["-q", "show", "prompt", built_in, "--as-file", "-o", file])
+    main(["-q", "show", "prompt", built_in, "--format", "toml", "-o", file])
     path = Path(file)
     text = path.read_text(encoding="utf-8")
     for old, new in changes.items():
@@ -101,7 +101,7 @@ def test_grading_prompts(built_in: str, command: str, folder: Path) -> None:
     [
         ("QuestionGenerationDL", "questions queries.jsonl"),
         ("QuestionGenerationCAR", "questions faceted.jsonl"),
-        ("NuggetGenerationDL", "nuggets faceted.jsonl --no-facets"),
+        ("NuggetGenerationDL", "nuggets faceted.jsonl --facets title"),
         ("NuggetGenerationCAR", "nuggets faceted.jsonl"),
     ],
 )
@@ -199,20 +199,20 @@ def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
         json.dumps(row | {"prediction": "2", "prompt": "", "result_status": 1}) + "\n"
     )
     imported = "--passages passages.jsonl --queries queries.jsonl -o labels.jsonl"
-    run(f"import --umbrela rows.jsonl {imported}")
+    run(f"import --from umbrela rows.jsonl {imported}")
     (query,) = read_passages(Path("labels.jsonl"))
     classes = [
         (grades.model, grades.prompt_class, grades.max_rating) for grades in query.passages[0].grade_sets()
     ]
     assert classes == [("fake", "Umbrela", None), ("judge", "UMBRELA", 3)]
-    nuggetize = "nuggetize labels.jsonl --queries queries.jsonl --model fake --relevance model"
+    nuggetize = "nuggetize labels.jsonl --queries queries.jsonl --model fake"
     run(f"{nuggetize} --prompt-class UMBRELA -o umbrela-bank.jsonl")
     (line,) = read_bank(Path("umbrela-bank.jsonl")).lines
     assert (line.info["nuggetizer"]["judge"], line.info["nuggetizer"]["judge_prompt"]) == ("judge", "UMBRELA")
-    run(f"{nuggetize} -o our-bank.jsonl")
+    run(f"{nuggetize} --prompt-class GradedRelevance -o our-bank.jsonl")
     (line,) = read_bank(Path("our-bank.jsonl")).lines
     assert line.info["nuggetizer"]["judge"] == "fake"
 
 
 def test_repairs_cannot_be_printed_as_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fails("show prompt NuggetLabelsRepair --as-file", "'repair'", capsys)
+    fails("show prompt NuggetLabelsRepair --format toml", "'repair'", capsys)

@@ -29,16 +29,16 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_collection(tmp_path_factory.mktemp("car"))
 
 
-@pytest.fixture(scope="module", params=["merge", "keep", "pages"])
+@pytest.fixture(scope="module", params=["title", "keep", "pages"])
 def graded(request: pytest.FixtureRequest, collection: Path) -> Path:
     """The collection, imported and graded with the bank that was generated for its facets."""
     folder = collection / str(request.param)
     folder.mkdir()
     source: Sequence[str | Path] = ["--runs", collection / "runs", "--texts", collection / "texts.jsonl"]
     if request.param == "pages":
-        source = ["--pages", collection / "pages.jsonl", "--facet-rankings", "keep"]
+        source = ["--from", "car-pages", collection / "pages.jsonl", "--facets", "keep"]
     else:
-        source = [*source, "--facet-rankings", request.param]
+        source = [*source, "--facets", request.param]
     run("import", *source, "--qrels", collection / "qrels.txt", "-o", folder / "passages.jsonl.gz")
     run("bank", "import", collection / "bank.json", "--from", "genq", "-o", folder / "generated.jsonl")
     run(
@@ -62,11 +62,11 @@ def test_cover(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_qrels_of_titles_and_facets(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--bank", str(bank), "-m", "P(rel=4)@1", "--rankings", "--format", "tsv"]
+    options = ["--bank", str(bank), "-m", "P(rel=4)@1", "--format", "tsv"]
     run("evaluate", "qrels", graded, *options)
     precision = {name: row["P(rel=4)@1"] for name, row in table(capsys.readouterr().out).items()}
     # With kept rankings, two passages of poor share rank 1 for tides; one of them is relevant.
-    poor = "0.000000" if graded.parent.name == "merge" else "0.500000"
+    poor = "0.000000" if graded.parent.name == "title" else "0.500000"
     assert precision == {"good": "1.000000", "poor": poor}
     run("evaluate", "qrels", graded, "--bank", bank)
     titles = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
@@ -81,12 +81,12 @@ def test_rankings_of_facets_are_scored_for_their_facet(
 ) -> None:
     """Kept rankings are those of the run files; a merged ranking counts for each of its facets."""
     options = ["--bank", str(bank), "--facets", "facet", "-m", "P(rel=4)@1", "--format", "tsv"]
-    run("evaluate", "qrels", graded, *options, "--rankings")
+    run("evaluate", "qrels", graded, *options)
     of_file = table(capsys.readouterr().out)
     run("evaluate", "qrels", graded, *options, "--runs", collection / "runs")
     of_runs = table(capsys.readouterr().out)
     assert of_runs["good"]["P(rel=4)@1"] == "0.800000"
-    if graded.parent.name == "merge":
+    if graded.parent.name == "title":
         assert of_file["good"]["P(rel=4)@1"] == "0.400000"
     else:
         assert of_file == of_runs

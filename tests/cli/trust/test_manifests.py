@@ -181,7 +181,7 @@ def test_a_link_in_the_place_of_a_manifest_is_kept(capsys: pytest.CaptureFixture
     run("merge graded.jsonl -o other.jsonl")
     before = Path(f"other.jsonl{SUFFIX}").read_bytes()
     Path(f"out.jsonl{SUFFIX}").symlink_to(f"other.jsonl{SUFFIX}")
-    assert run("rename graded.jsonl --system a=z -o out.jsonl") == 0
+    assert run("filter graded.jsonl --rename system=a=z -o out.jsonl") == 0
     assert Path(f"other.jsonl{SUFFIX}").read_bytes() == before
     assert f"out.jsonl{SUFFIX} is not a manifest and is kept" in capsys.readouterr().err
 
@@ -206,7 +206,7 @@ def test_streams_get_no_manifest_and_streams_as_inputs_no_digest(
     assert not Path(f"/dev/null{SUFFIX}").exists()
     with Path("graded.jsonl").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        run("rename - --system a=z -o out.jsonl")
+        run("filter - --rename system=a=z -o out.jsonl")
     (content,) = manifest("out.jsonl")["inputs"]
     assert content == {
         "path": "-", "note": "a stream, which cannot be read again", "parameter": "PASSAGES",
@@ -310,9 +310,9 @@ def test_a_damaged_manifest_is_one_sentence(capsys: pytest.CaptureFixture[str]) 
     run("merge graded.jsonl -o out.jsonl")
     place = Path(f"out.jsonl{SUFFIX}")
     place.write_text(place.read_text().replace('"command"', '"commands"', 1))
-    assert run("manifest show out.jsonl") == 1
+    assert run("show manifest out.jsonl") == 1
     assert f"{SUFFIX}, command: is missing." in capsys.readouterr().err
-    assert run("manifest show graded.jsonl") == 1
+    assert run("show manifest graded.jsonl") == 1
     assert "graded.jsonl: has no manifest. Commands write one with" in capsys.readouterr().err
 
 
@@ -331,5 +331,5 @@ def test_a_name_that_is_too_long_for_a_manifest(capsys: pytest.CaptureFixture[st
     name = "o" * 250
     assert run(f"merge graded.jsonl -o {name}") == 0
     assert f"{name} has no manifest: " in capsys.readouterr().err
-    assert run(f"rename {name} --system a=z -o out.jsonl") == 0
+    assert run(f"filter {name} --rename system=a=z -o out.jsonl") == 0
     assert manifest("out.jsonl")["inputs"][0]["path"] == name

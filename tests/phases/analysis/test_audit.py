@@ -419,7 +419,7 @@ def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLine
         "Circularity": "evidence",
         "Calibration": "undecided",
     }
-    assert "Undecided: no games are given; use --games FILE." in notes_of(report)
+    assert "Undecided: no games files are given." in notes_of(report)
     soft = audit_report(audit(soft_file(write_jsonl, [(0.9, 3), (0.1, 0)]), options=QUICK))
     assert list(pictures_of(soft)) == ["Reliability of the probabilities"]
 

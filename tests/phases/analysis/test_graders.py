@@ -188,7 +188,7 @@ def test_only_some_graders_and_people_last(write_jsonl: WriteLines) -> None:
 def test_the_command(rated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     figure, output = tmp_path / "differences.svg", tmp_path / "out.json"
     main([
-        "analyze", "graders", str(rated), "--per-criterion", "--grader", "gpt", "--grader", "human:ann",
+        "analyze", "graders", str(rated), "--by", "criterion", "--grader", "gpt", "--grader", "human:ann",
         "--plot", f"differences={figure!s}", "--format", "json", "-o", str(output), "--seed", "1",
     ])  # fmt: skip
     rows = {table["title"]: table["rows"] for table in json.loads(output.read_text())["tables"]}
@@ -196,8 +196,8 @@ def test_the_command(rated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert rows["Rank correlation"][0]["ratings"] == 10
     assert "Differences: gpt − human:ann, accuracy" in figure.read_text()
     with pytest.raises(SystemExit):
-        main(["analyze", "graders", str(rated), "--per-criterion", "--per-entry"])
-    assert "--per-criterion and --per-entry cannot be combined" in capsys.readouterr().err
+        main(["analyze", "graders", str(rated), "--by", "criterion", "--grades", "type=nugget"])
+    assert "--grades type needs --by label or entry." in capsys.readouterr().err
 
 
 def test_no_figure_without_common_items(
@@ -205,7 +205,7 @@ def test_no_figure_without_common_items(
 ) -> None:
     path = write_jsonl("rated.jsonl", [["q", [answer("q", "RAG", {"gpt": {"a": 1}, "human:ann": {"b": 1}})]]])
     figure = tmp_path / "differences.svg"
-    main(["analyze", "graders", str(path), "--per-criterion", "--plot", f"differences={figure!s}"])
+    main(["analyze", "graders", str(path), "--by", "criterion", "--plot", f"differences={figure!s}"])
 
     assert not figure.exists()
     assert "is not written: the graders have no common items" in capsys.readouterr().err
@@ -224,6 +224,6 @@ def test_kappa_of_each_criterion(rated: Path) -> None:
 
 def test_a_file_with_ratings_by_criteria_alone_names_the_option(rated: Path) -> None:
     with pytest.raises(
-        SelectionError, match=r"rated\.jsonl has no grades of passages.* add --per-criterion\."
+        SelectionError, match=r"rated\.jsonl has no grades of passages.* add --by criterion\."
     ):
         graders(rated)

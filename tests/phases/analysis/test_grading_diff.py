@@ -215,7 +215,7 @@ def test_systems_at_another_threshold(before: Grading, after: Grading) -> None:
 
 
 def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["diff", str(before.file), str(after.file), "--labels", "--format", "tsv"])
+    main(["diff", str(before.file), str(after.file), "--only", "labels", "--format", "tsv"])
     lines = capsys.readouterr().out.splitlines()
 
     assert lines[:2] == ["query_id\tpassage_id\tbefore\tafter", "q0\tq0p1\t5\t1"]
@@ -223,7 +223,7 @@ def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[
     assert "[12]" in capsys.readouterr().out
 
 
-def test_the_bank_counts_for_both_sides_without_bank_after(
+def test_a_single_bank_counts_for_both_sides(
     before: Grading, write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def bank(name: str, entry: str) -> str:
@@ -232,7 +232,7 @@ def test_the_bank_counts_for_both_sides_without_bank_after(
         return str(write_jsonl(name, [line]))
 
     file = str(before.file)
-    for more, pairs in (([], 2), (["--bank-after", bank("b.jsonl", "b")], 4)):
+    for more, pairs in (([], 2), (["--bank", bank("b.jsonl", "b")], 4)):
         main(["diff", file, file, "--bank", bank("a.jsonl", "a"), *more])
         assert f"of {pairs} pairs of passage and entry" in " ".join(capsys.readouterr().out.split())
 
@@ -250,9 +250,10 @@ def test_prompts_are_known_by_all_their_names(
     chosen = [
         "--prompt-class",
         "GradedRelevance",
-        "--prompt-class-after",
+        "--prompt-class",
         "FagB",
-        "--labels",
+        "--only",
+        "labels",
         "--format",
         "tsv",
     ]

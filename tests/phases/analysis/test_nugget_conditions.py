@@ -156,8 +156,9 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     types.write_text("a\tRAG\nb\tAG\nc\tRAG\n")
     scatter, length = tmp_path / "6.svg", tmp_path / "7.svg"
     main(
-        ["analyze", "nuggets", str(graded), "--bank", str(bank), "--run-types", str(types),
-         "--plot", str(scatter), "--plot", f"length={length!s}", "-o", str(tmp_path / "out.txt")]
+        ["analyze", "correlation", "--by", "condition", str(graded), "--bank", str(bank),
+         "--run-types", str(types), "--plot", str(scatter), "--plot", f"length={length!s}",
+         "-o", str(tmp_path / "out.txt")]
     )  # fmt: skip
     svg = scatter.read_text()
     assert "τ run:" in svg
@@ -259,7 +260,17 @@ def test_agreement_by_run_type(tables: tuple[Path, Path], tmp_path: Path) -> Non
 
     out = tmp_path / "out.tsv"
     main(
-        ["analyze", "nuggets", *map(str, tables), "--run-types", str(tmp_path / "types.tsv"), "-o", str(out)]
+        [
+            "analyze",
+            "correlation",
+            "--by",
+            "condition",
+            *map(str, tables),
+            "--run-types",
+            str(tmp_path / "types.tsv"),
+            "-o",
+            str(out),
+        ]
     )
     text = out.read_text("utf-8")
     table = text[text.index("By run type") :].splitlines()

@@ -110,7 +110,19 @@ def test_refusals(write_jsonl: WriteLines) -> None:
 
 def test_the_command(write_jsonl: WriteLines, capsys: pytest.CaptureFixture[str]) -> None:
     path = rated(write_jsonl, gpt={"completeness": 1})
-    main(["analyze", "paired", str(path), "--grader", "human:ann", "--system", "RAGF", "--system", "RAG"])
+    main(
+        [
+            "analyze",
+            "distributions",
+            str(path),
+            "--grader",
+            "human:ann",
+            "--system",
+            "RAGF",
+            "--system",
+            "RAG",
+        ]
+    )
     out = capsys.readouterr().out
     assert "RAGF" in out
     assert "completeness" in out

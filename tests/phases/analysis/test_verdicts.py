@@ -98,7 +98,7 @@ def test_refusals(files: list[Path], write_jsonl: WriteLines) -> None:
 
 
 def test_the_command(files: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    main(["analyze", "verdicts", *map(str, files), "--grader", "gpt", "--grader", "human:ann"])
+    main(["analyze", "graders", *map(str, files), "--grader", "gpt", "--grader", "human:ann"])
     out = " ".join(capsys.readouterr().out.split())
     assert "Cohen's κ" in out
     assert "models gpt, human:ann; prompt class Pairwise; 2 queries" in out

@@ -214,11 +214,11 @@ def test_merging_reports_fields_that_differ_between_duplicates(
     banks = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     write_bank([line], banks[0])
     write_bank([line.model_copy(update={"items": changed, "info": {"by": "another"}})], banks[1])
-    main(["bank", "merge", *map(str, banks), "-o", str(tmp_path / "o.jsonl")])
+    main(["merge", *map(str, banks), "-o", str(tmp_path / "o.jsonl")])
     assert without_times(capsys.readouterr().err) == (
         "Merged: 1 query with 3 entries. Duplicates between banks: 3.\n"
         "Fields that differ between duplicates: importance (2), weight (1). "
-        "The value of the first bank is kept.\n"
+        f"The value of the first bank is kept.\nWritten: {tmp_path / 'o.jsonl'}\n"
     )
     assert read_bank(tmp_path / "o.jsonl").lines == [line]
 
@@ -228,7 +228,7 @@ def test_a_split_with_an_empty_part_is_refused(tmp_path: Path, capsys: pytest.Ca
     write_bank(bank_of({"q": 2}), bank)
     with pytest.raises(SystemExit):
         main(
-            ["bank", "split", str(bank), "--secret", "0.1", "-o", str(tmp_path / "a"),
+            ["bank", "apply", str(bank), "--secret", "0.1", "-o", str(tmp_path / "a"),
              "--also", f"secret={tmp_path / 'b'}"]
         )  # fmt: skip
     assert f"secret part of {bank}" in capsys.readouterr().err

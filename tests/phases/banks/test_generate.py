@@ -85,7 +85,6 @@ def test_ids_and_records_are_as_published() -> None:
         [Query(query_id="940547", query_text="when did rock n roll begin?")],
         FakeLLM(lambda request: json.dumps({"questions": [question]})),
         test_collection="dl20",
-        description="a try",
     )
     assert line.items[0].entry_id == "940547/a4c82219840e6d197d185ed1eda27c61"
     published = {

@@ -242,7 +242,7 @@ def test_a_prompt_of_your_own(
     main(["-q", *command, str(own), "--passages", str(contexts)])
     (answer,) = read_answers(output)
     assert answer.parts[0].citations == ("p2",)
-    main(["-q", "show", "prompt", "QuestionGenerationDL", "--as-file", "-o", str(own)])
+    main(["-q", "show", "prompt", "QuestionGenerationDL", "--format", "toml", "-o", str(own)])
     assert "it needs kind = 'answer'" in error(str(own))
     assert "--system needs --passages" in error(str(own), "--system", "a")
 

@@ -231,7 +231,7 @@ def test_an_own_prompt_and_prompts_of_other_commands(
     lines = [json.loads(line) for line in output.read_text().splitlines()]
     assert {line["prompt_info"]["prompt_class"] for line in lines} == {"Mine"}
     capsys.readouterr()
-    main(["show", "prompt", "QuestionGenerationDL", "--as-file", "-o", str(tmp_path / "other.toml")])
+    main(["show", "prompt", "QuestionGenerationDL", "--format", "toml", "-o", str(tmp_path / "other.toml")])
     with pytest.raises(SystemExit):
         main([*arguments, str(tmp_path / "other.toml")])
     assert "does not write queries; it needs kind = 'query'" in capsys.readouterr().err

@@ -112,7 +112,7 @@ def test_errors(
 ) -> None:
     bank, *more = arguments
     with pytest.raises(SystemExit) as stop:
-        main(["bank", "importance", str(demo_data / bank), "-o", str(tmp_path / "out.jsonl"), *more])
+        main(["nuggetize", str(demo_data / bank), "-o", str(tmp_path / "out.jsonl"), *more])
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()

@@ -109,14 +109,14 @@ def test_the_list_has_at_most_max_nuggets() -> None:
     assert texts(line) == many[:5]
 
 
-def test_long_and_duplicate_nuggets_are_dropped() -> None:
+def test_long_nuggets_are_dropped() -> None:
     long = " ".join(["word"] * 13)
-    nuggets = ["A fact.", long, "a  fact", " ".join(["word"] * 12)]
-    (line,), summary, _ = run([segments(1)], adds(*nuggets), max_words=12, drop_repeated=True)
+    nuggets = ["A fact.", long, " ".join(["word"] * 12)]
+    (line,), summary, _ = run([segments(1)], adds(*nuggets), max_words=12)
     assert texts(line) == ["A fact.", " ".join(["word"] * 12)]
-    assert summary.left_out == {"too long": 1, "repeated": 1}
+    assert summary.left_out == {"too long": 1}
     (window,) = line.info["windows"]
-    assert window["left_out"] == {"too long": [long], "repeated": ["a  fact".replace("  ", " ")]}
+    assert window["left_out"] == {"too long": [long]}
     assert "Dropped: 1 listed nugget (too long)." in list(summary.lines())
 
 
@@ -132,7 +132,7 @@ def test_long_and_repeated_nuggets_are_kept_by_default() -> None:
         ("A fact.", "vital"), ("A fact.", "okay"), (nuggets[1], "okay"),
     ]  # fmt: skip
     assert not summary.left_out
-    assert line.info["nuggetizer"].keys().isdisjoint({"max_words", "drop_repeated"})
+    assert line.info["nuggetizer"].keys().isdisjoint({"max_words"})
 
 
 def test_the_nuggets_of_the_track_pass_unchanged(shared_data: Path) -> None:
@@ -303,12 +303,11 @@ def test_every_bank_keeps_the_limits(replies: list[list[str]], data: st.DataObje
         labels = data.draw(st.lists(st.sampled_from(["vital", "okay", "?"]), min_size=0, max_size=10))
         return json.dumps(labels)
 
-    limits = {"max_words": 12, "drop_repeated": True}
+    limits = {"max_words": 12}
     lines, summary, _ = run([segments(10 * len(replies))], reply, repairs=0, **limits)
     for line in lines:
         assert 1 <= len(line.items) <= 20
         assert all(1 <= len(item.text.split()) <= 12 for item in line.items)
-        assert len({item.entry_id for item in line.items}) == len(line.items)
         order = ["vital", "okay", None]
         assert sorted(line.items, key=lambda item: order.index(item.importance)) == line.items
     assert summary.windows.total() == len(replies)
@@ -334,8 +333,8 @@ def command(passages: Path, bank: Path, demo_data: Path, *more: str) -> None:
 
 def test_all_passages_without_any_judgment(passages: Path, demo_data: Path, tmp_path: Path) -> None:
     unjudged, bank = tmp_path / "unjudged.jsonl", tmp_path / "bank.jsonl"
-    main(["-q", "strip", str(passages), "--remove", "judgments", "-o", str(unjudged)])
-    command(unjudged, bank, demo_data, "--relevance", "all")
+    main(["-q", "filter", str(passages), "--remove", "judgments", "-o", str(unjudged)])
+    command(unjudged, bank, demo_data, "--min-judgment", "all")
     records = {line.query_id: line.info["nuggetizer"] for line in read_bank(bank).lines}
     counts = {query.query_id: len(query.passages) for query in read_passages(passages)}
     assert {query: record["passages"] for query, record in records.items()} == counts
@@ -353,40 +352,49 @@ def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Pat
     assert all("windows" not in line.info for line in read_bank(bank).lines)
 
 
-def test_command_with_two_models(
+def test_another_model_labels_the_importance(
     passages: Path, demo_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second model has its own journal and options; both journals are deleted at the end."""
-    loaded: list[ModelOptions] = []
+    """The first model only lists nuggets; given this bank, the second one only labels them."""
 
     def load(options: ModelOptions) -> FakeLLM:
-        loaded.append(options)
         llm = FakeLLM(lambda request: '["a fact"]' if options.model == "gpt" else '["vital"]')
         llm.name = options.model
         return llm
 
     monkeypatch.setattr("exam_pp.phases.banks.nuggetize.load_llm", load)
-    bank = tmp_path / "bank.jsonl"
-    urls = ["--base-url", "http://a/v1", "--importance-base-url", "http://b/v1"]
-    models = ["--model", "gpt", "--model-pipeline", "openai", "--importance-model", "llama"]
-    command(passages, bank, demo_data, *models, *urls)
-    assert [(m.model, m.pipeline, m.base_url) for m in loaded] == [
-        ("gpt", "openai", "http://a/v1"), ("llama", "openai", "http://b/v1"),
-    ]  # fmt: skip
+    monkeypatch.setattr("exam_pp.phases.banks.importance.load_llm", load)
+    listed, bank = tmp_path / "list.jsonl", tmp_path / "bank.jsonl"
+    command(passages, listed, demo_data, "--model", "gpt", "--model-pipeline", "openai", "--only", "nuggets")
+    assert {item.importance for line in read_bank(listed).lines for item in line.items} == {None}
+    model = ["--model", "llama", "--model-pipeline", "openai"]
+    main(["-q", "nuggetize", str(listed), "-o", str(bank), *model, "--keep", "20"])
     made = read_bank(bank)
+    assert {line.info["gpt_model"] for line in made.lines} == {"gpt"}
     assert {line.info["importance_model"] for line in made.lines} == {"llama"}
     assert {item.importance for line in made.lines for item in line.items} == {"vital"}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bank.jsonl", "passages.jsonl"]
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert files == ["bank.jsonl", "list.jsonl", "passages.jsonl"], "no journal is left"
+
+
+@pytest.mark.parametrize("more", [["--count", "3"], ["--only", "nuggets"], ["--min-judgment", "2"]])
+def test_a_bank_is_only_labelled(
+    more: list[str], demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank, output = str(demo_data / "nuggets.jsonl"), str(tmp_path / "o")
+    with pytest.raises(SystemExit) as stop:
+        main(["nuggetize", bank, "-o", output, "--model", "fake", "--regrade", *more])
+    assert stop.value.code == 2
+    assert f"{more[0]} needs a passages file." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "more",
     [
-        ["--importance-pipeline", "openai"],
-        ["--importance-model", "m", "--for-editing"],
-        ["--grader", "m"],
-        ["--prompt-class", "GradedRelevance"],
-        ["--relevance", "all", "--min-judgment", "1"],
+        ["--only", "nuggets", "--keep", "5"],
+        ["--min-judgment", "all", "--grader", "m"],
+        ["--min-judgment", "all", "--prompt-class", "GradedRelevance"],
+        ["--regrade"],
     ],
 )
 def test_options_that_have_no_effect(
@@ -400,8 +408,7 @@ def test_options_that_have_no_effect(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--importance-model", "bundled"], "'NuggetImportance'"),
-        (["--relevance", "model"], "with the prompt GradedRelevance"),
+        (["--prompt-class", "GradedRelevance"], "with the prompt GradedRelevance"),
         (["--min-judgment", "9"], "at least 9 (161 passages"),
         (["--system", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'NuggetCreation'"),

@@ -109,7 +109,7 @@ def test_umbrela_labels_of_two_models() -> None:
     ("options", "message"),
     [
         ({}, "--qrels"),
-        ({"source": "model"}, "GradedRelevance.*--relevance human"),
+        ({"source": "model"}, "GradedRelevance.*leave out --grader"),
         ({"source": "model", "judge": "m"}, "GradedRelevance .*'m'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Output of `exam-pp bank show`, `stats`, `lint`, `diff` and `merge`."""
+"""Output of `exam-pp bank show`, and merging of banks."""
 
 from __future__ import annotations
 
@@ -93,10 +93,18 @@ def test_a_near_duplicate_is_a_warning(write_jsonl: WriteLines) -> None:
 def test_lint_has_exit_code_1_for_errors(
     write_jsonl: WriteLines, demo_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["bank", "lint", str(demo_data / "questions.jsonl")])
-    assert capsys.readouterr().out == "8 queries, 83 entries: 0 errors, 0 warnings.\n"
+    main(["bank", "show", str(demo_data / "questions.jsonl"), "--only", "problems"])
+    assert capsys.readouterr().out == "Problems\n========\n\n0 errors, 0 warnings.\n"
     with pytest.raises(SystemExit) as stop:
-        main(["bank", "lint", str(write_jsonl("bad.jsonl", [line(entry("a", "1"), entry("A.", "2"))]))])
+        main(
+            [
+                "bank",
+                "show",
+                str(write_jsonl("bad.jsonl", [line(entry("a", "1"), entry("A.", "2"))])),
+                "--only",
+                "problems",
+            ]
+        )
     assert stop.value.code == 1
     assert "duplicate of 'a'" in capsys.readouterr().out
 
@@ -114,7 +122,7 @@ def test_show_and_stats(demo_data: Path, capsys: pytest.CaptureFixture[str]) -> 
     rows = capsys.readouterr().out.splitlines()
     assert rows[0].split("\t") == ["query_id", "facet", "kind", "entry", "importance", "entry_id"]
     assert {row.split("\t")[1] for row in rows[1:]} == {"colony", "dance", "threats"}
-    main(["bank", "stats", bank, "--format", "tsv"])
+    main(["bank", "show", bank, "--only", "counts", "--format", "tsv"])
     stats = dict(row.split("\t") for row in capsys.readouterr().out.splitlines())
     assert (stats["nuggets"], stats["importance vital"], stats["facets"]) == ("82", "47", "3")
     with pytest.raises(SystemExit):
@@ -137,7 +145,7 @@ def test_differences(write_jsonl: WriteLines, capsys: pytest.CaptureFixture[str]
         ("4", "added", None, "d"),
     ]
     assert differences(read_bank(old), read_bank(old)) == []
-    main(["bank", "diff", str(old), str(new), "--format", "tsv"])
+    main(["bank", "show", str(new), "--since", str(old), "--format", "tsv"])
     assert [row.split("\t") for row in capsys.readouterr().out.splitlines()] == [
         ["query_id", "change", "before", "after", "entry_id"],
         *(["q1", d.change, d.before or "", d.after or "", d.entry_id] for d in result),
@@ -156,10 +164,49 @@ def test_merge_conflicts(write_jsonl: WriteLines, tmp_path: Path, capsys: pytest
     ):
         second = write_jsonl(name, [conflict])
         with pytest.raises(SystemExit):
-            main(["bank", "merge", str(first), str(second), "-o", str(tmp_path / "out")])
+            main(["merge", str(first), str(second), "-o", str(tmp_path / "out")])
         assert message in capsys.readouterr().err
     second = write_jsonl("second.jsonl", [line(entry("a", "q1/1"), entry("c", "q1/2"), info={"by": "x"})])
-    main(["-q", "bank", "merge", str(first), str(second), "-o", str(tmp_path / "out")])
+    main(["-q", "merge", str(first), str(second), "-o", str(tmp_path / "out")])
     (merged,) = [json.loads(text) for text in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]
     assert [item["nugget_text"] for item in merged["items"]] == ["a", "c"]
     assert merged["info"] == {"merged": [{"by": "x"}]}
+
+
+def test_a_page_has_counts_problems_and_entries(
+    write_jsonl: WriteLines, demo_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["bank", "show", str(demo_data / "questions.jsonl")])
+    page = capsys.readouterr().out
+    assert page.index("queries") < page.index("0 errors, 0 warnings.") < page.index("heat pump or gas")
+    bad = str(write_jsonl("bad.jsonl", [line(entry("a", "1"), entry("A.", "2"))]))
+    for more in ([], ["--only", "counts", "--only", "problems"], ["--only", "problems", "--format", "tsv"]):
+        with pytest.raises(SystemExit) as stop:
+            main(["bank", "show", bad, *more])
+        assert stop.value.code == 1
+        assert "duplicate of 'a'" in capsys.readouterr().out
+    main(["bank", "show", bad, "--format", "tsv"])  # the entries, without problems
+    assert capsys.readouterr().out.splitlines()[0] == "query_id\tkind\tentry\tentry_id"
+    with pytest.raises(SystemExit) as stop:
+        main(["bank", "show", bad, "--format", "json", "--only", "counts", "--only", "problems"])
+    assert stop.value.code == 2
+
+
+def test_entries_in_tsv_are_one_table(demo_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["bank", "show", str(demo_data / "nuggets.jsonl"), "--format", "tsv"])
+    rows = [row.split("\t") for row in capsys.readouterr().out.splitlines()]
+    assert len(rows) == 83
+    assert {len(row) for row in rows} == {6}
+
+
+def test_merged_banks_may_be_strict(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    banks = [str(write_jsonl(f"{n}.jsonl", [line(entry("a", "q1/1", weight=float(n)))])) for n in (1, 2)]
+    with pytest.raises(SystemExit):
+        main(["merge", *banks, "--strict", "-o", str(tmp_path / "out")])
+    assert "Fields that differ between duplicates: weight (1)." in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(SystemExit) as stop:
+        main(["merge", *banks, "--passages", banks[0], "-o", str(tmp_path / "out")])
+    assert stop.value.code == 2

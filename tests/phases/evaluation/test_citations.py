@@ -160,7 +160,7 @@ def test_selected_queries() -> None:
 
 
 def test_scores_do_not_change_when_texts_are_removed() -> None:
-    """`exam-pp strip --remove texts` keeps the grades; an ungraded citation stays ungraded."""
+    """`exam-pp filter --remove texts` keeps the grades; an ungraded citation stays ungraded."""
     answer = [*EXAMPLE, part("rag/q#4", ["B"], grades(B=None))]
     without = [{**passage, "text": ""} for passage in answer]
     before, after = citations([query(*answer)]), citations([query(*without)])

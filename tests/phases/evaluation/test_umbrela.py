@@ -185,7 +185,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
     assert summary["rows"][0]["Cohen's κ"] == pytest.approx((2 / 3 - 2 / 9) / (1 - 2 / 9))
     for command in (
         ["analyze", "agreement", str(model)],
-        ["analyze", "agreement", str(model), "--same-scale", "--min-answers", "2"],
+        ["analyze", "agreement", str(model), "--label-rule", "1st>=2:1, else 0", "--min-answers", "2"],
     ):
         with pytest.raises(SystemExit) as stop:
             main(command)

@@ -1,4 +1,4 @@
-"""Export of run files from a passages file."""
+"""Runs of a passages file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
-from exam_pp.errors import DataError, OutputError
-from exam_pp.phases.interchange.export_runs import export_runs
+from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import RunLine
 from exam_pp.store.trec.runs import method_of, read_run
 
 Write = Callable[[str, list[Any]], Path]
+
+
+def written_runs(passages: Path, folder: Path) -> list[Path]:
+    convert(Conversion(passages, folder, "run"))
+    return sorted(folder.iterdir())
 
 
 def ranked(passage_id: str, *entries: tuple[str, int, float]) -> dict[str, Any]:
@@ -35,7 +40,7 @@ def test_runs(write_jsonl: Write, tmp_path: Path) -> None:
             ["q2", [ranked("b", ("s", 2, 0.2))]],
         ],
     )
-    files = export_runs(passages, tmp_path / "new" / "runs")
+    files = written_runs(passages, tmp_path / "new" / "runs")
     assert [file.name for file in files] == ["s.run", "t.run"]
     assert list(read_run(files[0])) == [
         RunLine("q2", "d#1/x", 1, 1 / 3, "s"),
@@ -48,7 +53,7 @@ def test_runs(write_jsonl: Write, tmp_path: Path) -> None:
 def test_names_cannot_leave_the_folder(write_jsonl: Write, tmp_path: Path) -> None:
     systems = ["../evil", "/etc/x", "..", ".hidden", "a b", "a%2Fb", "BM25+RM3@20", "naïve\\run"]
     passages = write_jsonl("p.jsonl", [["q", [ranked("a", *((name, 1, 1.0) for name in systems))]]])
-    files = export_runs(passages, tmp_path / "runs")
+    files = written_runs(passages, tmp_path / "runs")
     assert {file.parent for file in files} == {tmp_path / "runs"}
     assert len(list((tmp_path / "runs").iterdir())) == len(systems)
     assert (tmp_path / "runs" / "BM25+RM3@20.run").exists()
@@ -69,20 +74,39 @@ def test_ids_that_a_run_file_cannot_hold(
     write_jsonl: Write, tmp_path: Path, lines: list[Any], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        export_runs(write_jsonl("p.jsonl", lines), tmp_path / "runs")
+        written_runs(write_jsonl("p.jsonl", lines), tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_folder_that_cannot_be_made(write_jsonl: Write, tmp_path: Path) -> None:
     passages = write_jsonl("p.jsonl", [["q", [ranked("a", ("s", 1, 1.0))]]])
     with pytest.raises(OutputError):
-        export_runs(passages, passages / "runs")
+        written_runs(passages, passages / "runs")
 
 
 def test_import_and_export_give_the_runs_back(demo_data: Path, tmp_path: Path) -> None:
     sources = ImportSources(runs=[demo_data / "runs"], texts=[demo_data / "passages.tsv"], top=1000)
     import_passages(sources, tmp_path / "all.jsonl.gz")
-    files = export_runs(tmp_path / "all.jsonl.gz", tmp_path / "runs")
+    files = written_runs(tmp_path / "all.jsonl.gz", tmp_path / "runs")
     assert sorted(file.name for file in files) == sorted(file.name for file in (demo_data / "runs").iterdir())
     for file in files:
         assert sorted(read_run(file)) == sorted(read_run(demo_data / "runs" / file.name))
+
+
+def test_one_run_is_a_file_if_the_output_has_an_extension(write_jsonl: Write, tmp_path: Path) -> None:
+    """So a folder does not depend on the number of systems."""
+    passages = write_jsonl("p.jsonl", [["q", [ranked("a", ("s", 1, 1.0))]]])
+    assert [file.name for file in written_runs(passages, tmp_path / "runs")] == ["s.run"]
+    convert(Conversion(passages, tmp_path / "one.run", "run"))
+    assert list(read_run(tmp_path / "one.run", method="tag")) == [RunLine("q", "a", 1, 1.0, "s")]
+
+
+def test_runs_of_some_systems(write_jsonl: Write, tmp_path: Path) -> None:
+    lines = [["q", [ranked("a", ("s", 1, 1.0), ("t", 1, 1.0), ("canary:x", 1, 1.0))]]]
+    passages = write_jsonl("p.jsonl", lines)
+    convert(Conversion(passages, tmp_path / "runs", "run", systems=["t"]))
+    assert [file.name for file in (tmp_path / "runs").iterdir()] == ["t.run"]
+    with pytest.raises(SelectionError, match="'x'"):
+        convert(Conversion(passages, tmp_path / "runs", "run", systems=["t", "x"]))
+    with pytest.raises(SelectionError, match="2 runs; name a folder"):
+        convert(Conversion(passages, Path("-"), "run"))

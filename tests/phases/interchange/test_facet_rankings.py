@@ -40,18 +40,16 @@ KEPT = [("car:bees/S_1", 1, "p-dance"), ("car:bees/S_1", 2, "p-waggle"), ("car:b
 
 
 @pytest.mark.parametrize("with_queries", [True, False])
-@pytest.mark.parametrize("choice", ["merge", "keep"])
+@pytest.mark.parametrize("choice", ["title", "keep"])
 def test_facets_belong_to_their_title_query(
     choice: FacetRankings, with_queries: bool, collection: Path
 ) -> None:
     queries = collection / "queries.jsonl" if with_queries else None
-    summary, by_id = imported(
-        collection, queries=queries, qrels=[collection / "qrels.txt"], facet_rankings=choice
-    )
+    summary, by_id = imported(collection, queries=queries, qrels=[collection / "qrels.txt"], facets=choice)
     assert list(by_id) == ["car:bees", "car:tides"]
     assert summary.facets == 5
-    assert ("merged into" if choice == "merge" else "stored with") in list(summary.lines())[1]
-    assert rankings(by_id["car:bees"], "good") == (MERGED if choice == "merge" else KEPT)
+    assert ("merged into" if choice == "title" else "stored with") in list(summary.lines())[1]
+    assert rankings(by_id["car:bees"], "good") == (MERGED if choice == "title" else KEPT)
     (dance,) = (p for p in by_id["car:bees"].passages if p.passage_id == "p-dance")
     assert [(j.query_id, j.title_query, j.relevance) for j in dance.judgments] == [
         ("car:bees/S_1", "car:bees", 2),
@@ -60,15 +58,15 @@ def test_facets_belong_to_their_title_query(
 
 
 def test_the_pool_has_the_top_of_merged_rankings_or_of_each_facet(collection: Path) -> None:
-    for choice, passages in (("merge", {"p-dance"}), ("keep", {"p-dance", "p-honey"})):
-        _, by_id = imported(collection, runs=[collection / "runs" / "good.run"], top=1, facet_rankings=choice)
+    for choice, passages in (("title", {"p-dance"}), ("keep", {"p-dance", "p-honey"})):
+        _, by_id = imported(collection, runs=[collection / "runs" / "good.run"], top=1, facets=choice)
         assert {p.passage_id for p in by_id["car:bees"].passages} == passages
     kept = rankings(by_id["car:bees"], "good")
     assert ("car:bees/S_2", 2, "p-dance") in kept, "the rank beyond the pool is known"
 
 
 def test_facets_can_stay_queries_of_their_own(collection: Path) -> None:
-    summary, by_id = imported(collection, qrels=[collection / "qrels.txt"], facet_rankings="separate")
+    summary, by_id = imported(collection, qrels=[collection / "qrels.txt"], facets="facet")
     assert list(by_id) == [f"car:{facet}" for facet in
                            ("bees/S_1", "bees/S_2", "tides/S_3", "tides/S_4", "tides/S_5")]  # fmt: skip
     assert summary.facets == 0
@@ -77,14 +75,12 @@ def test_facets_can_stay_queries_of_their_own(collection: Path) -> None:
     assert (judged["p-dance"], judged["p-honey"]) == ([0], [2])
 
 
-@pytest.mark.parametrize("choice", ["merge", "keep", "separate"])
+@pytest.mark.parametrize("choice", ["title", "keep", "facet"])
 def test_pages_are_imported_like_the_runs_that_they_were_made_of(
     choice: FacetRankings, collection: Path
 ) -> None:
-    _, of_runs = imported(collection, facet_rankings=choice)
-    _, of_pages = imported(
-        collection, runs=[], texts=[], pages=[collection / "pages.jsonl"], facet_rankings=choice
-    )
+    _, of_runs = imported(collection, facets=choice)
+    _, of_pages = imported(collection, runs=[], texts=[], pages=[collection / "pages.jsonl"], facets=choice)
     assert of_pages.keys() == of_runs.keys()
     for query_id, query in of_pages.items():
         assert {p.passage_id: p.text for p in query.passages} == {
@@ -100,7 +96,7 @@ def test_pages_without_origins_and_texts(collection: Path) -> None:
     for paragraph in short["paragraphs"]:
         del paragraph["para_body"]
     write_lines(collection / "short.jsonl", [short])
-    _, by_id = imported(collection, runs=[], pages=[collection / "short.jsonl"], facet_rankings="keep")
+    _, by_id = imported(collection, runs=[], pages=[collection / "short.jsonl"], facets="keep")
     assert rankings(by_id["car:bees"], "good") == MERGED
     assert {p.passage_id: p.text for p in by_id["car:bees"].passages}["p-store"] == PASSAGES["p-store"]
     with pytest.raises(DataError, match="'p-dance' has no para_body"):

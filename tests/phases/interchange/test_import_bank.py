@@ -195,7 +195,7 @@ def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) ->
     source = tmp_path / "facets.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     output = tmp_path / "titles.jsonl"
-    main(["-q", "bank", "import", str(source), "--from", "bank", "--title-queries", "-o", str(output)])
+    main(["-q", "bank", "import", str(source), "--from", "bank", "--facets", "title", "-o", str(output)])
     before, after = read_bank(source), read_bank(output)
     assert [(line.query_id, line.facet_id, line.facet_text) for line in after.lines] == [
         ("car:bees", "S_1", "Dance"),
@@ -205,12 +205,12 @@ def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) ->
     assert list(after.entries("car:bees")) == [key for query in before for key in query.entries]
     assert list(after.entries("car:bees")) == [entry_id("car:bees", "What is it?", f) for f in ("S_1", "S_2")]
     again = tmp_path / "again.jsonl"
-    main(["-q", "bank", "import", str(output), "--from", "bank", "--title-queries", "-o", str(again)])
+    main(["-q", "bank", "import", str(output), "--from", "bank", "--facets", "title", "-o", str(again)])
     assert again.read_bytes() == output.read_bytes()
 
 
 def test_title_queries_are_for_banks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tqa.json").write_text(json.dumps([LESSON]))
     with pytest.raises(SystemExit):
-        main(["bank", "import", str(tmp_path / "tqa.json"), "--from", "tqa", "--title-queries", "-o", "x"])
-    assert "--title-queries cannot be combined with --from tqa" in capsys.readouterr().err
+        main(["bank", "import", str(tmp_path / "tqa.json"), "--from", "tqa", "--facets", "title", "-o", "x"])
+    assert "--facets title cannot be combined with --from tqa" in capsys.readouterr().err

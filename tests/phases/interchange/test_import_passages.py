@@ -97,7 +97,7 @@ def test_the_written_line_has_the_published_keys(collection: Path) -> None:
 
 
 def test_judged_passages_are_pooled_too(collection: Path) -> None:
-    summary, queries = built(collection, top=1, qrels=[collection / "qrels.txt"], judged=True)
+    summary, queries = built(collection, top=1, judged=[collection / "qrels.txt"])
     assert ids(queries["q1"]) == ["d1", "d3", "d5", "d4"]
     judgments = {p.passage_id: [j.relevance for j in p.judgments] for p in queries["q1"].passages}
     assert judgments == {"d1": [2], "d3": [], "d5": [-1], "d4": [0]}
@@ -135,7 +135,7 @@ def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest
     built(collection, qrels=[qrels])
     assert "1 judgment is of a passage outside the pool" in caplog.text
     caplog.clear()
-    built(collection, qrels=[qrels], judged=True)
+    built(collection, judged=[qrels])
     assert "outside the pool" not in caplog.text
     qrels.write_text("q1 0 D1 1\nq1 0 D2 1\n")
     summary, _ = built(collection, qrels=[qrels])
@@ -293,9 +293,7 @@ def test_real_runs(shared_data: Path, tmp_path: Path) -> None:
     )
     queries = tmp_path / "queries.tsv"
     queries.write_text("".join(f"{query_id}\ta text\n" for query_id in query_ids))
-    sources = ImportSources(
-        [folder / "runs"], [texts], [qrels], queries, judged=True, skip_missing_texts=True
-    )
+    sources = ImportSources([folder / "runs"], [texts], (), queries, judged=[qrels], skip_missing_texts=True)
     summary = import_passages(sources, tmp_path / "out.jsonl")
     assert summary.systems == 6
     assert summary.passages == summary.judged == sum(len(passages) for passages in published.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,15 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.interchange.candidate_segments import export_candidates, import_candidates
-from exam_pp.phases.interchange.export_answers import export_answers
-from exam_pp.phases.interchange.export_assignments import export_assignments
+from exam_pp.phases.interchange.candidate_segments import import_candidates
+from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
-from exam_pp.phases.interchange.umbrela_rows import export_judge_rows, import_judge_rows
+from exam_pp.phases.interchange.umbrela_rows import import_judge_rows
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.answer_lines import AnswerFormat
 from exam_pp.store.trec.answers import read_answers
+from exam_pp.store.trec.runs import read_run
 from tests.conftest import passage
 
 WriteJsonl = Callable[[str, list[Any]], Path]
@@ -34,6 +34,16 @@ Lines = list[dict[str, Any]]
 
 def read_json(path: Path) -> Lines:
     return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def write_assignments(
+    graded: Path, bank: Path, out: Path, grades: GradeFilter | None = None
+) -> dict[str, int]:
+    """Write the assignments, and return the counts of dropped fields."""
+    conversion = Conversion(
+        graded, out, "nuggetizer-assignments", "graded", bank=bank, grades=grades or GradeFilter()
+    )
+    return convert(conversion).counts
 
 
 def assignment(run: str, query_id: str, labels: str | list[str], **keys: Any) -> dict[str, Any]:
@@ -113,7 +123,7 @@ def test_a_repeated_nugget_keeps_every_label(write_jsonl: WriteJsonl, tmp_path: 
     (scores,) = nugget_scores(sources.output, tmp_path / "b.jsonl").values()
     assert {row.metric: row.value for row in scores.scores}["V_strict"] == 0.5
     assert {row.metric: row.value for row in scores.best_case}["V_strict"] == 1.0
-    export_assignments(sources.output, tmp_path / "b.jsonl", tmp_path / "o.jsonl")
+    write_assignments(sources.output, tmp_path / "b.jsonl", tmp_path / "o.jsonl")
     assert read_json(tmp_path / "o.jsonl") == [line]
 
 
@@ -153,7 +163,7 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
         ("q/f", "support"), ("q/g", "partial_support"), ("q/h", "not_support"), ("q", "not_support"),
     ]  # fmt: skip
     assert "1 nugget has no match in the bank" in summary
-    export_assignments(sources.output, bank, tmp_path / "again.jsonl")
+    write_assignments(sources.output, bank, tmp_path / "again.jsonl")
     again = read_json(tmp_path / "again.jsonl")[0]["nuggets"]
     assert [nugget["assignment"] for nugget in again] == ["support", "partial_support", "not_support"]
     other = AssignmentSources(
@@ -190,7 +200,7 @@ def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
     source = shared_data / "rag24" / "assignments.command-r-plus.jsonl"
     graded, bank, out = tmp_path / "g.jsonl.gz", tmp_path / "b.jsonl", tmp_path / "a.jsonl"
     summary = import_assignments(AssignmentSources([source], graded, bank_output=bank))
-    export_assignments(graded, bank, out)
+    write_assignments(graded, bank, out)
     before, after = read_json(source), read_json(out)
 
     lengths = [(line.pop("response_length"), len(line["answer_text"].split())) for line in after]
@@ -207,12 +217,12 @@ def test_answers_in_pieces_are_exported_as_one(write_jsonl: WriteJsonl, tmp_path
 
     parts = [answer("r", "q1", "NS", "Two.", part=2), answer("r", "q1", "P-", "One.", part=1)]
     graded, bank = write_jsonl("g.jsonl", [["q1", parts]]), write_jsonl("b.jsonl", [bank_line("q1", "vo")])
-    summary = export_assignments(graded, bank, tmp_path / "a.jsonl")
+    dropped = write_assignments(graded, bank, tmp_path / "a.jsonl")
     (line,) = read_json(tmp_path / "a.jsonl")
 
     assert line["answer_text"] == "One. Two."
     assert [nugget["assignment"] for nugget in line["nuggets"]] == ["partial_support", "support"]
-    assert "The format has no field for the grader" in " ".join(summary)
+    assert dropped == {"graders": 1}
 
 
 def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
@@ -221,12 +231,12 @@ def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
     bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
     with pytest.raises(SelectionError, match=r"2 graders .*--grader 'human:ann'"):
-        export_assignments(graded, bank, tmp_path / "a.jsonl")
+        write_assignments(graded, bank, tmp_path / "a.jsonl")
     with pytest.raises(SelectionError, match=r"g\.jsonl.* assignments .*bank"):
-        export_assignments(graded, bank, tmp_path / "a.jsonl", GradeFilter(model="x"))
+        write_assignments(graded, bank, tmp_path / "a.jsonl", GradeFilter(model="x"))
     main(
-        ["export", "assignments", str(graded), "--bank", str(bank), "--grader", "human:ann",
-         "-o", str(tmp_path / "a.jsonl")]
+        ["convert", str(graded), "--to", "nuggetizer-assignments", "--bank", str(bank),
+         "--grader", "human:ann", "-o", str(tmp_path / "a.jsonl")]
     )  # fmt: skip
     assert read_json(tmp_path / "a.jsonl")[0]["nuggets"][0]["assignment"] == "not_support"
 
@@ -241,7 +251,7 @@ def test_a_bank_without_the_assigned_nuggets_is_refused(write_jsonl: WriteJsonl,
     with pytest.raises(
         SelectionError, match=r"b\.jsonl has none of the nuggets that are assigned in .*g\.jsonl"
     ):
-        export_assignments(graded, bank, tmp_path / "a.jsonl")
+        write_assignments(graded, bank, tmp_path / "a.jsonl")
 
 
 ROW = {
@@ -281,13 +291,13 @@ def test_labels_of_umbrela_both_ways(tiny_passages: Path, write_jsonl: WriteJson
     rows = write_jsonl("rows.jsonl", [row])
     graded = tmp_path / "labelled.jsonl"
     main(
-        ["import", "--umbrela", str(rows), "--passages", str(tiny_passages), "--queries", str(queries),
-         "-o", str(graded)]
+        ["import", "--from", "umbrela", str(rows), "--passages", str(tiny_passages),
+         "--queries", str(queries), "-o", str(graded)]
     )  # fmt: skip
-    summary = export_judge_rows(graded, queries, tmp_path / "again.jsonl")
+    dropped = convert(Conversion(graded, tmp_path / "again.jsonl", "umbrela", queries=queries))
 
     assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
-    assert "passage ids (1)" in " ".join(summary)
+    assert dropped.counts["passage ids"] == 1
 
 
 @pytest.mark.parametrize("rating", [{}, {"self_ratings": 4}])
@@ -304,7 +314,10 @@ def test_yes_and_no_and_other_scales_are_not_labels_of_umbrela(
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n")
     with pytest.raises(SelectionError, match=r"UMBRELA .*0 to 3"):
-        export_judge_rows(graded, queries, tmp_path / "rows.jsonl", GradeFilter(prompt_class="FagB"))
+        convert(Conversion(
+            graded, tmp_path / "rows.jsonl", "umbrela",
+            queries=queries, grades=GradeFilter(prompt_class="FagB"),
+        ))  # fmt: skip
     assert not (tmp_path / "rows.jsonl").exists()
 
 
@@ -362,17 +375,20 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
     ]
     assert [[j.relevance for j in p.judgments] for p in query.passages] == [[2], []]
     assert "field 'title' (1)" in " ".join(summary)
-    export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "retrieve", tmp_path / "again.jsonl")
+    back = Conversion(
+        tmp_path / "p.jsonl", tmp_path / "again.jsonl", "candidates", queries=tmp_path / "q.json"
+    )
+    convert(back)
     (again,) = read_json(tmp_path / "again.jsonl")
     assert again["query"] == {"qid": "007", "text": "a query"}
     assert again["candidates"][0] == {
         "docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"segment": "Two."},
     }  # fmt: skip
     with pytest.raises(SelectionError, match=r"'x'.* retrieve"):
-        export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "x", tmp_path / "again.jsonl")
+        convert(replace(back, systems=["x"]))
     (tmp_path / "other.json").write_text('{"q9": "else"}')
-    with pytest.raises(SelectionError, match=r"other\.json.*'007'"):
-        export_candidates(tmp_path / "p.jsonl", tmp_path / "other.json", "retrieve", tmp_path / "x.jsonl")
+    with pytest.raises(SelectionError, match=r"--queries .*'007'"):
+        convert(replace(back, queries=tmp_path / "other.json"))
 
 
 @pytest.mark.parametrize("as_array", [True, False])
@@ -426,36 +442,53 @@ def test_a_query_on_two_lines_is_refused(write_jsonl: WriteJsonl, tmp_path: Path
     assert not (tmp_path / "p.jsonl").exists()
 
 
+def test_candidates_of_one_of_several_systems(demo_data: Path, tmp_path: Path) -> None:
+    passages, queries = tmp_path / "p.jsonl", demo_data / "queries.jsonl"
+    import_passages(ImportSources(runs=[demo_data / "runs"], texts=[demo_data / "passages.tsv"]), passages)
+    conversion = Conversion(passages, tmp_path / "c.jsonl", "candidates", queries=queries)
+    with pytest.raises(SelectionError, match="several systems; name one of them with --system"):
+        convert(conversion)
+    convert(replace(conversion, systems=["bm25"]))
+    convert(Conversion(tmp_path / "c.jsonl", tmp_path / "bm25.run", "run"))
+    convert(Conversion(passages, tmp_path / "runs", "run", systems=["bm25"]))
+    rankings = [
+        [line._replace(system="") for line in read_run(path)]
+        for path in (tmp_path / "bm25.run", tmp_path / "runs" / "bm25.run")
+    ]
+    assert len(rankings[0]) > 100
+    assert [line[:2] for line in rankings[0]] == [line[:2] for line in rankings[1]]
+
+
 @pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime"])
-def test_answers_both_ways(form: AnswerFormat, demo_data: Path, tmp_path: Path) -> None:
+def test_answers_both_ways(form: str, demo_data: Path, tmp_path: Path) -> None:
     """The demo's answers: parts and citations survive in every format that has them."""
     sources = [demo_data / "answers" / name for name in ("gen-long.jsonl", "gen-short.jsonl")]
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     import_passages(ImportSources(answers=sources, unit="sentence"), passages)
-    summary = export_answers(passages, out, form=form, queries=demo_data / "queries.jsonl")
+    convert(Conversion(passages, out, form, queries=demo_data / "queries.jsonl"))
     before = {(a.system, a.query_id): a.parts for source in sources for a in read_answers(source)}
+    after = list(read_answers(out))
 
-    assert {(a.system, a.query_id): a.parts for a in read_answers(out)} == before
-    assert summary[0] == "Wrote 16 answers (systems: 2)."
+    assert {(a.system, a.query_id): a.parts for a in after} == before
+    assert len(after) == 16
+    assert all(answer.query_text for answer in after) == (form != "ragtime")
 
 
-def test_missing_query_texts_of_answers_are_explained(demo_data: Path, tmp_path: Path) -> None:
+def test_missing_query_texts_of_answers_are_explained(
+    demo_data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     import_passages(ImportSources(answers=[demo_data / "answers" / "gen-short.jsonl"]), passages)
-    wrong = demo_data / "passages.tsv"
-
-    assert f"8 queries have an empty text; {wrong} has no text for them." in export_answers(
-        passages, out, form="rag24", queries=wrong
-    )
-    (note,) = [note for note in export_answers(passages, out, form="rag24") if "empty text" in note]
-    assert note.endswith("name a file of query texts with --queries.")
+    convert(Conversion(passages, out, "rag24"))
+    assert caplog.messages[-1] == ("8 queries have an empty text; name a file of query texts with --queries.")
 
 
 def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     source = demo_data / "answers" / "gen-short.jsonl"
+    conversion = Conversion(passages, out, "plain-answers", systems=["gen-short"])
     import_passages(ImportSources(answers=[source], unit="whole"), passages)
-    summary = export_answers(passages, out, form="plain", systems=["gen-short"])
+    assert "citations" not in convert(conversion).counts
 
     (first, *_) = read_answers(source)
     assert read_json(out)[0] == {
@@ -465,26 +498,19 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
         "citations": list(dict.fromkeys(docid for part in first.parts for docid in part.citations)),
     }
     import_passages(ImportSources(answers=[source], unit="sentence"), passages)
-    assert "citations" not in " ".join(summary)
-    summary = export_answers(passages, out, form="plain", systems=["gen-short"])
-    assert "boundaries of answer parts" in summary[1]
+    assert "boundaries of answer parts" in convert(conversion).counts
     with pytest.raises(SelectionError, match="'x'"):
-        export_answers(passages, out, form="plain", systems=["x"])
-
-
-def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="--answers"):
-        export_answers(tiny_passages, tmp_path / "a.jsonl", form="rag24")
+        convert(replace(conversion, systems=["x"]))
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ["--assignments", "a.jsonl", "--umbrela", "a.jsonl"],
-        ["--umbrela", "a.jsonl"],
-        ["--candidates", "a.jsonl", "--name", "x"],
-        ["--assignments", "a.jsonl", "--texts", "a.jsonl"],
-        ["--assignments", "a.jsonl", "--bank", "a.jsonl", "--also", "bank=b.jsonl"],
+        ["--from", "nuggetizer-assignments", "a.jsonl", "--from", "umbrela", "a.jsonl"],
+        ["--from", "umbrela", "a.jsonl"],
+        ["--from", "candidates", "a.jsonl", "--name", "x"],
+        ["--from", "nuggetizer-assignments", "a.jsonl", "--texts", "a.jsonl"],
+        ["--from", "nuggetizer-assignments", "a.jsonl", "--bank", "a.jsonl", "--also", "bank=b.jsonl"],
         ["--passages", "a.jsonl"],
     ],
 )
@@ -531,7 +557,7 @@ def test_any_assignments_survive_both_ways(
     source = folder / "a.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     import_assignments(AssignmentSources([source], folder / "g.jsonl", bank_output=folder / "b.jsonl"))
-    export_assignments(folder / "g.jsonl", folder / "b.jsonl", folder / "o.jsonl")
+    write_assignments(folder / "g.jsonl", folder / "b.jsonl", folder / "o.jsonl")
     after = {(line["run_id"], line["qid"]): line for line in read_json(folder / "o.jsonl")}
 
     assert after.keys() == answers.keys()

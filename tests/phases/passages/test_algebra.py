@@ -1,4 +1,4 @@
-"""Properties of merge, split, sample, filter, rename and strip on generated passages files."""
+"""Properties of merge, split, sample, and filter on generated passages files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_pp.data_model import LEGACY_PROMPT_CLASS
+from exam_pp.phases.passages.change import Changes, change_file
 from exam_pp.phases.passages.merge import merge_files
 from exam_pp.phases.passages.split import split_by_query, split_in_parts
-from exam_pp.phases.passages.strip import StripOptions, strip_file
+from exam_pp.phases.passages.strip import StripOptions
 from exam_pp.store.passages.graded_file import read_passages
 
 # Values are JSON texts, because Python's json module does not keep the spelling of numbers.
@@ -262,8 +263,9 @@ def test_merge_in_any_order(one: str, other: str) -> None:
 def test_strip_keeps_the_other_parts(part: str, text: str) -> None:
     unwanted = replace(StripOptions(), **{part: True})  # type: ignore[arg-type]  # names of switches
     with folder(text) as (where, (path,)):
-        strip_file(path, where / "once", unwanted)
-        assert not strip_file(where / "once", where / "twice", unwanted)
+        change_file(path, where / "once", Changes(remove=unwanted))
+        again = change_file(where / "once", where / "twice", Changes(remove=unwanted))
+        assert not again.removed
         assert content(where / "twice") == content(where / "once")
         stripped = values_of(content(where / "once"))
     assert stripped == {key: _without(part, fields) for key, fields in values_of(text).items()}

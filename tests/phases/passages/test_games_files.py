@@ -1,4 +1,4 @@
-"""Commands for parts of games files: filter, rename, strip and merge."""
+"""Commands for parts of games files: filter and merge."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_filter(options: Sequence[str], kept: list[Any], source: Path, output: P
             ["--grader", "n"],
             "games of: --grader 'm' --prompt-class 'P' (4 games); --grader 'human:ann' (1",
         ),
-        (["--judged"], "is a games file, to which --judged does not apply"),
+        (["--only", "judged"], "is a games file, to which --only judged does not apply"),
         (["--grades", "type=question"], "to which --grades type does not apply"),
         (["--role", "answer"], "to which --role does not apply"),
     ],
@@ -113,28 +113,28 @@ def test_errors_of_filter(
 
 
 def test_rename(source: Path, output: Path) -> None:
-    names = ["--system", "x=y", "--system", "y=x", "--grader", "m=judge", "--prompt-class", "P=Pairwise"]
-    run("rename", source, *names, "-o", output)
+    names = ["system=x=y", "system=y=x", "grader=m=judge", "prompt-class=P=Pairwise"]
+    run("filter", source, *(f"--rename={name}" for name in names), "-o", output)
     assert pairs(output)[0] == ("q1", "judge", "y", "x")
     assert read(output)[0]["game_sets"][0]["prompt_info"] == {"prompt_class": "Pairwise", "prompt_hash": "1"}
-    back = ["--system", "x=y", "--system", "y=x", "--grader", "judge=m", "--prompt-class", "Pairwise=P"]
-    run("rename", output, *back, "-o", output.with_name("back"))
+    back = ["system=x=y", "system=y=x", "grader=judge=m", "prompt-class=Pairwise=P"]
+    run("filter", output, *(f"--rename={name}" for name in back), "-o", output.with_name("back"))
     assert read(output.with_name("back")) == LINES
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--system w=v", "has no system 'w'. It has: x, y, z."),
-        ("--system x=y", "x and y would get the same system, y"),
-        ("--grader n=o", "has no model 'n'"),
-        ("--prompt-class Q=R", "has no prompt class 'Q'"),
+        ("system=w=v", "has no system 'w'. It has: x, y, z."),
+        ("system=x=y", "x and y would get the same system, y"),
+        ("grader=n=o", "has no model 'n'"),
+        ("prompt-class=Q=R", "has no prompt class 'Q'"),
     ],
 )
 def test_errors_of_rename(
     option: str, message: str, source: Path, output: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert message in fails(capsys, "rename", source, *option.split(), "-o", output)
+    assert message in fails(capsys, "filter", source, "--rename", option, "-o", output)
     assert not output.exists()
 
 
@@ -144,7 +144,9 @@ def test_two_judges_do_not_become_one(
     source = write_jsonl(
         "s.jsonl", [query(of_judge(game("x", "y")), of_judge(game("x", "y", "B"), model="n"))]
     )
-    assert "same model and prompt class" in fails(capsys, "rename", source, "--grader", "n=m", "-o", output)
+    assert "same model and prompt class" in fails(
+        capsys, "filter", source, "--rename", "grader=n=m", "-o", output
+    )
 
 
 SECRETS = query(
@@ -162,7 +164,7 @@ def test_strip(write_jsonl: Write, output: Path, capsys: pytest.CaptureFixture[s
     source = write_jsonl("s.games.jsonl", [SECRETS])
 
     def stripped(*parts: str) -> str:
-        main(["strip", str(source), *(f"--remove={part}" for part in parts), "-o", str(output)])
+        main(["filter", str(source), *(f"--remove={part}" for part in parts), "-o", str(output)])
         return capsys.readouterr().err
 
     assert "replies (3)" in stripped("replies")
@@ -175,10 +177,10 @@ def test_strip(write_jsonl: Write, output: Path, capsys: pytest.CaptureFixture[s
     assert "prompts (1)" in stripped("prompts")
     assert "sets of human games (1)" in stripped("human")
     assert [a_set["llm"] for a_set in read(output)[0]["game_sets"]] == ["m"]
-    run("strip", source, "--remove", "grades", "--grader", "m", "-o", output)
+    run("filter", source, "--remove", "grades", "--grader", "m", "-o", output)
     assert [a_set["llm"] for a_set in read(output)[0]["game_sets"]] == ["human:ann"]
-    assert "has no rankings" in fails(capsys, "strip", source, "--remove", "rankings", "-o", output)
-    wrong = fails(capsys, "strip", source, "--remove", "grades", "--grader", "n", "-o", output)
+    assert "has no rankings" in fails(capsys, "filter", source, "--remove", "rankings", "-o", output)
+    wrong = fails(capsys, "filter", source, "--remove", "grades", "--grader", "n", "-o", output)
     assert "No games in" in wrong
 
 
@@ -259,7 +261,7 @@ def test_games_and_passages_are_not_merged(
 
 
 @pytest.mark.parametrize(
-    "command", ["filter --system x", "rename --system x=w", "strip --remove replies", "merge"]
+    "command", ["filter --system x", "filter --rename system=x=w", "filter --remove replies", "merge"]
 )
 def test_invalid_games_and_own_output_are_refused(
     command: str, source: Path, output: Path, capsys: pytest.CaptureFixture[str]

@@ -282,17 +282,15 @@ def test_texts_that_differ_in_blanks_only(
         )
         for name, text in (("a", "One text. "), ("b", "One  text."), ("c", "Onetext."))
     ]
-    with pytest.raises(SystemExit):
-        merge(tmp_path / "out.jsonl", *files[:2])
-    assert (
-        "only in whitespace; `exam-pp merge --ignore-blanks` keeps the first text." in capsys.readouterr().err
-    )
-    ((_, (merged,)),) = merge(tmp_path / "out.jsonl", *files[:2], "--ignore-blanks")
+    ((_, (merged,)),) = merge(tmp_path / "out.jsonl", *files[:2])
+    assert "1 text differs between the files. Only whitespace differs" in capsys.readouterr().err
     assert merged["text"] == "One text. "
     assert [grades["llm"] for grades in merged["exam_grades"]] == ["a", "b"]
     with pytest.raises(SystemExit):
-        merge(tmp_path / "out.jsonl", *files, "--ignore-blanks")
+        merge(tmp_path / "out.jsonl", *files)
     assert "in more than whitespace" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", *files[:2], "--strict")
 
 
 @pytest.mark.parametrize("other", ['{"x":1,"x":2}', '{"x": 1, "x": 2}'])

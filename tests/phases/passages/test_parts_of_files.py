@@ -1,4 +1,4 @@
-"""The commands split, sample, filter, rename and strip; unchanged parts keep their bytes."""
+"""The commands split, sample and filter; unchanged parts keep their bytes."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ def test_impossible_splits(
     parts = tmp_path / "parts"
     assert "--count 6" in fails(capsys, f"split {file} -o {parts} -n 6")
     assert not parts.exists()
-    assert "--by-query" in fails(capsys, f"split {file} -o {parts}")
+    assert "--by query" in fails(capsys, f"split {file} -o {parts}")
     twice = write_jsonl("twice.jsonl", [["q", []], ["r", []], ["q", []]])
-    assert "'q'" in fails(capsys, f"split {twice} -o {parts} --by-query")
+    assert "'q'" in fails(capsys, f"split {twice} -o {parts} --by query")
     case = write_jsonl("case.jsonl", [["q", []], ["Q", []]])
-    assert "'q' and 'Q'" in fails(capsys, f"split {case} -o {parts} --by-query")
+    assert "'q' and 'Q'" in fails(capsys, f"split {case} -o {parts} --by query")
     assert f"{file}/parts" in fails(capsys, f"split {file} -o {file}/parts -n 1")
 
 
@@ -159,14 +159,14 @@ def kept(path: Path) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("options", "ids"),
     [
-        ("--judged", [f"p{i}" for i in range(9)]),
+        ("--only judged", [f"p{i}" for i in range(9)]),
         ("--min-judgment 2", ["p2", "p5", "p8"]),
-        ("--graded", [f"p{i}" for i in range(10)]),
-        ("--ungraded", ["p10", "p11"]),
+        ("--only graded", [f"p{i}" for i in range(10)]),
+        ("--only ungraded", ["p10", "p11"]),
         ("--min-grade 4", ["p4", "p5"]),
         ("--min-grade 1 --grader human:ana", [f"p{i}" for i in range(10)]),
         ("--system y", [f"p{i}" for i in range(1, 12, 2)]),
-        ("--system y --judged --min-grade 3", ["p3", "p5"]),
+        ("--system y --only judged --min-grade 3", ["p3", "p5"]),
     ],
 )
 def test_passages_that_match_a_filter(file: Path, tmp_path: Path, options: str, ids: list[str]) -> None:
@@ -197,7 +197,7 @@ def test_failed_requests_are_not_grades(write_jsonl: WriteLines, tmp_path: Path)
     failed = rubric({}, llm_response_errors={"a": {"failure_reason": "time-out"}})
     grades = {"good": [rubric({"a": 0})], "bad": [failed]}
     source = write_jsonl("g.jsonl", [["q", [passage(key, exam_grades=sets) for key, sets in grades.items()]]])
-    for option, left in (("--graded", "good"), ("--ungraded", "bad")):
+    for option, left in (("--only graded", "good"), ("--only ungraded", "bad")):
         run(f"filter {source} -o {tmp_path / 'o'} {option}")
         assert kept(tmp_path / "o") == {"q": [left]}
 
@@ -207,7 +207,7 @@ def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.Capt
     assert "query 'z'" in fails(capsys, f"filter {file} -o {out} --query z")
     assert "system 'z'" in fails(capsys, f"filter {file} -o {out} --system z")
     assert f"passage of {file}" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
-    unknown = f"filter {file} -o {out} --grader z --judged"
+    unknown = f"filter {file} -o {out} --grader z --only judged"
     assert f"grades in {file}" in fails(capsys, unknown)
     assert "Select what to keep" in fails(capsys, f"filter {file} -o {out}")
     assert not out.exists()
@@ -219,8 +219,8 @@ def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.Capt
 def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     out, back = tmp_path / "out.jsonl", tmp_path / "back.jsonl"
     run(
-        f"rename {file} -o {out} --grader google/flan-t5-large=flan --grader human:ana=human:bea "
-        f"--prompt-class {RATING}=Mine --system x=y --system y=x"
+        f"filter {file} -o {out} --rename grader=google/flan-t5-large=flan --rename system=y=x "
+        f"--rename prompt-class={RATING}=Mine --rename system=x=y --rename grader=human:ana=human:bea"
     )
     text = out.read_text()
     assert "google/flan-t5-large" not in text
@@ -229,8 +229,8 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     assert [r["method"] for r in first["paragraph_data"]["rankings"]] == ["y", "x"]
     assert [grades["llm"] for grades in first["exam_grades"]] == ["flan", "human:bea"]
     run(
-        f"rename {out} -o {back} --grader flan=google/flan-t5-large --grader human:bea=human:ana "
-        f"--prompt-class Mine={RATING} --system x=y --system y=x"
+        f"filter {out} -o {back} --rename grader=flan=google/flan-t5-large --rename system=y=x "
+        f"--rename prompt-class=Mine={RATING} --rename system=x=y --rename grader=human:bea=human:ana"
     )
     assert back.read_bytes() == file.read_bytes()
 
@@ -238,20 +238,20 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--grader human:ana=google/flan-t5-large", "same model and prompt class"),
-        ("--system x=y", "x and y "),
-        ("--grader a=b", "model 'a'"),
-        ("--system z=y", "system 'z'"),
-        ("--prompt-class a=b", "prompt class 'a'"),
-        ("--grader a", "OLD=NEW"),
-        ("--grader a=b --grader a=c", "'a' has two"),
-        ("", "--grader"),
+        ("--rename grader=human:ana=google/flan-t5-large", "same model and prompt class"),
+        ("--rename system=x=y", "x and y "),
+        ("--rename grader=a=b", "model 'a'"),
+        ("--rename system=z=y", "system 'z'"),
+        ("--rename prompt-class=a=b", "prompt class 'a'"),
+        ("--rename grader=a", "OLD=NEW"),
+        ("--rename grader=a=b --rename grader=a=c", "'a' has two"),
+        ("", "--rename"),
     ],
 )
 def test_new_names_that_collide_and_unknown_old_names(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
 ) -> None:
-    assert message in fails(capsys, f"rename {file} -o {tmp_path / 'out'} {options}")
+    assert message in fails(capsys, f"filter {file} -o {tmp_path / 'out'} {options}")
     assert not (tmp_path / "out").exists()
 
 
@@ -301,8 +301,10 @@ def test_strip_logs_the_removed_parts(
     secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, dropped: str, left: int
 ) -> None:
     out = tmp_path / "out.jsonl"
-    main(["strip", str(secrets), "-o", str(out), *shlex.split(options)])
-    removed = without_times(capsys.readouterr().err).strip().removeprefix("Removed: ").removesuffix(".")
+    main(["filter", str(secrets), "-o", str(out), *shlex.split(options)])
+    removed = (
+        without_times(capsys.readouterr().err).splitlines()[-1].removeprefix("Removed: ").removesuffix(".")
+    )
     assert sorted(removed.split(", ")) == sorted(dropped.split(", "))
     assert out.read_text().count("SECRET") == left
     ((_, [raw, _]),) = read(out)
@@ -313,12 +315,42 @@ def test_strip_logs_the_removed_parts(
         assert raw["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
 
 
-def test_usage_errors_of_strip(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Select what to remove" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
-    assert "--remove grades" in fails(
-        capsys, f"strip {secrets} -o {tmp_path / 'o'} --grader m --remove texts"
+def test_selection_removal_and_new_names_in_one_call(file: Path, tmp_path: Path) -> None:
+    """All options use the names in the file; removed grades do not select."""
+    out = tmp_path / "out.jsonl"
+    run(
+        f"filter {file} -o {out} --system y --min-grade 3 --rename system=y=x --remove grades "
+        "--grader human:ana --remove texts"
     )
-    slip = fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --remove grades --grader odl")
+    assert kept(out) == {key: ["p3", "p5", "p9"] for key in BIG}
+    for _, passages in read(out):
+        for raw in passages:
+            assert [r["method"] for r in raw["paragraph_data"]["rankings"]] == ["x"]
+            assert [grades["llm"] for grades in raw["exam_grades"]] == ["google/flan-t5-large"]
+            assert raw["text"] == ""
+
+
+def test_a_dropped_name_is_not_renamed(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = fails(capsys, f"filter {file} -o {tmp_path / 'o'} --system y --rename system=x=z")
+    assert "The selected part of" in wrong
+    assert "has no system 'x'. It has: y." in wrong
+
+
+def test_queries_without_passages_stay_if_nothing_is_selected(
+    write_jsonl: WriteLines, tmp_path: Path
+) -> None:
+    source = write_jsonl("f.jsonl", [["q", []], ["r", [passage("p", paragraph_data=data("p", 1, "x"))]]])
+    run(f"filter {source} -o {tmp_path / 'o'} --rename system=x=y --remove texts")
+    assert kept(tmp_path / "o") == {"q": [], "r": ["p"]}
+
+
+def test_usage_errors_of_filter(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = f"filter {secrets} -o {tmp_path / 'o'} --only graded --only ungraded"
+    assert "exclude each other" in fails(capsys, both)
+    assert "OLD=NEW" in fails(capsys, f"filter {secrets} -o {tmp_path / 'o'} --rename system=x")
+    slip = fails(capsys, f"filter {secrets} -o {tmp_path / 'o'} --remove grades --grader odl")
     assert f"grades in {secrets}" in slip
     assert not (tmp_path / "o").exists()
 
@@ -338,16 +370,16 @@ def test_unchanged_parts_keep_their_bytes(tmp_path: Path) -> None:
         tmp_path / "in.jsonl", '{"a":{"prompt":"Isit?","response":null,"n":1E+400,"m":-0},"b":{"n":1.10}}'
     )
     once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
-    run(f"strip {source} -o {once} --remove prompts")
+    run(f"filter {source} -o {once} --remove prompts")
     assert once.read_text().replace(" ", "") == source.read_text().replace('"prompt":"Isit?",', "")
     assert '{"correctAnswered":[],"wrongAnswered":[]}' in once.read_text()
-    run(f"strip {once} -o {twice} --remove prompts")
+    run(f"filter {once} -o {twice} --remove prompts")
     assert twice.read_bytes() == once.read_bytes()
 
 
 def test_stripping_a_duplicate_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = with_errors(tmp_path / "in.jsonl", '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}')
-    assert "'n' twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --remove prompts")
+    assert "'n' twice" in fails(capsys, f"filter {source} -o {tmp_path / 'o'} --remove prompts")
 
 
 # --- all of them ---------------------------------------------------------------------------------
@@ -379,25 +411,25 @@ def test_grades_of_citations_are_renamed_stripped_and_merged(write_jsonl: WriteL
         return [g for p in json.loads(file.read_text())[1] for g in p["support_grades"]]
 
     before = support_grades(source)
-    names = "--grader judge=j --prompt-class CitationSupport=Mine"
-    main(["-q", "rename", str(source), *names.split(), "-o", str(output)])
+    names = "grader=judge=j prompt-class=CitationSupport=Mine"
+    main(["-q", "filter", str(source), *(f"--rename={name}" for name in names.split()), "-o", str(output)])
     assert [g["llm"] for g in support_grades()] == ["j", "human:ann"]
     assert support_grades()[0]["prompt_info"] == {"prompt_class": "Mine"}
     assert support_grades()[0]["supports"] == before[0]["supports"]
 
-    main(["-q", "strip", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
+    main(["-q", "filter", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
     assert "secret" not in output.read_text()
     assert support_grades()[0]["supports"] == [
         {"citation": "d1", "support": "full_support"},
         {"citation": "d2", "llm_response_error": {"failure_reason": "no label"}},
     ]
     assert support_grades()[1] == before[1]
-    main(["-q", "strip", str(source), "--remove", "texts", "-o", str(output)])
+    main(["-q", "filter", str(source), "--remove", "texts", "-o", str(output)])
     assert "secret prompt" not in output.read_text(), "prompts contain the texts"
     assert "secret reply" in output.read_text()
-    main(["-q", "strip", str(source), "--remove", "human", "-o", str(output)])
+    main(["-q", "filter", str(source), "--remove", "human", "-o", str(output)])
     assert support_grades() == before[:1]
-    main(["-q", "strip", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
+    main(["-q", "filter", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
     assert support_grades() == before[1:]
 
     other = write_jsonl("other.jsonl", [["q", [cited("p", llm="second")]]])
@@ -432,8 +464,8 @@ def test_grades_by_criteria_are_kept_renamed_stripped_and_merged(
         return [g for p in json.loads(file.read_text())[1] for g in p["criteria_grades"]]
 
     before = criteria_grades(source)
-    names = "--system x=z --grader judge=j --prompt-class Criteria=Mine"
-    main(["-q", "rename", str(source), *names.split(), "-o", str(output)])
+    names = "system=x=z grader=judge=j prompt-class=Criteria=Mine"
+    main(["-q", "filter", str(source), *(f"--rename={name}" for name in names.split()), "-o", str(output)])
     assert criteria_grades() == [
         before[0] | {"method": "z-run-2", "llm": "j", "prompt_info": {"prompt_class": "Mine"}},
         before[1] | {"method": "z-run-2"},
@@ -441,7 +473,7 @@ def test_grades_by_criteria_are_kept_renamed_stripped_and_merged(
 
     main(["-q", "filter", str(source), "--system", "x", "-o", str(output)])
     assert criteria_grades() == before
-    main(["-q", "strip", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
+    main(["-q", "filter", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
     assert "secret" not in output.read_text()
     ratings = [
         before[0]["ratings"][0],
@@ -449,9 +481,9 @@ def test_grades_by_criteria_are_kept_renamed_stripped_and_merged(
     ]
     kept = {key: value for key, value in before[0].items() if key != "answer"}
     assert criteria_grades() == [kept | {"ratings": ratings}, before[1]]
-    main(["-q", "strip", str(source), "--remove", "human", "-o", str(output)])
+    main(["-q", "filter", str(source), "--remove", "human", "-o", str(output)])
     assert criteria_grades() == before[:1]
-    main(["-q", "strip", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
+    main(["-q", "filter", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
     assert criteria_grades() == before[1:]
 
     other = write_jsonl("other.jsonl", [["q", [by_criteria("p", llm="second")]]])

@@ -305,15 +305,23 @@ def test_the_command_evaluate_consistency(
         Path("scores.jsonl"),
     )
     Path("queries.json").write_text('{"q1": "tides"}')
-    scored = ["--no-rouge", "--scores", "scores.jsonl", "--queries", "queries.json", "--format", "json"]
+    scored = [
+        "--metric",
+        "spread",
+        "--scores",
+        "scores.jsonl",
+        "--queries",
+        "queries.json",
+        "--format",
+        "json",
+    ]
     main(["-q", "evaluate", "consistency", "tides.jsonl", *scored])
     report = json.loads(capfd.readouterr().out)
     assert report["notes"][0].startswith("Means over 1 query")
     assert report["tables"][0]["rows"][0]["mean(V)"] == 0.75
     with pytest.raises(SystemExit):
-        main(["-q", "evaluate", "consistency", "tides.jsonl", "--no-rouge"])
-    error = "Without ROUGE, consistency needs an encoder (--model) or scores (--scores)."
-    assert error in capfd.readouterr().err
+        main(["-q", "evaluate", "consistency", "tides.jsonl", "--metric", "spread"])
+    assert "--metric spread and spread-sample need --scores." in capfd.readouterr().err
 
 
 def test_failed_labels_are_no_zeros_but_bounds(

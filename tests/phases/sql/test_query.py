@@ -409,35 +409,66 @@ def command(*arguments: str) -> Any:
 
 def test_an_example_query_with_its_comment(graded: Path) -> None:
     """The argument starts with dashes, like an option."""
-    first, *_ = command("query", "--example").stdout.split("\n\n")
-    assert first.startswith("-- contents: ")
-    done = command("query", str(graded), first)
+    sql = command("show", "sql", "contents").stdout
+    done = command("query", str(graded), f"-- contents\n{sql}")
     assert done.exit_code == 0, done.stderr
-    assert done.stdout == command("query", str(graded), first.split("\n", 1)[1]).stdout
+    assert done.stdout == command("query", str(graded), sql).stdout
     assert command("query", str(graded), "--contents").exit_code == 2
 
 
-def test_the_command(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+def test_the_command(graded: Path, tmp_path: Path) -> None:
     sql = "SELECT model, count(*) AS n FROM ratings WHERE rating >= $least GROUP BY ALL ORDER BY ALL"
     done = command("query", str(graded), sql, "--param", "least=4", "--format", "jsonl")
     assert done.exit_code == 0
     assert [json.loads(line)["model"] for line in done.stdout.splitlines()] == ["lexical", "random"]
     file = tmp_path / "q.sql"
     file.write_text(sql)
-    again = command("query", str(graded), "--sql-file", str(file), "--param", "least=4", "--format", "jsonl")
+    again = command("query", str(graded), str(file), "--param", "least=4", "--format", "jsonl")
     assert again.stdout == done.stdout
-    assert "bad-questions" in command("query", "--example").stdout
-    assert command("query", "--example", "judgments").stdout == EXAMPLES.get("judgments").sql
-    assert "judgments" in str(command("query", "--example", "judgment").exception)
+    assert "bad-questions" in command("list", "sql").stdout
+    assert command("show", "sql", "judgments").stdout == EXAMPLES.get("judgments").sql
+    assert "judgments" in str(command("show", "sql", "judgment").exception)
     for wrong in (["query"], ["query", str(graded)], ["query", "SELECT 1", "--param", "x"],
-                  ["query", "SELECT 1", "--format", "parquet"], ["db", "-o", "x"]):  # fmt: skip
+                  ["query", "SELECT 1", "--format", "parquet"]):  # fmt: skip
         assert command(*wrong).exit_code == 2
-    assert (
-        command(
-            "db", str(graded), "--bank", str(demo_data / "questions.jsonl"), "-o", str(tmp_path / "d")
-        ).exit_code
-        == 0
+
+
+def test_the_file_of_the_sql_is_an_input(graded: Path, tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text("SELECT 1")
+    assert "q.sql is also an input" in str(
+        command("query", str(graded), str(file), "-o", str(file)).exception
     )
+    assert file.read_text() == "SELECT 1"
+    missing = command("query", str(graded), str(tmp_path / "other.sql"))
+    assert "other.sql: cannot be read" in str(missing.exception)
+
+
+def test_a_saved_database_answers_later_queries(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+    sql = "SELECT count(*) AS n FROM ratings JOIN bank USING (query_id, entry_id)"
+    files, saved = [str(graded), "--bank", str(demo_data / "questions.jsonl")], str(tmp_path / "saved")
+    assert command("query", *files, "--save", saved).exit_code == 0
+    assert command("query", saved, sql).stdout == command("query", *files, sql).stdout
+    assert command("query", *files, "--format", "parquet", "--save", str(tmp_path / "tables")).exit_code == 0
+    assert (tmp_path / "tables" / "bank.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["FILE", "SELECT 1"], "takes no SQL"),
+        (["FILE", "-o", "out"], "--output has no effect with --save"),
+        (["FILE", "--param", "a=1"], "--param has no effect with --save"),
+        (["FILE", "--unsafe-sql"], "--unsafe-sql has no effect with --save"),
+        (["FILE", "--format", "tsv"], "or with --format parquet"),
+        ([], "--save needs graded files"),
+    ],
+)
+def test_saving_takes_files_only(graded: Path, arguments: list[str], message: str) -> None:
+    done = command("query", "--save", "saved", *(word.replace("FILE", str(graded)) for word in arguments))
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert not Path("saved").exists()
 
 
 def test_missing_files_and_empty_tables_are_reported(

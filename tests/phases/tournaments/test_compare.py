@@ -444,7 +444,7 @@ def test_options_without_an_effect(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder.path)
-    main(["-q", "show", "prompt", "PairwiseAnswers", "--as-file", "-o", "mine.toml"])
+    main(["-q", "show", "prompt", "PairwiseAnswers", "--format", "toml", "-o", "mine.toml"])
     with pytest.raises(SystemExit) as stop:
         main(["-q", *f"compare p.jsonl --queries q.json --model fake -o g.jsonl {options}".split()])
     assert stop.value.code == 2

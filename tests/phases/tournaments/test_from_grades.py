@@ -200,7 +200,7 @@ def test_outputs_of_trec_eval(tmp_path: Path) -> None:
         (
             "x\tq1\tF1\t1\nx\tq1\tF2\t1\n",
             {},
-            "has several measures (F1, F2); select one with --measure (evaluate elo: --games-by).",
+            "has several measures (F1, F2); select one with --by.",
         ),
         ("x\tq1\tF1\t1\n", {"measure": "F2"}, "does not have the measure 'F2', only F1."),
         ("x\tq1\tF1\t1\ny\tq2\tF1\t1\n", {}, "at least two systems on a common query"),
@@ -225,7 +225,7 @@ def test_a_judge_of_ratings_has_no_place_bias(file: Path) -> None:
 @pytest.mark.parametrize("arguments", [["-m", "F1"], ["--tie-margin", "-1"]])
 def test_wrong_options(file: Path, arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["export", "games", str(file), *arguments])
+        main(["evaluate", "elo", str(file), *arguments])
     assert stop.value.code == 2
 
 
@@ -233,6 +233,6 @@ def test_options_of_grades_with_scores(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "scores.tsv"
     path.write_text("system\tquery\tmeasure\tvalue\nx\tq1\tF1\t1\ny\tq1\tF1\t0\n")
     with pytest.raises(SystemExit) as stop:
-        main(["export", "games", str(path), "--min-grade", "3"])
+        main(["evaluate", "elo", str(path), "--min-grade", "3"])
     assert stop.value.code == 2
     assert "--min-grade needs a graded file." in capsys.readouterr().err

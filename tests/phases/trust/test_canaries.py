@@ -285,9 +285,9 @@ def test_canaries_of_answers_are_answers(files: Files, tmp_path: Path) -> None:
 
 
 def test_canaries_twice_are_refused_and_can_be_removed(files: Files, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=r"already has canaries .*exam-pp filter --no-canaries"):
+    with pytest.raises(SelectionError, match=r"already has canaries .*exam-pp filter --remove canaries"):
         add_canaries(files.canaries, files.bank, tmp_path / "out")
-    main(["-q", "filter", str(files.canaries), "--no-canaries", "-o", str(tmp_path / "out")])
+    main(["-q", "filter", str(files.canaries), "--remove", "canaries", "-o", str(tmp_path / "out")])
 
     assert [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()] == _pool()
 
@@ -354,16 +354,17 @@ def test_qrels_and_their_measures_do_not_change(files: Files, measure: str) -> N
     assert {f"{CANARY}{name}" for name in CANARIES} < set(shown.systems)
 
 
-@pytest.mark.parametrize("options", ["--subtopics", "--fill-holes QRELS", "--label count --min-grade 1"])
+@pytest.mark.parametrize("options", ["--facets entry", "--fill-holes QRELS", "--label count --min-grade 1"])
 def test_leaderboards_of_other_labels_do_not_change(
     files: Files, tmp_path: Path, options: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("tides 0 t1 5\nbread 0 b1 0\n")
     words = options.replace("QRELS", str(qrels)).split()
+    measure = ["-m", "alpha_nDCG@20" if "entry" in words else "nDCG@10"]
     outputs = []
     for graded, more in ((files.before, []), (files.after, []), (files.after, ["--canaries"])):
-        main(["-q", "evaluate", "qrels", str(graded), "--bank", str(files.bank), "--rankings", *words, *more])
+        main(["-q", "evaluate", "qrels", str(graded), "--bank", str(files.bank), *measure, *words, *more])
         outputs.append(capsys.readouterr().out)
 
     assert outputs[1].replace(str(files.after), str(files.before)) == outputs[0]
@@ -388,14 +389,12 @@ def test_grades_of_real_passages_do_not_change(files: Files) -> None:
     "command",
     [
         "analyze graders FILE --bank BANK --format json",
-        "analyze graders FILE --per-entry --format json",
+        "analyze graders FILE --by entry --format json",
         "analyze sweep FILE --bank BANK --official OFFICIAL --grader lexical --format json",
-        "evaluate elo FILE --from-grades --bank BANK --grader lexical --elo tournaments=3 -S samples=100 "
-        "--format json",
-        "export games FILE --bank BANK --grader lexical",
-        "evaluate qrels FILE --bank BANK --grader lexical --format trec_eval --rankings --per-query",
+        "evaluate elo FILE --bank BANK --grader lexical --elo tournaments=3 -S samples=100 --format json",
+        "evaluate qrels FILE --bank BANK --grader lexical --format trec_eval -m nDCG@10 --per-query",
         "bank clinic FILE --bank BANK --grader lexical --format json",
-        "diff FILE BEFORE --bank BANK --grader lexical --grader-after lexical --format json",
+        "diff FILE BEFORE --bank BANK --grader lexical --grader lexical --format json",
         "analyze agreement FILE --qrels QRELS --grader lexical --format json",
     ],
 )
@@ -525,7 +524,7 @@ def test_leaderboards_of_commands(files: Files, capsys: pytest.CaptureFixture[st
     after, bank = str(files.after), ["--bank", str(files.bank)]
     for words in (
         ["cover", after, *bank],
-        ["qrels", after, *bank, "--rankings"],
+        ["qrels", after, *bank, "-m", "nDCG@10"],
         ["nuggets", str(files.assigned_after), "--bank", str(files.nuggets)],
     ):
         main(["-q", "evaluate", *words])
@@ -534,7 +533,7 @@ def test_leaderboards_of_commands(files: Files, capsys: pytest.CaptureFixture[st
         assert "\ncanary:bank " in capsys.readouterr().out
     main(["-q", "evaluate", "qrels", after, *bank, "-o", str(tmp_path / "after.qrels")])
     main(["-q", "evaluate", "qrels", str(files.before), *bank, "-o", str(tmp_path / "before.qrels")])
-    main(["-q", "canary-report", after])
+    main(["-q", "canaries", "report", after])
 
     assert (tmp_path / "after.qrels").read_text() == (tmp_path / "before.qrels").read_text()
     assert "canary:bank" in capsys.readouterr().out

@@ -225,11 +225,11 @@ def test_two_systems_of_a_file(tmp_path: Path) -> None:
     assert (result.baseline, result.new) == ("a", "b")
     assert result.measures[0].drop == pytest.approx(-0.05)
     for system_after in (None, "a"):
-        with pytest.raises(SelectionError, match=r"is the baseline and the new version; choose two"):
+        with pytest.raises(SelectionError, match=r"is the baseline and the new version; name two"):
             gate(path, path, max_drop=0.02, system="a", system_after=system_after)
     with pytest.raises(SelectionError, match=r"jsonl has scores of 2 systems; choose one with --sys.*: a, b"):
         gate(path, path, max_drop=0.02, system_after="b")
-    with pytest.raises(SelectionError, match=r"no scores of the system 'c' .* with --system-after\."):
+    with pytest.raises(SelectionError, match=r"no scores of the system 'c' .* with --system\."):
         gate(path, path, max_drop=0.02, system="a", system_after="c")
     # The name of the baseline is also expected in the new version.
     with pytest.raises(SelectionError, match=r"^the new version has no scores of the system 'a' "):

@@ -90,8 +90,8 @@ def test_a_file_without_a_manifest() -> None:
 
 @pytest.mark.parametrize("form", ["text", "md", "html", "json", "tsv", "latex"])
 def test_the_report_in_every_format(form: str) -> None:
-    run("rename graded.jsonl --system a=z -o renamed.jsonl")
-    assert run(f"manifest show renamed.jsonl --format {form} -o show") == 0
+    run("filter graded.jsonl --rename system=a=z -o renamed.jsonl")
+    assert run(f"show manifest renamed.jsonl --format {form} -o show") == 0
     text = Path("show").read_text()
     assert "graded.jsonl" in text
-    assert "--system" in text or form == "latex"
+    assert "--rename system" in text or form == "latex"

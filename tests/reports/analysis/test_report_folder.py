@@ -200,7 +200,7 @@ def test_sections_without_inputs_are_named(demo: Path, tmp_path: Path) -> None:
     main(
         [
             "-q",
-            "strip",
+            "filter",
             str(demo / "one-grader.jsonl"),
             "--remove",
             "judgments",

@@ -32,7 +32,7 @@ def test_the_leaderboard_has_one_decimal_and_intervals(board: Ratings) -> None:
 
 
 def test_tables_follow_the_notes(board: Ratings) -> None:
-    pairs = compare_pairs(board, None)
+    pairs = compare_pairs(board)
     report = ratings_report(board.standings, {"": board}, {"": pairs})
     tables = [block for block in report.blocks if isinstance(block, Table)]
 
@@ -47,7 +47,7 @@ def test_tables_follow_the_notes(board: Ratings) -> None:
 
 
 def test_scripts_get_numbers(board: Ratings) -> None:
-    report = ratings_report(board.standings, {"": board}, {"": compare_pairs(board, None)}, formatted=False)
+    report = ratings_report(board.standings, {"": board}, {"": compare_pairs(board)}, formatted=False)
     leaderboard, _, matrix, pairs = (block for block in report.blocks if isinstance(block, Table))
 
     assert leaderboard.columns[:7] == [

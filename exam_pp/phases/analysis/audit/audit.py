@@ -76,7 +76,7 @@ def audit(
         None if data.people is None else data.people.name,
         data.grader.measure(options.cutoff),
         audit_length(data),
-        audit_games(games, known, options) if games else undecided("no games are given; use --games FILE"),
+        audit_games(games, known, options) if games else undecided("no games files are given"),
         audit_circularity(data, known, bank_writer, None if official is None else read_ranks(official)),
         audit_calibration(data),
         options,

@@ -12,6 +12,9 @@ from exam_pp.packed import PackedMapping
 from exam_pp.phases.review.verification.base import Selection, Smallest
 from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, GradedPair
 
+_EXAMPLES = 3
+"""Passages that are kept of each entry."""
+
 
 class SpuriousKey(NamedTuple):
     """Sort key of a spurious entry: most non-relevant covering passages first, then fewest relevant."""
@@ -56,17 +59,14 @@ class Spurious(Selection):
     """The first ``limit`` entries that at least ``often`` passages judged below ``min_judgment`` cover.
 
     ``entries`` is the number of all entries, ``non_relevant`` the number of graded pairs with a non-relevant
-    passage. Counts and up to ``examples`` passages of each entry are kept. Passages without a judgment do not
-    count. Only one query is in memory at a time; the rest is in a temporary file.
+    passage. Counts and up to three passages of each entry are kept. Passages without a judgment do not count.
+    Only one query is in memory at a time; the rest is in a temporary file.
     """
 
     needs_judgments = True
 
-    def __init__(
-        self, min_judgment: int = 1, often: int = 3, limit: int | None = None, examples: int = 3
-    ) -> None:
-        self.min_judgment, self.often = min_judgment, often
-        self._limit, self._examples = limit, examples
+    def __init__(self, min_judgment: int = 1, often: int = 3, limit: int | None = None) -> None:
+        self.min_judgment, self.often, self._limit = min_judgment, often, limit
         self.queries = PackedMapping[dict[str, Coverage]](msgspec.json.encode, _DECODER.decode)
         self.entries = self.non_relevant = self.min_grade = 0
 
@@ -80,7 +80,7 @@ class Spurious(Selection):
             if passage.judgments and passage.pairs:
                 self._count(query, passage, entries)
         for coverage in entries.values():
-            coverage.examples = sorted(coverage.examples, key=_order)[: self._examples]
+            coverage.examples = sorted(coverage.examples, key=_order)[:_EXAMPLES]
         self.entries += len(entries)
         self.queries[query.query_id] = entries
 

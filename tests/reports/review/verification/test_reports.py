@@ -132,8 +132,9 @@ class TestSpurious:
         ]  # fmt: skip
 
     def test_often_limit_and_examples(self) -> None:
-        report = Spurious(examples=1)
-        assert column(shown(report, query(*self.PASSAGES)), "examples") == ["n2"]
+        report = Spurious()
+        more = passage("n4", both(4, 0), relevance=[0])
+        assert column(shown(report, query(*self.PASSAGES, more)), "examples") == ["n2 n3 n1"]
         assert summary(report) == (
             "1 of 2 entries of 1 query are covered (grade 4 or higher) by 3 or more non-relevant passages "
             "(judged below 1)."

@@ -1,0 +1,83 @@
+"""``exam-pp bank import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
+
+
+@click.command("import", cls=Command)
+@click.argument("files", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
+    required=True,
+    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp convert --to "
+    "bank-csv` (csv), first published format of question banks (genq), nuggets of AutoNuggetizer "
+    "(nuggetizer), nugget bank of AutoJudge (autojudge), or test bank (bank).",
+)
+@required_output("Test bank to write.")
+@click.option(
+    "--also passages",
+    "passages_output",
+    type=OUTPUT_PATH,
+    help="With --from squad2: also write the paragraphs as a passages file.",
+)
+@click.option(
+    "--bank",
+    "base",
+    type=FILE,
+    help="With --from csv: the bank that was exported; fields that the spreadsheet lacks are taken from it.",
+)
+@click.option(
+    "--facets",
+    type=click.Choice(["title", "facet"]),
+    default="facet",
+    show_default=True,
+    help="Keep queries with ids `query/facet` as they are (facet), or make them facets of the title query "
+    "`query`, as TREC CAR needs it (title).",
+)
+def command(
+    files: tuple[Path, ...],
+    form: Any,
+    output: Path,
+    passages_output: Path | None,
+    base: Path | None,
+    facets: str,
+) -> None:
+    """Make a test bank from the FILES of another tool or collection.
+
+    Question banks in the published format of the workbench paper need no import.
+
+    \b
+      tqa     every lesson becomes a query with the questions that need no diagram
+      squad2  every paragraph becomes a query; a question without an answer gets
+              `gold_answers: []`, so that "unanswerable" is the correct reply
+      csv     an entry with a changed text gets a new id, so that `exam-pp grade`
+              grades only this entry again
+
+    Example:
+
+    \b
+      exam-pp bank import questions.csv --from csv --bank questions.jsonl -o new-questions.jsonl
+    """
+    if passages_output is not None and form != "squad2":  # The other formats have no passages.
+        raise click.UsageError("--also passages needs --from squad2.")
+    if base is not None and form != "csv":
+        raise click.UsageError("--bank needs --from csv.")
+    if facets == "title" and form in ("tqa", "squad2"):
+        raise click.UsageError("--facets title cannot be combined with --from tqa or squad2.")
+    if form in ("tqa", "squad2"):
+        from exam_pp.phases.interchange.import_bank import import_bank
+
+        log_summary(import_bank(form, files, output, passages_output).lines())
+        return
+    from exam_pp.phases.interchange.import_bank import import_texts
+
+    log_summary(import_texts(form, files, output, base, title_queries=facets == "title").lines())

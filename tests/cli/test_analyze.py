@@ -1,0 +1,127 @@
+"""Commands that choose their work by ``--by`` or by the content of their inputs, and options of two sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from tests.conftest import passage, rubric
+
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, write_jsonl: WriteLines, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three leaderboards, a graded file of two models, and a games file of two judges."""
+    monkeypatch.chdir(tmp_path)
+    for name, values in (("a", (1, 2, 3)), ("b", (1, 3, 2)), ("c", (3, 2, 1))):
+        rows = [
+            f"{system}\t{query_id}\tRR\t{value / 4}\n"
+            for system, value in zip("xyz", values, strict=True)
+            for query_id in ("q1", "q2", "all")
+        ]
+        Path(f"{name}.tsv").write_text("system\tquery\tmeasure\tvalue\n" + "".join(rows))
+    grades = [rubric({"q/e": grade}, llm=llm) for llm, grade in (("m", 5), ("n", 1))]
+    write_jsonl("graded.jsonl", [["q", [passage("p", exam_grades=grades)]]])
+    games = [{"system_a": "x", "system_b": "y", "winner": "A"}]
+    sets = [{"llm": llm, "prompt_info": {"prompt_class": "P"}, "games": games} for llm in "mn"]
+    write_jsonl("games.jsonl", [{"query_id": "q", "game_sets": sets}])
+    return tmp_path
+
+
+@pytest.fixture
+def shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """The output of a command, or its error with the exit code 2."""
+
+    def run(command: str) -> str:
+        code: object = 0
+        try:
+            main(["-q", *command.split()])
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        assert code in {0, 2}, captured.err
+        return captured.err if code else captured.out
+
+    return run
+
+
+def rows(table: str) -> list[list[str]]:
+    return [line.split("\t") for line in table.splitlines()]
+
+
+def test_two_leaderboards(shown: Callable[[str], str]) -> None:
+    """The last one takes the place of the official one; τ of 1 2 3 and 1 3 2 is 1/3."""
+    table = shown("analyze correlation a.tsv b.tsv --format tsv")
+    assert rows(table)[1][:4] == ["RR", "3", "0.500000", "0.333333"]
+    assert table == shown("analyze correlation a.tsv --official b.tsv --format tsv")
+
+
+def test_several_leaderboards(shown: Callable[[str], str]) -> None:
+    table = rows(shown("analyze correlation a.tsv b.tsv --official c.tsv --format tsv"))
+    assert table[0][:3] == ["leaderboard", "measure", "systems"]
+    assert [(row[0], row[4]) for row in table[1:]] == [("a.tsv", "-1.000000"), ("b.tsv", "-0.333333")]
+    published = shown("analyze correlation a.tsv b.tsv c.tsv --format published")
+    assert [row[0] for row in rows(published)[2:]] == ["a", "b"]
+    queries = rows(shown("analyze correlation a.tsv b.tsv c.tsv --by query --format tsv"))
+    assert [row[2] for row in queries[1:]] == ["q1", "q2", "all"] * 2
+    side_by_side = rows(shown("analyze correlation a.tsv b.tsv --by system --official c.tsv --format tsv"))
+    assert side_by_side[1] == ["x", "1", "0.000000", "0.000000", "1.000000"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("analyze correlation a.tsv", "Name a second leaderboard, or --official FILE."),
+        (
+            "analyze correlation a.tsv b.tsv --bank graded.jsonl",
+            "--bank has no effect on `exam-pp analyze correlation --by measure`.",
+        ),
+        (
+            "analyze correlation a.tsv b.tsv --by condition --official c.tsv",
+            "--official needs --by measure, query or system.",
+        ),
+        (
+            "analyze correlation a.tsv b.tsv --by system --format published",
+            "--format published is not available with --by system.",
+        ),
+        ("analyze graders graded.jsonl games.jsonl", "Name one graded file, or games files;"),
+        ("analyze graders games.jsonl --by entry", "--by needs a graded file."),
+        ("analyze audit graded.jsonl a.tsv", "Name at most one graded file, and games files."),
+        ("analyze audit games.jsonl --cutoff 3", "--cutoff needs a graded file."),
+        ("analyze distributions graded.jsonl -m RR", "--measure needs files of scores."),
+        ("analyze distributions a.tsv --system x", "--system needs a graded file."),
+        ("diff graded.jsonl graded.jsonl --grader m --grader n --grader o", "--grader can be named twice"),
+    ],
+)
+def test_options_without_effect_are_refused(shown: Callable[[str], str], command: str, message: str) -> None:
+    assert message in " ".join(shown(command).split())
+
+
+def test_games_and_graded_files(shown: Callable[[str], str]) -> None:
+    assert "Biases of judges" in shown("analyze audit games.jsonl")
+    audit = shown("analyze audit graded.jsonl games.jsonl --grader m -S samples=100")
+    assert "Audit of m" in audit
+    assert "position" in audit
+    assert "Every two judges" in shown("analyze graders games.jsonl")
+    assert "Every two graders" in shown("analyze graders graded.jsonl --by entry")
+
+
+def test_an_option_named_twice_is_for_both_sides(shown: Callable[[str], str]) -> None:
+    assert rows(shown("diff graded.jsonl graded.jsonl --grader m --grader n --only labels --format tsv"))[
+        1
+    ] == ["q", "p", "5", "1"]
+    assert rows(shown("diff graded.jsonl graded.jsonl --grader m --only labels --format tsv"))[1:] == []
+    report = shown("gate a.tsv b.tsv --system y --system z --max-drop 0.5 --undecided pass")
+    assert "y" in report
+
+
+def test_the_help_of_a_kind_shows_its_own_options(shown: Callable[[str], str]) -> None:
+    conditions = shown("analyze correlation --by condition --help")
+    assert "--run-types" in conditions
+    assert "top-systems" not in conditions
+    assert "--intervals" in shown("analyze correlation --by=measure --help")
