@@ -7,7 +7,7 @@ import json
 import re
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from pathlib import Path
@@ -193,6 +193,7 @@ class Filler:
         """Insert the pending rows of all tables."""
         for table in STORED:
             self._insert(table)
+        gc.collect(0)  # nanoarrow leaves reference cycles, and the collector is disabled while files are read
 
     def keep_first(self, table: TableName, file: str, query_id: str) -> None:
         """Delete duplicate passages, judgments or rankings of a query that is on several lines of a file."""
@@ -213,7 +214,6 @@ class Filler:
         self.connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - constant table names
         self.connection.unregister("batch")
         rows.clear()
-        gc.collect(0)  # nanoarrow leaves reference cycles, and the collector is disabled while files are read
 
 
 def _arrow(table: StoredName, rows: Sequence[Row]) -> Any:
@@ -235,19 +235,23 @@ def _arrow(table: StoredName, rows: Sequence[Row]) -> Any:
 def _column(sql_type: str, values: Sequence[Any]) -> Any:
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    if values.count(None) == len(values):  # DuckDB gives the column its type
-        return nanoarrow.c_array_from_buffers(nanoarrow.null(), len(values), [])
+    if not values or (values[0] is None and values.count(None) == len(values)):
+        return nanoarrow.c_array_from_buffers(nanoarrow.null(), len(values), [])  # DuckDB gives it a type
     if not sql_type.endswith("[]"):
-        # Numbers of a type without NULL are copied by a faster loop.
-        return nanoarrow.c_array(values, getattr(nanoarrow, _ARROW_TYPES[sql_type])(nullable=None in values))
+        type_ = getattr(nanoarrow, _ARROW_TYPES[sql_type])
+        # Numbers of a type without NULL are copied by a faster loop, which raises an error at None.
+        if sql_type in ("INTEGER", "BIGINT", "DOUBLE"):
+            with suppress(TypeError):
+                return nanoarrow.c_array(values, type_(nullable=False))
+        return nanoarrow.c_array(values, type_())
     filled: list[Sequence[Any]] = [items or () for items in values]
     items = _column(sql_type.removesuffix("[]"), list(chain.from_iterable(filled)))
     offsets = array("i", accumulate(map(len, filled), initial=0))
     valid = None
     if None in values:
         valid = nanoarrow.c_buffer([value is not None for value in values], nanoarrow.bool_())
-    type_ = nanoarrow.list_(items.schema)
-    return nanoarrow.c_array_from_buffers(type_, len(values), [valid, offsets], children=[items])
+    lists = nanoarrow.list_(items.schema)
+    return nanoarrow.c_array_from_buffers(lists, len(values), [valid, offsets], children=[items])
 
 
 class Result:
