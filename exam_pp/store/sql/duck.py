@@ -7,7 +7,7 @@ import json
 import re
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from pathlib import Path
@@ -241,8 +241,11 @@ def _column(sql_type: str, values: Sequence[Any]) -> Any:
         type_ = getattr(nanoarrow, _ARROW_TYPES[sql_type])
         # Numbers of a type without NULL are copied by a faster loop, which raises an error at None.
         if sql_type in ("INTEGER", "BIGINT", "DOUBLE"):
-            with suppress(TypeError):
+            try:
                 return nanoarrow.c_array(values, type_(nullable=False))
+            except ValueError as error:
+                if not isinstance(error.__cause__, TypeError):
+                    raise
         return nanoarrow.c_array(values, type_())
     filled: list[Sequence[Any]] = [items or () for items in values]
     items = _column(sql_type.removesuffix("[]"), list(chain.from_iterable(filled)))
